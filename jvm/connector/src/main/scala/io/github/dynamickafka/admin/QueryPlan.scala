@@ -97,7 +97,7 @@ private[admin] final class QueryPlan(
       next,
       (id, topic, p) => ends.get(id -> new TopicPartition(topic, p)).flatten,
       decided.toSeq.flatMap(_.entered).filter(_ => continues).map(c => replacing.former(c.cluster)).toSet
-    ).map(c => if (c.change == "enters") c.copy(by = Some(by(c, replacing, transition, replaced))) else c)
+    ).map(c => if (c.change == "enters") c.copy(by = Some(by(c, replacing, transition, next))) else c)
     val limit = ReadLimit.maxRows(options.limits.maxOffsetsPerTrigger.getOrElse(Long.MaxValue))
     val granted = new Limits()
       .grant(next.spans, limit, trigger.topologyConfigs.maxOffsetsPerTrigger, now = 0L, wait = false)
@@ -122,15 +122,16 @@ private[admin] final class QueryPlan(
       change: PlannedChange,
       replacing: ReplacingClusters,
       transition: Transition,
-      replaced: Set[String]
+      next: NextOffset
   ): String = {
     val id = change.cluster
     val entering = transition.clusters.get(id).flatMap(_.entering.get(change.topic))
-    val isReplaced = replaced(id) || entering.isDefined && replacing.former(id) != id
-    if (
-      start.retained.get(id).exists(_.positions.get(change.topic, change.partition).isDefined) && !isReplaced
-    )
-      "retained"
+    val isRenamed = next.renamed.exists(r => r.cluster == id && r.topic == change.topic)
+    val isReplaced =
+      next.replaced.exists(_.cluster == id) || entering.isDefined && replacing.former.contains(id)
+    val isRetained =
+      start.retained.get(id).exists(_.positions.get(change.topic, change.partition).isDefined)
+    if (isRenamed || isRetained && !isReplaced) "retained"
     else if (isReplaced) known.options.getOrElse("replacedClusterPolicy", "fail")
     else entering.flatMap(StoppingOffsets.wording(id, change.topic, _)).getOrElse("earliest")
   }

@@ -22,7 +22,10 @@ class CheckpointCommandsSuite extends AnyFunSuite with TimeLimit {
       """"red":{"topics":{"orders":{"since":1763700000000,"offsets":{"0":120}}},"drained":["orders"]}}}"""
 
   private def checkpoint(): CheckpointFolder =
-    CheckpointFolder.temporary().log(7, Offset).commit(7).topology(Seq("blue" -> "orders", "green" -> "orders"))
+    CheckpointFolder.temporary().log(
+      7,
+      Offset
+    ).commit(7).topology(Seq("blue" -> "orders", "green" -> "orders"))
 
   private val metadata = Files.writeString(
     Files.createTempDirectory("dynamic-kafka-metadata-").resolve("streams.yaml"),
@@ -57,7 +60,9 @@ class CheckpointCommandsSuite extends AnyFunSuite with TimeLimit {
   test("offsets without lag: every section of an offset, and no broker is asked") {
     val reply = run("offsets", s"${checkpoint()}", "--no-lag")
     assert(reply.exitCode == 0 && asked.isEmpty)
-    assert(reply.out.startsWith("batch 7 of 2026-11-21 07:37:14 UTC, finished\n\nsource 0\n\ncluster  topic "))
+    assert(
+      reply.out.startsWith("batch 7 of 2026-11-21 07:37:14 UTC, finished\n\nsource 0\n\ncluster  topic ")
+    )
     assert(states(reply) == Seq(
       "blue orders 0 42 draining to 120",
       "blue orders 1 7 draining to 7",
@@ -80,7 +85,9 @@ class CheckpointCommandsSuite extends AnyFunSuite with TimeLimit {
     ))
     assert(states(reply).head == "blue orders 0 42 50 8 draining to 120")
     val json = run("offsets", s"$at", "--timeout", "0.2", "--json").json
-    assert(json.get("batch").asInt == 7 && json.get("finished").asBoolean && json.get("timestamp_ms").asLong == 1795246634419L)
+    assert(json.get("batch").asInt == 7 && json.get("finished").asBoolean && json.get(
+      "timestamp_ms"
+    ).asLong == 1795246634419L)
     assert(json.at("/sources/0/source").asInt == 0)
     assert(json.at("/sources/0/positions/0").toString ==
       """{"cluster":"blue","topic":"orders","partition":0,"position":42,"state":"draining","entered":null,"target":120,""" +
@@ -92,12 +99,17 @@ class CheckpointCommandsSuite extends AnyFunSuite with TimeLimit {
   test("files of a history that are read, where reading ends, and an earlier batch") {
     val at = checkpoint()
       .log(8, """{"version":4,"clusters":{"blue":{"orders":{"0":7}}},"history":{"orders":250}}""")
-      .log(9, """{"version":2,"clusters":{"blue":{"orders":{"0":7}}},"ends":{"blue":{"orders":{"by":"latest","offsets":{"0":9}}}}}""")
+      .log(
+        9,
+        """{"version":2,"clusters":{"blue":{"orders":{"0":7}}},"ends":{"blue":{"orders":{"by":"latest","offsets":{"0":9}}}}}"""
+      )
     assert(run("offsets", s"$at", "--batch", "8", "--no-lag").out.contains(
       "\nstream orders: 250 files of the history are read, and Kafka follows on the last one\n"
     ))
     val json = run("offsets", s"$at", "--batch", "8", "--no-lag", "--json").json
-    assert(json.at("/sources/0/history_files").toString == """{"orders":250}""" && !json.get("finished").asBoolean)
+    assert(
+      json.at("/sources/0/history_files").toString == """{"orders":250}""" && !json.get("finished").asBoolean
+    )
     assert(states(run("offsets", s"$at", "--no-lag")) == Seq("blue orders 0 7 reading, ends at 9"))
   }
 
@@ -105,10 +117,17 @@ class CheckpointCommandsSuite extends AnyFunSuite with TimeLimit {
     val folder = CheckpointFolder.temporary()
     val offset = """{"version":2,"clusters":{"blue":{"orders":{"0":42}}}}"""
     Files.createDirectories(folder.path.resolve("offsets"))
-    Files.writeString(folder.path.resolve("offsets/7"), s"v2\n{}\n01:-\nfirst:$offset\n1:{\"orders\":{\"0\":7}}\n0:$offset")
+    Files.writeString(
+      folder.path.resolve("offsets/7"),
+      s"v2\n{}\n01:-\nfirst:$offset\n1:{\"orders\":{\"0\":7}}\n0:$offset"
+    )
     val json = run("offsets", s"$folder", "--no-lag", "--json").json
     assert(json.at("/sources/0/source").asText == "first" && json.at("/sources/1/source").asInt == 0)
-    assert(json.get("timestamp_ms").isNull && run("offsets", s"$folder", "--no-lag").out.contains("\nsource first\n"))
+    assert(json.get("timestamp_ms").isNull && run(
+      "offsets",
+      s"$folder",
+      "--no-lag"
+    ).out.contains("\nsource first\n"))
   }
 
   test("lag by cluster and topic; what is retained is not asked") {
@@ -125,7 +144,9 @@ class CheckpointCommandsSuite extends AnyFunSuite with TimeLimit {
     assert(asked.asScala.map(_.bootstrapServers).toSet == Set("blue-1:9092", "green-1:9092"))
     val source = run("lag", s"$at", "--timeout", "0.2", "--json").json.at("/sources/0")
     assert(source.get("lag").isNull)
-    assert(source.at("/topics/0").toString == """{"cluster":"blue","topic":"orders","partitions":3,"lag":98}""")
+    assert(
+      source.at("/topics/0").toString == """{"cluster":"blue","topic":"orders","partitions":3,"lag":98}"""
+    )
   }
 
   test("properties of the metadata take precedence over those of the checkpoint") {
@@ -137,13 +158,19 @@ class CheckpointCommandsSuite extends AnyFunSuite with TimeLimit {
 
   test("references that a checkpoint has are not resolved, credentials that it lacks are named") {
     val references = checkpoint()
-      .topology(Seq("blue" -> "orders", "green" -> "orders"), properties = ",\"sasl.jaas.config\":\"$" + "{file:/etc/pw:x}\"")
+      .topology(
+        Seq("blue" -> "orders", "green" -> "orders"),
+        properties = ",\"sasl.jaas.config\":\"$" + "{file:/etc/pw:x}\""
+      )
     val reply = run("lag", s"$references", "--timeout", "0.2")
     assert(asked.isEmpty && reply.exitCode == 1)
-    assert(reply.out.contains(
-      "lag of cluster blue is not known: the checkpoint has references (sasl.jaas.config) for this cluster, which are resolved " +
-        "only if the metadata has them"
-    ), reply.out)
+    assert(
+      reply.out.contains(
+        "lag of cluster blue is not known: the checkpoint has references (sasl.jaas.config) for this cluster, which are resolved " +
+          "only if the metadata has them"
+      ),
+      reply.out
+    )
     assert(run("offsets", s"$references", "--metadata", metadata, "--timeout", "0.2").out.contains(" 50 "))
   }
 
@@ -165,7 +192,9 @@ class CheckpointCommandsSuite extends AnyFunSuite with TimeLimit {
     assert(json.exitCode == 0 && json.json.toString ==
       """{"changes":[{"source":0,"cluster":"blue","topic":"orders","partition":0,"from":42,"to":6},""" +
       """{"source":0,"cluster":"blue","topic":"orders","partition":10,"from":3,"to":50}]}""")
-    assert(Files.readString(at.path.resolve("offsets/7")).contains(""""blue":{"orders":{"0":6,"1":7,"10":50}}"""))
+    assert(
+      Files.readString(at.path.resolve("offsets/7")).contains(""""blue":{"orders":{"0":6,"1":7,"10":50}}""")
+    )
     assert(Files.readString(at.path.resolve("dynamic-kafka-edits/1/edit.json")).contains(""""by":"alice""""))
     // A partition that drains is read up to its target.
     assert(reset("timestamp:1767268800000")._2.out ==
@@ -177,19 +206,26 @@ class CheckpointCommandsSuite extends AnyFunSuite with TimeLimit {
         |""".stripMargin)
     assert(reset("""{"orders": {"1": 7}}""")._2 == CommandLine.Reply(0, "nothing to change\n", ""))
     Seq("first", "{}", """{"orders": {"0": -3}}""", "[" * 3000).foreach(form =>
-      assert(reset(form)._2.exitCode == 2 && reset(form)._2.err.contains("is neither 'earliest', 'latest'"), form)
+      assert(
+        reset(form)._2.exitCode == 2 && reset(form)._2.err.contains("is neither 'earliest', 'latest'"),
+        form
+      )
     )
     assert(reset("""{"orders": {"0": 51}}""")._2.err.contains("has the offsets 2 to 50, not 51"))
     assert(reset("latest", "--json")._2.exitCode == 0)
     val (_, unknown) = reset("""{"order": {"0": 5}}""")
-    assert(unknown.exitCode == 1 && unknown.err.contains("reads no topic 'order' of cluster blue. Did you mean 'orders'?"))
+    assert(unknown.exitCode == 1 && unknown.err.contains(
+      "reads no topic 'order' of cluster blue. Did you mean 'orders'?"
+    ))
   }
 
   test("what is no checkpoint is refused with the reason") {
     val empty = CheckpointFolder.temporary()
     Seq("offsets", "lag").foreach { command =>
       val reply = run(command, s"$empty")
-      assert(reply.exitCode == 1 && reply.out.isEmpty && reply.err.contains("is not a checkpoint of a streaming query"))
+      assert(reply.exitCode == 1 && reply.out.isEmpty && reply.err.contains(
+        "is not a checkpoint of a streaming query"
+      ))
       assert(run(command, s"$empty/nowhere").exitCode == 2)
     }
     val reply = run("lag", s"${checkpoint()}", "--watch", "--json")

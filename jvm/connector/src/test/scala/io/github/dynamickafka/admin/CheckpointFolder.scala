@@ -43,10 +43,15 @@ final class CheckpointFolder(val path: Path) {
 }
 
 object CheckpointFolder {
-  def temporary(): CheckpointFolder = new CheckpointFolder(Files.createTempDirectory("dynamic-kafka-checkpoint-"))
+  def temporary(): CheckpointFolder =
+    new CheckpointFolder(Files.createTempDirectory("dynamic-kafka-checkpoint-"))
 
   /** A context whose clusters answer by a function of address, partition and question; None: they do not answer. */
-  private[admin] def answering(answer: (ClusterConfig, TopicPartition, OffsetSpec) => Option[Long])(context: Context): Context =
+  private[admin] def answering(answer: (
+      ClusterConfig,
+      TopicPartition,
+      OffsetSpec
+  ) => Option[Long])(context: Context): Context =
     new Context(context.catalog, context.file, () => "alice", config => new Answering(answer(config, _, _)))
 
   private final class Answering(answer: (TopicPartition, OffsetSpec) => Option[Long]) extends ClusterClient {

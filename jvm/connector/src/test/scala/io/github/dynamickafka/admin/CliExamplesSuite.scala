@@ -23,7 +23,8 @@ class CliExamplesSuite extends AnyFunSuite with TimeLimit {
   private val examples = """(?m)^\$ python -m dynamic_kafka (.+)\n((?:.*\n)*?)```$""".r
     .findAllMatchIn(Files.readString(docs.resolve("cli.md"))).map(m => m.group(1) -> m.group(2)).toSeq
 
-  private val streams = """(?s)```yaml\n(.*?)```""".r.findFirstMatchIn(Files.readString(docs.resolve("metadata.md"))).get
+  private val streams =
+    """(?s)```yaml\n(.*?)```""".r.findFirstMatchIn(Files.readString(docs.resolve("metadata.md"))).get
   Seq("streams.yaml", "new.yaml").foreach(name => Files.writeString(folder.resolve(name), streams.group(1)))
   Files.createDirectory(folder.resolve("shipments"))
 
@@ -106,7 +107,8 @@ class CliExamplesSuite extends AnyFunSuite with TimeLimit {
       // As a terminal shows it: reasons come first, because standard output is written last.
       val (out, err) = (new ByteArrayOutputStream, new PrintStream(shown, true, UTF_8))
       val main = new Main(new PrintStream(out, true, UTF_8), err, commands, new Configuration, contextOf)
-      val words = """'([^']*)'|(\S+)""".r.findAllMatchIn(line).map(m => Option(m.group(1)).getOrElse(m.group(2)))
+      val words =
+        """'([^']*)'|(\S+)""".r.findAllMatchIn(line).map(m => Option(m.group(1)).getOrElse(m.group(2)))
       main.run(words.map(w => if (Files.exists(folder.resolve(w))) folder.resolve(w).toString else w).toSeq)
       out.writeTo(shown)
       assert(shown.toString(UTF_8) == output)
