@@ -44,7 +44,7 @@ private[sink] final class QuerySink(
   /** The run of the streaming query, from its first batch to its termination. */
   def streaming(): SinkRun = synchronized {
     run.getOrElse {
-      refuseContinuous()
+      refuseUnplanned()
       val journal = Option.when(isExactlyOnce)(Journal.ofQuery(checkpoint, hadoop))
       val started =
         new SinkRun(
@@ -117,12 +117,18 @@ private[sink] final class QuerySink(
     )
   )
 
-  /** In continuous processing, a failed epoch is not planned again with the same records. */
-  private def refuseContinuous(): Unit =
-    if (isExactlyOnce && SparkSession.active.sparkContext.getLocalProperty(EpochCoordinator) != null)
+  /** What fails is planned again with the same records only if Spark logs a batch before it runs the batch. */
+  private def refuseUnplanned(): Unit = if (isExactlyOnce) {
+    if (spark.getLocalProperty(EpochCoordinator) != null)
       throw Errors.exactlyOnceRefused(
         "continuous processing has no batches that could be committed atomically."
       )
+    if (DynamicKafkaQueries.isRealTime(SparkSession.active))
+      throw Errors.exactlyOnceRefused(
+        "real-time mode logs a batch when it has ended, so that a batch that fails is not repeated with the same records. Use " +
+          "'at-least-once'."
+      )
+  }
 
   private def hadoop: Configuration = SessionConfiguration.of(SparkSession.active)
 

@@ -8,8 +8,8 @@ import scala.util.control.NonFatal
 import org.apache.spark.sql.streaming.StreamingQuery
 
 /**
- * Streaming queries that run, for their sources. In a package of Spark because only the session that started a query has a public
- * list of it, and sources get another one.
+ * Streaming queries that run, for their sources and sinks. In a package of Spark because only the session that started a query has a
+ * public list of it, and sources get another one.
  */
 object DynamicKafkaQueries {
 
@@ -19,6 +19,11 @@ object DynamicKafkaQueries {
   /** The id of the query on whose thread this is called. */
   def current(session: SparkSession): Option[UUID] =
     Option(session.sparkContext.getLocalProperty(Query)).map(UUID.fromString)
+
+  /** Whether this is called on the thread of a query in real-time mode. */
+  def isRealTime(session: SparkSession): Boolean =
+    // By its name: Spark 4.0 does not have the class.
+    current(session).flatMap(active(session, _)).exists(_.trigger.getClass.getSimpleName == "RealTimeTrigger")
 
   /**
    * The watermark of the last batch of the query on whose thread this is called, in milliseconds since the epoch.

@@ -41,11 +41,11 @@ class TwoPhaseCommitSuite extends AnyFunSuite with TimeLimit {
     .forall(r => r.contains(" connect ") || r.contains(" describe "))
 
   test(
-    "a batch that Spark has not logged before writing is not decided (real-time mode logs it afterwards)"
+    "a batch that Spark has not logged before writing is not decided"
   ) {
     val scene = new CommitScene
     val (condition, text) = commit(scene, scene.start("first"), "first")
-    assert(condition == "EXACTLY_ONCE_REFUSED" && text.contains("real-time mode"))
+    assert(condition == "EXACTLY_ONCE_REFUSED" && text.contains("not the checkpoint of the query"))
     assert(newest(scene).isEmpty && scene.kafka.requests.isEmpty)
   }
 
