@@ -80,14 +80,12 @@ private[dynamickafka] final case class DeadLetterOptions(topic: String, cluster:
  * Options of exactly-once delivery.
  *
  * @param checkpointLocation the option of the query, where the journal is stored
- * @param jobId the name of a job, under which the journal knows that it is written
  * @param replayLost `partialCommitPolicy=replay-lost-partitions`
  * @param unknown `unknownCommitPolicy`
  */
 private[dynamickafka] final case class TransactionOptions(
     idPrefix: String,
     checkpointLocation: Option[String],
-    jobId: Option[String],
     commitTimeoutMs: Long,
     replayLost: Boolean,
     unknown: UnknownCommitPolicy

@@ -58,7 +58,6 @@ private[dynamickafka] object SinkOptionsParser {
       transactions = TransactionOptions(
         raw.get(TransactionalIdPrefix),
         raw.find(CheckpointLocation),
-        jobId(raw, guarantee),
         raw.get(CommitTimeoutMs),
         raw.get(PartialCommitPolicy),
         raw.get(UnknownCommit)
@@ -83,16 +82,6 @@ private[dynamickafka] object SinkOptionsParser {
           "unreachable."
       )
     raw.get(WriteFailover)
-  }
-
-  private def jobId(raw: RawOptions, guarantee: DeliveryGuarantee): Option[String] = {
-    for (id <- raw.find(JobId) if guarantee != DeliveryGuarantee.ExactlyOnce)
-      throw Errors.invalidOption(
-        JobId.name,
-        id,
-        "it has no effect, because 'deliveryGuarantee' is not 'exactly-once'."
-      )
-    raw.find(JobId)
   }
 
   private def deadLetters(raw: RawOptions): Option[DeadLetterOptions] = {

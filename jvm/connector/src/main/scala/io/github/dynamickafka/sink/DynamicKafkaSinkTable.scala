@@ -95,13 +95,6 @@ private[dynamickafka] object DynamicKafkaSinkTable {
       ofStatement: Set[String] = Set.empty
   ): SinkOptions = {
     val parsed = SinkOptionsParser.parse(options, isCatalogTable, ofStatement)
-    for (id <- parsed.transactions.jobId; name <- SessionDefaults.named(SinkOptionSpecs.JobId))
-      throw Errors.invalidOption(
-        name,
-        id,
-        s"all jobs of the session would have the same '${SinkOptionSpecs.JobId.name}', and only the first one would be written. " +
-          "Set it as an option of each job."
-      )
     val found = columns(schema, parsed.format)
     if (parsed.streamId.isEmpty && !found.hasStream)
       throw Errors.missingOption(

@@ -29,7 +29,7 @@ import io.github.dynamickafka.metadata.watch.{MetadataWatcher, WrittenTopologies
 import io.github.dynamickafka.page.{LivePage, PageQuery}
 import io.github.dynamickafka.query.PlannedDeferrals
 import io.github.dynamickafka.sink.commit.{Clusters, CommitProbe, CommitStep, Slots, TwoPhaseCommit}
-import io.github.dynamickafka.sink.journal.{Claim, FreeSlots, JobOrigin, Journal}
+import io.github.dynamickafka.sink.journal.{Claim, FreeSlots, Journal}
 import io.github.dynamickafka.sink.report.{OpenTransactions, SinkGauges, TaskReport, WrittenRecords}
 import io.github.dynamickafka.sink.row.InputColumns
 import io.github.dynamickafka.sink.transaction.{
@@ -49,8 +49,7 @@ import io.github.dynamickafka.topology.WriteTopology
  * @param ofFormat the columns for clusters with another format
  * @param journal the journal of decisions; None: there is no journal
  * @param freeSlots the transactional ids of runs of the query that have ended; None: for jobs, and without exactly-once
- * @param job None: a streaming query
- * @param earlier journals of earlier jobs
+ * @param earlier journals of earlier jobs; None: a streaming query
  * @param probe called at the steps of commits
  * @param known the stream, if the metadata service has just been asked for it
  */
@@ -61,8 +60,7 @@ private[sink] final class SinkRun(
     queryId: String,
     journal: Option[Journal],
     freeSlots: Option[FreeSlots],
-    job: Option[JobOrigin],
-    earlier: Seq[Journal],
+    earlier: Option[Seq[Journal]],
     hadoop: Configuration,
     probe: CommitProbe,
     clock: Clock,
@@ -108,7 +106,6 @@ private[sink] final class SinkRun(
     ),
     claim,
     journal,
-    job,
     earlier,
     clusters,
     options.transactions.replayLost,
@@ -229,7 +226,7 @@ private[sink] final class SinkRun(
       val messages = transactions(reports)
       if (exactlyOnce) {
         val second = stalled.found()
-        commits.commit(batch, messages, reports.map(_.rows).sum, startedNanos, p.timeoutMs, second, p.leftOut)
+        commits.commit(batch, messages, startedNanos, p.timeoutMs, second, p.leftOut)
         // Spark may have reported one only now.
         idSets.ended(second || stalled.found() || messages.exists(_.retried))
       }
@@ -280,7 +277,7 @@ private[sink] final class SinkRun(
     gauges.close()
   }
 
-  private def isStreaming = job.isEmpty
+  private def isStreaming = earlier.isEmpty
 
   private def page: Option[PageQuery] = options.page.flatMap(LivePage.show(
     _,
