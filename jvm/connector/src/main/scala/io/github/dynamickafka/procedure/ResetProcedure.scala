@@ -6,7 +6,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types.StructType
 
 import io.github.dynamickafka.catalog.StreamCatalog
-import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, Positions}
+import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, CompositeOffsetJson, Positions}
 import io.github.dynamickafka.procedure.checkpoint.{CheckpointEdit, OffsetLog, Refusal, ResetForm, SourceId}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.cluster.ClusterConfig
@@ -39,21 +39,25 @@ private[procedure] final class ResetProcedure(catalog: StreamCatalog) {
     if (reading.isEmpty) throw new Refusal(unknown(where, cluster, log.composite(newest).map(_._2)))
     checkKnown(form, reading.map(_._2.position(cluster)), cluster, where)
     val clusters = new QueryClusters(catalog, log, catalog.streams())
-    val changes = reading.flatMap { case (source, offset) =>
+    val moves = reading.map { case (source, offset) =>
       refuseDeferred(log, source, offset, where)
       val config = clusters.config(source, cluster, catalog.reading)
         .fold(why => throw new Refusal(s"cluster '$cluster': $why"), identity)
-      val now = offset.position(cluster)
-      resolved(form, offset, cluster, config).collect {
-        case (topic, p, at) if !now.get(topic, p).contains(at) =>
-          (source, topic, p, now.get(topic, p).get, at)
+      val other = KafkaOffsets.kafkaId(config)
+        .filter(found => ClusterIdentity.differ(offset.identity(cluster).kafkaId, Some(found)))
+      val start = other.fold(offset)(offset.inKafka(cluster, _))
+      val now = start.position(cluster)
+      val found = resolved(form, start, cluster, config)
+      if (other.isDefined && found.size < now.size) throw new Refusal(
+        s"cluster '$cluster' is another Kafka cluster than the one that was read, so each of its partitions needs an offset"
+      )
+      val moved = found.filter { case (topic, p, at) => other.isDefined || !now.get(topic, p).contains(at) }
+      (source, start, moved)
+    }.filter(_._3.nonEmpty)
+    if (moves.nonEmpty) {
+      val texts = moves.map { case (source, start, moved) =>
+        source -> CompositeOffsetJson.write(movedTo(start, cluster, Positions.from(moved)))
       }
-    }
-    if (changes.nonEmpty) {
-      val texts = reading.map { case (source, offset) =>
-        val moved = Positions.from(changes.collect { case (`source`, topic, p, _, at) => (topic, p, at) })
-        source -> CompositeOffsetJson.write(movedTo(offset, cluster, moved))
-      }.filter { case (source, _) => changes.exists(_._1 == source) }
       edit.apply(
         s"reset --cluster $cluster --to $to",
         SparkSession.active.sparkContext.sparkUser,
@@ -64,7 +68,8 @@ private[procedure] final class ResetProcedure(catalog: StreamCatalog) {
         log.logged.last == newest.number
       )
     }
-    changes.map { case (source, topic, p, old, at) => Seq(source.number, cluster, topic, p, old, at) }
+    for ((source, start, moved) <- moves; (topic, p, at) <- moved)
+      yield Seq(source.number, cluster, topic, p, start.position(cluster).get(topic, p).get, at)
   }
 
   private def resolved(
@@ -79,8 +84,16 @@ private[procedure] final class ResetProcedure(catalog: StreamCatalog) {
         at -> answer.fold(why => throw new Refusal(s"the offsets are not known: $why"), identity)
       }
     val Seq(first, last) = ResetForm.Bounds.map(ask)
-    val times = form match {
+    val known = form match {
       case ResetForm.Time(ms) => ask(OffsetSpec.forTimestamp(ms))
+      case ResetForm.Group(id) =>
+        val committed = KafkaOffsets.committed(config, id)
+        places.map(_._1).find(!committed.contains(_)).foreach(at =>
+          throw new Refusal(
+            s"group '$id' has no committed offset of topic '${at.topic}', partition ${at.partition}"
+          )
+        )
+        committed
       case _ => Map.empty[TopicPartition, Long]
     }
     val targets = offset.draining.getOrElse(cluster, Positions.empty)
@@ -90,7 +103,7 @@ private[procedure] final class ResetProcedure(catalog: StreamCatalog) {
         wanted,
         first(at),
         last(at),
-        times.get(at),
+        known.get(at),
         targets.get(at.topic, at.partition)
       )
       (at.topic, at.partition, found.fold(why => throw new Refusal(why), identity))
@@ -113,7 +126,7 @@ private[procedure] object ResetProcedure {
   private val Cluster = Parameter.text("cluster", "The cluster whose positions change")
   private val To = Parameter.text(
     "to",
-    "earliest, latest, timestamp:<ms>, or offsets as JSON: {topic: {partition: offset}}"
+    "earliest, latest, timestamp:<ms>, group:<id> (committed offsets), or offsets as JSON: {topic: {partition: offset}}"
   )
 
   /** With other positions of partitions, whose leader epochs become unknown. */
