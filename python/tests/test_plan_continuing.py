@@ -10,16 +10,13 @@ from conformance import cases
 from test_plan_rules import positions
 
 from dynamic_kafka._tools.checkpoint.composite import Positions
-from dynamic_kafka._tools.checkpoint.last_records import LastRecord, ReadUpTo
+from dynamic_kafka._tools.checkpoint.last_records import LastRecord
 from dynamic_kafka._tools.plan.continuing import (
     Answer,
     NotContinuedError,
     Replacement,
-    by_group,
-    by_time,
     questions,
     same_offsets,
-    times,
 )
 from dynamic_kafka._tools.plan.mirror import Mirror, MirroredTopics
 
@@ -32,30 +29,17 @@ def replacement(case: dict[str, Any]) -> Replacement:
     return Replacement(
         "old",
         positions(case["positions"]),
-        {(t, p): ReadUpTo(at, batch, record(*last)) for t, p, at, batch, *last in case["read"]},
+        {(t, p): LastRecord(offset, time) for t, p, offset, time in case["read"]},
+        case["last_batch"],
         frozenset(case["topics"]),
         positions(case["ends"]),
         positions(case["earliest"]),
     )
 
 
-def offsets(case: dict[str, Any], name: str) -> dict[tuple[str, int], int]:
-    return {(t, p): at for t, p, at in case[name]}
-
-
 def expected(case: dict[str, Any], policy: str) -> Positions | str:
     found = case[policy]
     return found if isinstance(found, str) else positions(found)
-
-
-@pytest.mark.parametrize("case", cases("replacement"), ids=lambda case: case["name"])
-def test_timestamp_and_group_offsets(case: dict[str, Any]) -> None:
-    of = replacement(case)
-    asked = times(of, case["overlap"])
-    assert asked == offsets(case, "times")
-    timed = by_time(of, asked, offsets(case, "found"))
-    assert timed == expected(case, "timestamp")
-    assert by_group(of, timed, offsets(case, "committed")) == expected(case, "group-offsets")
 
 
 @pytest.mark.parametrize("case", cases("replacement"), ids=lambda case: case["name"])
@@ -92,7 +76,7 @@ def test_mirror_maker(case: dict[str, Any]) -> None:
     ids=["ends early", "text is too long", "version"],
 )
 def test_a_record_that_is_no_checkpoint(broken: tuple[bytes, bytes]) -> None:
-    of = Replacement("old", {"t": {0: 5}}, {}, frozenset({"t"}), {"t": {0: 9}}, {"t": {0: 0}})
+    of = Replacement("old", {"t": {0: 5}}, {}, 0, frozenset({"t"}), {"t": {0: 9}}, {"t": {0: 0}})
     with pytest.raises(NotContinuedError, match=r"offset 7 of topic .* is no checkpoint"):
         Mirror(of, "g", "old", MirroredTopics(is_identity=True)).continuation([(7, *broken)])
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from dynamic_kafka._tools.checkpoint import composite
@@ -26,84 +25,33 @@ class LastRecord:
     time_ms: int
 
 
-@dataclass(frozen=True)
-class ReadUpTo:
-    """What is known of the records of a partition below a position.
+def records_read(checkpoint: Path, source: SourceId, id: str, positions: Positions) -> dict[Partition, LastRecord]:
+    """Returns the last records of the partitions of a cluster that are at these positions.
 
-    Attributes:
-        position: The next offset to read.
-        batch_ms: The time of the batch that has reached it.
-        last: The last record that was read. None: its time is not known.
-    """
-
-    position: int
-    batch_ms: int
-    last: LastRecord | None = None
-
-    @property
-    def time_ms(self) -> int:
-        """Records from the position on are hardly older. At the first offset of a log, all of them are unread."""
-        if self.position == 0:
-            return 0
-        return self.batch_ms if self.last is None else min(self.last.time_ms, self.batch_ms)
-
-
-@dataclass(frozen=True)
-class RecordsRead:
-    """The same of all partitions, by cluster id, topic and partition."""
-
-    partitions: Mapping[tuple[str, str, int], ReadUpTo] = field(default_factory=dict)
-
-    def of(self, id: str, positions: Positions, last_batch_ms: int) -> dict[Partition, ReadUpTo]:
-        """Returns what is known of the partitions of a cluster that are at these positions.
-
-        Args:
-            id: Id of the cluster.
-            positions: The next offsets to read.
-            last_batch_ms: The time of the last batch, for partitions of which nothing is known.
-        """
-        found = {}
-        for topic, offsets in positions.items():
-            for partition, at in offsets.items():
-                known = self.partitions.get((id, topic, partition), ReadUpTo(at, last_batch_ms))
-                # The position was set back by an operator: nothing is known of the records below it.
-                found[topic, partition] = known if known.position <= at else ReadUpTo(at, 0)
-        return found
-
-
-def records_read(checkpoint: Path, source: SourceId) -> RecordsRead:
-    """Returns what the checkpoint has. A file that cannot be read is ignored, as the query does.
+    A file that cannot be read is ignored, as the query does. Nothing is known of a position that was set back.
 
     Args:
         checkpoint: Folder of the query's checkpoint.
         source: Spark's number of the source, or its name.
+        id: Id of the cluster.
+        positions: The next offsets to read.
     """
     file = checkpoint / "sources" / str(source) / "dynamic-kafka" / "read.json"
     try:
-        return _read(file.read_text("utf-8"))
+        offsets, times = _read(file.read_text("utf-8"), id)
     except (OSError, ValueError, LookupError, TypeError, CheckpointError):
-        return RecordsRead()
+        return {}
+    return {
+        (topic, p): LastRecord(offsets[topic][p], times[topic][p])
+        for topic, of in positions.items()
+        for p, at in of.items()
+        if offsets.get(topic, {}).get(p, at) < at
+    }
 
 
-def _read(text: str) -> RecordsRead:
+def _read(text: str, id: str) -> tuple[Positions, Positions]:
     root = json.loads(text)
     if root["version"] != _VERSION:
         raise ValueError(f"version {root['version']}")
-
-    def part(name: str) -> dict[tuple[str, str, int], int]:
-        clusters = composite.read(json.dumps(root[name])).clusters
-        return {
-            (id, t, p): at for id, of in clusters.items() for t, below in of.items() for p, at in below.items()
-        }
-
-    batches, times, records = part("batches"), part("times"), part("records")
-    return RecordsRead(
-        {
-            key: ReadUpTo(
-                at,
-                batches.get(key, 0),
-                LastRecord(records.get(key, at - 1), times[key]) if key in times else None,
-            )
-            for key, at in part("positions").items()
-        }
-    )
+    offsets, times = (composite.read(json.dumps(root[name])).clusters.get(id, {}) for name in ("offsets", "times"))
+    return offsets, times

@@ -13,7 +13,6 @@ from typing import Any
 
 from confluent_kafka import (
     Consumer,
-    ConsumerGroupTopicPartitions,
     IsolationLevel,
     KafkaError,
     KafkaException,
@@ -144,23 +143,6 @@ class Cluster:
             # No record is that new.
             found[topic] = {p: ends[topic].get(p, 0) if offset < 0 else offset for p, offset in at.items()}
         return found
-
-    def at_times(self, asked: Mapping[Partition, int]) -> dict[Partition, int]:
-        """The first offsets of records of these times or later, of partitions with such a record."""
-        specs = {TopicPartition(topic, p): OffsetSpec.for_timestamp(ms) for (topic, p), ms in asked.items()}
-        return {
-            (topic, p): at
-            for topic, offsets in self._listed(specs).items()
-            for p, at in offsets.items()
-            if at >= 0
-        }
-
-    def committed(self, group: str) -> dict[Partition, int]:
-        """The offsets that a consumer group has committed."""
-        request = [ConsumerGroupTopicPartitions(group)]
-        (answer,) = self._client.list_consumer_group_offsets(request, request_timeout=self._timeout_s).values()
-        found = self._result(answer, f", group '{group}'").topic_partitions
-        return {(of.topic, of.partition): of.offset for of in found if of.error is None and of.offset >= 0}
 
     def records_at(self, questions: Mapping[Partition, Question]) -> dict[Partition, Answer]:
         """The records of questions of the policy ``same-offsets``."""

@@ -1,16 +1,15 @@
-"""Where a query continues in a Kafka cluster that replaces another one.
+"""Whether a query continues at the same offsets in a Kafka cluster that replaces another one.
 
-The connector's ``ByTime``, ``GroupOffsets`` and ``SameOffsets`` decide the same; ``tests/conformance/replacement``
-has their decisions.
+The connector's ``SameOffsets`` decides the same; ``tests/conformance/replacement`` has its decisions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dynamic_kafka._tools.checkpoint.composite import Positions
-from dynamic_kafka._tools.checkpoint.last_records import LastRecord, Partition, ReadUpTo
+from dynamic_kafka._tools.checkpoint.last_records import LastRecord, Partition
 
 # Producers and the driver have clocks of their own.
 _CLOCK_DIFFERENCE_MS = 60_000
@@ -27,7 +26,8 @@ class Replacement:
     Attributes:
         former: The id of the cluster that is replaced.
         positions: The next offsets to read in the former cluster.
-        read: What is known of the records below these positions.
+        read: The last records that were read below these positions, as far as their times are known.
+        last_batch_ms: The time of the last batch of the query; 0 if it is not known.
         topics: The topics that are read in the new cluster.
         ends: End offsets of the new cluster.
         earliest: Its earliest offsets.
@@ -35,7 +35,8 @@ class Replacement:
 
     former: str
     positions: Positions
-    read: Mapping[Partition, ReadUpTo]
+    read: Mapping[Partition, LastRecord]
+    last_batch_ms: int
     topics: frozenset[str]
     ends: Positions
     earliest: Positions
@@ -44,52 +45,6 @@ class Replacement:
     def continuing(self) -> list[str]:
         """The topics whose positions are known and that the new cluster has."""
         return sorted(self.topics.intersection(self.positions, self.ends))
-
-
-def times(of: Replacement, overlap_ms: int) -> dict[Partition, int]:
-    """Returns times such that no record that follows the last one that was read is expected to be older."""
-    found: dict[Partition, int] = {}
-    for topic in of.continuing:
-        known = {p: of.read[topic, p].time_ms for p in of.positions[topic] if (topic, p) in of.read}
-        partitions = of.ends[topic]
-        if known.keys() != partitions.keys():
-            # The record of a key may be in another partition.
-            known = dict.fromkeys(partitions, min(known.values())) if known else {}
-        found |= {(topic, p): max(0, time - overlap_ms) for p, time in known.items()}
-    return found
-
-
-def by_time(of: Replacement, asked: Iterable[Partition], found: Mapping[Partition, int]) -> Positions:
-    """Returns the positions with ``timestamp``.
-
-    Args:
-        of: The replacement.
-        asked: The partitions of :func:`times`.
-        found: The first offsets of records that are not older, as far as there are such records.
-    """
-    positions: Positions = {}
-    for topic, p in asked:
-        positions.setdefault(topic, {})[p] = found.get((topic, p), of.ends.get(topic, {}).get(p, 0))
-    return positions
-
-
-def by_group(of: Replacement, timed: Positions, committed: Mapping[Partition, int]) -> Positions:
-    """Returns the positions with ``group-offsets``.
-
-    Args:
-        of: The replacement.
-        timed: The positions with ``timestamp``.
-        committed: The offsets of the group on the new cluster.
-    """
-    return {
-        topic: {
-            p: max(of.earliest.get(topic, {}).get(p, 0), min(committed[topic, p], at))
-            if (topic, p) in committed
-            else at
-            for p, at in below.items()
-        }
-        for topic, below in timed.items()
-    }
 
 
 @dataclass(frozen=True)
@@ -131,7 +86,7 @@ def questions(of: Replacement) -> dict[Partition, Question]:
             if at > end:
                 raise NotContinuedError(f"{where}, but the latest offset is {end}")
             known = of.read.get((topic, p))
-            record = at - 1 if known is None or known.last is None else known.last.offset
+            record = at - 1 if known is None else known.offset
             if record >= 0:
                 found[topic, p] = Question(record, at)
     return found
@@ -144,15 +99,14 @@ def same_offsets(of: Replacement, answers: Mapping[Partition, Answer]) -> Positi
         NotContinuedError: if the new cluster has other records there.
     """
     for (topic, p), answer in sorted(answers.items()):
-        known = of.read.get((topic, p))
-        why = None if known is None else _other_record(known, answer)
+        why = _other_record(of.read.get((topic, p)), of.last_batch_ms, answer)
         if why is not None:
             raise NotContinuedError(f"topic '{topic}', partition {p}: {why}")
     return {topic: of.positions[topic] for topic in of.continuing}
 
 
-def _other_record(known: ReadUpTo, answer: Answer) -> str | None:
-    last, found, following = known.last, answer.record, answer.next
+def _other_record(last: LastRecord | None, batch_ms: int, answer: Answer) -> str | None:
+    found, following = answer.record, answer.next
     if last is not None and found is not None and found.time_ms != last.time_ms:
         return (
             f"the record at offset {found.offset} has the time {found.time_ms}, but the one that was read there "
@@ -164,9 +118,9 @@ def _other_record(known: ReadUpTo, answer: Answer) -> str | None:
             f"{following.offset} is older than it was: its time is {following.time_ms} instead of {last.time_ms} "
             "or later"
         )
-    if last is None and found is not None and 0 < known.batch_ms < found.time_ms - _CLOCK_DIFFERENCE_MS:
+    if last is None and found is not None and 0 < batch_ms < found.time_ms - _CLOCK_DIFFERENCE_MS:
         return (
-            f"the record at offset {found.offset} has the time {found.time_ms}, which is later than the batch "
-            f"that has read it, {known.batch_ms}"
+            f"the record at offset {found.offset} has the time {found.time_ms}, which is later than the last "
+            f"batch of the query, {batch_ms}"
         )
     return None

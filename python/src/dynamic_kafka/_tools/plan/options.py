@@ -10,7 +10,6 @@ from dynamic_kafka._tools.plan.error import PROCEDURE, PlanError
 from dynamic_kafka._tools.plan.mirror import MirroredTopics
 
 _DEFAULT = "earliest"
-_MINUTE_MS = 60_000
 _REPLICATION_POLICY = "mirrorMakerReplicationPolicy"
 _BATCH_MAY_BE_SMALLER = {
     "minOffsetsPerTrigger": "waits until it has {0} records, which may delay the batch",
@@ -40,14 +39,8 @@ class Options:
         return (self._get("replacedClusterPolicy") or "fail").lower()
 
     @property
-    def replaced_overlap_ms(self) -> int:
-        """How far before the last record the policies ``timestamp`` and ``group-offsets`` continue."""
-        text = self._get("replacedClusterOverlap")
-        return _MINUTE_MS if text is None else _milliseconds("replacedClusterOverlap", text)
-
-    @property
     def group(self) -> str:
-        """The consumer group of the query, which some policies require."""
+        """The consumer group of the query, which the policy ``mirror-maker`` requires."""
         group = self._get("commitGroupId")
         if group is None:
             raise PlanError("the checkpoint lacks the option commitGroupId, which replacedClusterPolicy requires")

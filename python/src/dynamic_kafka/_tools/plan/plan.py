@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dynamic_kafka._tools.checkpoint import composite
 from dynamic_kafka._tools.checkpoint.composite import CompositeOffset, Positions, Retained
 from dynamic_kafka._tools.checkpoint.history import History, history_of
-from dynamic_kafka._tools.checkpoint.last_records import Partition, ReadUpTo, RecordsRead, records_read
+from dynamic_kafka._tools.checkpoint.last_records import LastRecord, Partition, records_read
 from dynamic_kafka._tools.checkpoint.log import SourceId
 from dynamic_kafka._tools.checkpoint.memory import Remembered, remembered
 from dynamic_kafka._tools.checkpoint.migrated import is_migrated, mismatch
@@ -73,9 +74,9 @@ def make(
             raise PlanError(wrong)
         options = Options(known.options)
         chosen = _chosen(known, options, streams)
-        last = _LastRecords(records_read(checkpoint, number), batch_ms)
+        last = partial(records_read, checkpoint, number)
         history = history_of(checkpoint, number)
-        _Source(start, known, last, options, history, chosen, timeout_s).add_to(plan)
+        _Source(start, known, last, batch_ms, options, history, chosen, timeout_s).add_to(plan)
         plan.assumed += [text for text in options.assumed if text not in plan.assumed]
     return plan
 
@@ -102,21 +103,13 @@ def _chosen(known: Remembered, options: Options, streams: Mapping[str, KafkaStre
     return chosen
 
 
-@dataclass(frozen=True)
-class _LastRecords:
-    read: RecordsRead
-    batch_ms: int
-
-    def of(self, id: str, positions: Positions) -> dict[Partition, ReadUpTo]:
-        return self.read.of(id, positions, self.batch_ms)
-
-
 class _Source:
     def __init__(
         self,
         start: CompositeOffset,
         known: Remembered,
-        last: _LastRecords,
+        last: Callable[[str, Positions], dict[Partition, LastRecord]],
+        batch_ms: int,
         options: Options,
         history: History,
         streams: list[KafkaStream],
@@ -130,7 +123,7 @@ class _Source:
         if start.ends:
             raise PlanError("the query has stopping offsets, which are not among what is planned")
         start = _without_expired(start, options.retention_ms)
-        self._options, self._last, self._history = options, last, history
+        self._options, self._last, self._batch_ms, self._history = options, last, batch_ms, history
         given = {id: entry.properties for stream in streams for id, entry in stream.clusters.items()}
         contacted = {id for s in streams for id, entry in s.clusters.items() if entry.state != "removed"}
         # The query does not ask a cluster that leaves at once.
@@ -280,7 +273,7 @@ class _Source:
             for topic, of in self._start.clusters.get(former, {}).items():
                 positions[topic] = positions.get(topic, {}) | of
         replacement = Replacement(
-            former, positions, self._last.of(former, positions), frozenset(topics), ends, earliest
+            former, positions, self._last(former, positions), self._batch_ms, frozenset(topics), ends, earliest
         )
         return continuation(replacement, self._options, self._clusters[id], about)
 

@@ -8,11 +8,8 @@ from dynamic_kafka._tools.checkpoint.composite import Positions
 from dynamic_kafka._tools.plan.continuing import (
     NotContinuedError,
     Replacement,
-    by_group,
-    by_time,
     questions,
     same_offsets,
-    times,
 )
 from dynamic_kafka._tools.plan.error import PlanError
 from dynamic_kafka._tools.plan.mirror import Mirror
@@ -57,19 +54,10 @@ def _found(of: Replacement, options: Options, cluster: Cluster) -> Positions:
         case "same-offsets":
             asked = questions(of)
             return same_offsets(of, cluster.records_at(asked) if asked else {})
-        case "timestamp":
-            return _by_time(of, options, cluster)
-        case "group-offsets":
-            return by_group(of, _by_time(of, options, cluster), cluster.committed(options.group))
         case "mirror-maker":
             return _mirrored(of, options, cluster)
         case _:
             raise NotContinuedError("the offsets in the checkpoint do not apply to it")
-
-
-def _by_time(of: Replacement, options: Options, cluster: Cluster) -> Positions:
-    asked = times(of, options.replaced_overlap_ms)
-    return by_time(of, asked, cluster.at_times(asked))
 
 
 def _mirrored(of: Replacement, options: Options, cluster: Cluster) -> Positions:

@@ -34,6 +34,18 @@ private[admin] object KafkaOffsets {
       }
     catch { case NonFatal(e) => specs.map { case (at, _) => at -> Left(reason(config, e)) } }
 
+  /** The committed offsets of a consumer group. */
+  def committed(config: ClusterConfig, group: String): Map[TopicPartition, Long] =
+    asked(config)(_.committed(group))
+
+  /** Kafka's `cluster.id`, if the cluster has one. */
+  def kafkaId(config: ClusterConfig): Option[String] =
+    Option(asked(config)(_.clusterId)).filter(_.nonEmpty)
+
+  private def asked[A](config: ClusterConfig)(ask: ClusterClient => CompletableFuture[A]): A =
+    try withClient(config)(ask(_).get(config.requestTimeoutMs, TimeUnit.MILLISECONDS))
+    catch { case NonFatal(e) => throw new Refusal(reason(config, e), e) }
+
   def withClient[A](config: ClusterConfig)(use: ClusterClient => A): A = {
     val client = new AdminClusterClient(config.properties.admin)
     try use(client)

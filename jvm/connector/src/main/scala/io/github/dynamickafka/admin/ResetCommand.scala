@@ -5,7 +5,7 @@ import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.TopicPartition
 
 import io.github.dynamickafka.admin.checkpoint.{CheckpointEdit, OffsetLog, Refusal, ResetForm, SourceId}
-import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, Positions}
+import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, CompositeOffsetJson, Positions}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.cluster.ClusterConfig
 
@@ -14,7 +14,7 @@ private[admin] object ResetCommand {
   private val Cluster = Parameter.text("cluster", "The cluster whose positions change")
   private val To = Parameter.text(
     "to",
-    "earliest, latest, timestamp:<ms>, or offsets as JSON: {topic: {partition: offset}}"
+    "earliest, latest, timestamp:<ms>, group:<id> (committed offsets), or offsets as JSON: {topic: {partition: offset}}"
   )
 
   val all: Seq[Command] = Seq(
@@ -40,21 +40,25 @@ private[admin] object ResetCommand {
     if (reading.isEmpty) throw new Refusal(unknown(where, cluster, log.composite(newest).map(_._2)))
     checkKnown(form, reading.map(_._2.position(cluster)), cluster, where)
     val clusters = new QueryClusters(catalog, log, catalog.streams())
-    val changes = reading.flatMap { case (source, offset) =>
+    val moves = reading.map { case (source, offset) =>
       refuseDeferred(catalog.hadoop, log, source, offset, where)
       val config = clusters.config(source, cluster, catalog.reading)
         .fold(why => throw new Refusal(s"cluster '$cluster': $why"), identity)
-      val now = offset.position(cluster)
-      resolved(form, offset, cluster, config).collect {
-        case (topic, p, at) if !now.get(topic, p).contains(at) =>
-          (source, topic, p, now.get(topic, p).get, at)
+      val other = KafkaOffsets.kafkaId(config)
+        .filter(found => ClusterIdentity.differ(offset.identity(cluster).kafkaId, Some(found)))
+      val start = other.fold(offset)(offset.inKafka(cluster, _))
+      val now = start.position(cluster)
+      val found = resolved(form, start, cluster, config)
+      if (other.isDefined && found.size < now.size) throw new Refusal(
+        s"cluster '$cluster' is another Kafka cluster than the one that was read, so each of its partitions needs an offset"
+      )
+      val moved = found.filter { case (topic, p, at) => other.isDefined || !now.get(topic, p).contains(at) }
+      (source, start, moved)
+    }.filter(_._3.nonEmpty)
+    if (moves.nonEmpty) {
+      val texts = moves.map { case (source, start, moved) =>
+        source -> CompositeOffsetJson.write(movedTo(start, cluster, Positions.from(moved)))
       }
-    }
-    if (changes.nonEmpty) {
-      val texts = reading.map { case (source, offset) =>
-        val moved = Positions.from(changes.collect { case (`source`, topic, p, _, at) => (topic, p, at) })
-        source -> CompositeOffsetJson.write(movedTo(offset, cluster, moved))
-      }.filter { case (source, _) => changes.exists(_._1 == source) }
       edit.apply(
         s"reset --cluster $cluster --to $to",
         context.user,
@@ -65,7 +69,8 @@ private[admin] object ResetCommand {
         log.logged.last == newest.number
       )
     }
-    changes.map { case (source, topic, p, old, at) => Seq(source.number, cluster, topic, p, old, at) }
+    for ((source, start, moved) <- moves; (topic, p, at) <- moved)
+      yield Seq(source.number, cluster, topic, p, start.position(cluster).get(topic, p).get, at)
   }
 
   private def resolved(
@@ -80,8 +85,16 @@ private[admin] object ResetCommand {
         at -> answer.fold(why => throw new Refusal(s"the offsets are not known: $why"), identity)
       }
     val Seq(first, last) = ResetForm.Bounds.map(ask)
-    val times = form match {
+    val known = form match {
       case ResetForm.Time(ms) => ask(OffsetSpec.forTimestamp(ms))
+      case ResetForm.Group(id) =>
+        val committed = KafkaOffsets.committed(config, id)
+        places.map(_._1).find(!committed.contains(_)).foreach(at =>
+          throw new Refusal(
+            s"group '$id' has no committed offset of topic '${at.topic}', partition ${at.partition}"
+          )
+        )
+        committed
       case _ => Map.empty[TopicPartition, Long]
     }
     val targets = offset.draining.getOrElse(cluster, Positions.empty)
@@ -91,7 +104,7 @@ private[admin] object ResetCommand {
         wanted,
         first(at),
         last(at),
-        times.get(at),
+        known.get(at),
         targets.get(at.topic, at.partition)
       )
       (at.topic, at.partition, found.fold(why => throw new Refusal(why), identity))

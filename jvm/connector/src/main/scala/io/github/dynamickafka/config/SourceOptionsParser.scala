@@ -34,7 +34,7 @@ private[dynamickafka] object SourceOptionsParser {
     val raw = RawOptions(options, table)
     SecretOptions.warn(raw)
     // What a policy requires is named first.
-    val replacedClusters = replaced(raw).parse()
+    val replacedClusters = new ReplacedClusterOptions(raw, CommitGroupId, CommitOffsets).parse()
     val offsets = this.offsets(raw)
     SourceOptions(
       service = MetadataServiceSpecs.parse(raw),
@@ -78,8 +78,6 @@ private[dynamickafka] object SourceOptionsParser {
       remembered = RememberedOptions(raw)
     )
   }
-
-  private def replaced(raw: RawOptions) = new ReplacedClusterOptions(raw, CommitGroupId, CommitOffsets)
 
   private def deferWithState(raw: RawOptions): Boolean = {
     val set = raw.get(DeferWithState)
@@ -239,12 +237,12 @@ private[dynamickafka] object SourceOptionsParser {
           "committed",
           s"no consumer group is set to read the offsets of: set '${CommitGroupId.name}' or 'kafka.group.id'."
         )
-      case None if raw.isSet(CommitGroupId) && !offsets.commit && !replaced(raw).usesGroup =>
+      case None if raw.isSet(CommitGroupId) && !offsets.commit =>
         throw Errors.invalidOption(
           CommitGroupId.name,
           offsets.commitGroupId.getOrElse(""),
           s"it has no effect: it is used only if '${StartingOffsets.name}' is 'committed' or if " +
-            s"'${CommitOffsets.name}' is 'true', or '${ReplacedPolicy.name}' is 'group-offsets'."
+            s"'${CommitOffsets.name}' is 'true'."
         )
       case _ =>
     }
@@ -268,7 +266,6 @@ private object RememberedOptions {
     MaxRemovedClusters,
     AllowMissingStreams,
     ReplacedPolicy,
-    ReplacedOverlap,
     MirrorMakerSourceAlias,
     MirrorMakerReplicationPolicy,
     // Some policies require them.

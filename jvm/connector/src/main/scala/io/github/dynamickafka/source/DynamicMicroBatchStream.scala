@@ -77,7 +77,7 @@ private[source] final class DynamicMicroBatchStream(
   private val losses =
     new LossPolicy(options.failOnDataLoss, DynamicMicroBatchStream.MissingTopicGraceMs, feed)
   private val lastRecords =
-    new LastRecords(checkpoint, DynamicMicroBatchStream.lastRecords(recordTimes), clock)
+    new LastRecords(checkpoint, DynamicMicroBatchStream.lastRecords(recordTimes))
   private val replaced =
     ReplacedClusters(options.replacedClusters, streams, lastRecords, clock)
   private val triggerPlanner =
@@ -178,7 +178,6 @@ private[source] final class DynamicMicroBatchStream(
     val end =
       batches.end(start, snapshot, knownBefore, limit, clock.monotonicMs(), wait = !snapshots.isAvailableNow)
     if (end ne start) {
-      lastRecords.planned(end)
       val changes = OffsetChangeText.changes(start, end)
       OffsetChangeText.describe(changes).foreach(log.info(_))
       reporter.changed(changes)
@@ -291,15 +290,12 @@ private[source] final class DynamicMicroBatchStream(
 private[source] object DynamicMicroBatchStream {
   val MissingTopicGraceMs = 5000L
 
-  /** What tasks have reported. A record of a later time than the executor's clock has shown has no time that is known. */
+  /** The last record that tasks have read of a partition, with the time that it has in Kafka. */
   private def lastRecords(reported: Option[RecordTimes])(key: LogKey): Option[LastRecord] =
-    reported.flatMap(_.found.get(key))
-      .collect {
-        case t if t.last.time >= 0 && t.last.time <= t.greatest =>
-          LastRecord(t.last.offset, t.last.time)
-      }
+    reported.flatMap(_.found.get(key)).filter(_.written >= 0)
+      .map(times => LastRecord(times.last.offset, times.written))
 
-  /** Same, for alignment. */
+  /** The times that tasks have read of a partition, for alignment. */
   private def readTimes(reported: Option[RecordTimes]): ReadTimes =
     reported.fold(ReadTimes.none)(times =>
       key =>

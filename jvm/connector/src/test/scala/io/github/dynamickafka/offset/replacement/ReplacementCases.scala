@@ -38,10 +38,8 @@ object ReplacementCases {
     def partitions(percent: Int) = for (t <- Seq("t", "u"); p <- 0 to 1 if chance(percent)) yield (t, p)
     val positions = Positions.from(partitions(85).map { case (t, p) => (t, p, number(20)) })
     val read = positions.iterator.collect {
-      case (t, p, at) if chance(90) =>
-        val last =
-          Option.when(at > 0 && chance(70))(LastRecord(math.max(0, at - 1 - number(2)), 900 + number(200)))
-        (t, p) -> ReadUpTo(at, if (chance(20)) 0L else 950 + number(200), last)
+      case (t, p, at) if at > 0 && chance(65) =>
+        (t, p) -> LastRecord(math.max(0, at - 1 - number(2)), 900 + number(200))
     }.toMap
     val ends = Positions.from(partitions(85).map { case (t, p) =>
       (t, p, positions.get(t, p).fold(number(30))(_ + number(12) - 1).max(0L))
@@ -54,6 +52,7 @@ object ReplacementCases {
       "old",
       positions,
       read,
+      if (chance(20)) 0L else 950 + number(200),
       Seq("t", "u", "old.t", "heartbeats").filter(_ => chance(85)).toSet,
       ClusterView.Reachable(ends, earliest, missing = Set("t", "u").diff(ends.topics))
     )
@@ -63,30 +62,14 @@ object ReplacementCases {
     write(root, "earliest", earliest)
     val topics = root.putArray("topics")
     of.topics.toSeq.sorted.foreach(topics.add)
-    rows(
-      root,
-      "read",
-      read.map { case (key, known) =>
-        key -> (Seq(Some(known.position), Some(known.batchMs)) ++ record(known.last))
-      }
-    )
-    val overlap = number(60)
-    root.put("overlap", overlap)
-    val bounds = ByTime.bounds(of, overlap)
-    rows(root, "times", bounds.from.map { case (key, time) => key -> Seq(Some(time)) })
-    val found = bounds.from.keys.filter(_ => chance(80)).map(_ -> number(30)).toMap
-    rows(root, "found", found.map { case (key, at) => key -> Seq(Some(at)) })
-    val timed = ByTime.continuation(of, bounds, found, Map.empty)
-    write(root, "timestamp", timed.positions)
-    val committed = bounds.from.keys.filter(_ => chance(60)).map(_ -> number(30)).toMap
-    rows(root, "committed", committed.map { case (key, at) => key -> Seq(Some(at)) })
-    write(root, "group-offsets", GroupOffsets.continuation(of, timed, committed).positions)
+    rows(root, "read", read.map { case (key, last) => key -> record(Some(last)) })
+    root.put("last_batch", of.lastBatchMs)
     val questions = SameOffsets.questions(of)
     val answers = questions.map(_.map { case (key, question) =>
       def some(offset: Long) = Option.when(chance(80)) {
         LastRecord(
           offset,
-          read.get(key).flatMap(_.last).filter(_ => chance(80)).fold(900 + number(70000))(_.time)
+          read.get(key).filter(_ => chance(80)).fold(900 + number(70000))(_.time)
         )
       }
       val there = some(question.record)
