@@ -7,7 +7,6 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.{DeliveryGuarantee, SinkOptionSpecs, SinkOptions}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.FormatOptions
 import io.github.dynamickafka.gauge.GaugeNames
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.sink.commit.CommitProbe
@@ -27,7 +26,6 @@ import io.github.dynamickafka.time.Clock
  * The sink of one query or job, with the lifetime of Spark's table, because Spark requests a new `Write` for each
  * batch.
  *
- * @param ofFormat the columns for clusters with another format
  * @param answer the stream, if the metadata service has been asked for it
  * @param probe called at the steps of commits
  * @param queryId the id of the streaming query, which is stable over restarts, or a unique id of the job
@@ -35,7 +33,6 @@ import io.github.dynamickafka.time.Clock
 private[sink] final class QuerySink(
     options: SinkOptions,
     columns: InputColumns,
-    ofFormat: FormatOptions => InputColumns,
     queryId: String,
     answer: () => Option[KafkaStream],
     probe: CommitProbe = CommitProbe.installed
@@ -64,7 +61,6 @@ private[sink] final class QuerySink(
         new SinkRun(
           gauged(options),
           columns,
-          ofFormat,
           queryId,
           journal,
           journal.map(_ => FreeSlots.ofQuery(checkpoint, hadoop)),
@@ -105,7 +101,6 @@ private[sink] final class QuerySink(
     new SinkRun(
       gauged(once),
       columns,
-      ofFormat,
       named.getOrElse(queryId),
       kept.map(at => named.fold(Journal.ofJob(at, queryId, hadoop))(Journal.ofNamedJob(at, _, hadoop))),
       None,
