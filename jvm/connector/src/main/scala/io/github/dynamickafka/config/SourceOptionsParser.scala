@@ -9,7 +9,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import io.github.dynamickafka.config.offsets.ClusterOffsets
 import io.github.dynamickafka.config.replacement.ReplacedClusterOptions
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.options.{ClusterFormats, FormatOptionsParser}
+import io.github.dynamickafka.format.options.{ClusterRegistries, FormatOptionsParser}
 import io.github.dynamickafka.kafka.SecretOptions
 import io.github.dynamickafka.option.{ClusterKeys, OptionName, OptionSpec, RawOptions}
 import io.github.dynamickafka.page.PageOptionSpecs
@@ -72,7 +72,7 @@ private[dynamickafka] object SourceOptionsParser {
       deferWithState = deferWithState(raw),
       alignment = alignment(raw),
       format = FormatOptionsParser.parse(raw, isCatalogTable),
-      clusterFormats = ClusterFormats(raw, table, isCatalogTable, ofStatement),
+      clusterRegistries = ClusterRegistries(isCatalogTable, ofStatement),
       realTime = realTime(raw),
       page = PageOptionSpecs.parse(raw),
       remembered = RememberedOptions(raw)

@@ -123,7 +123,7 @@ private[dynamickafka] object DynamicKafkaSinkTable {
         name,
         s"the records of '$table' have no such column; remove or rename it."
       )
-    new QuerySink(parsed, columns(schema, parsed.format), columns(schema, _), queryId, answer)
+    new QuerySink(parsed, columns(schema, parsed.format), queryId, answer)
   }
 
   private def columns(schema: StructType, format: FormatOptions): InputColumns =

@@ -6,7 +6,6 @@ import org.apache.spark.sql.{DynamicKafkaQueries, SparkSession}
 
 import io.github.dynamickafka.config.{DeliveryGuarantee, SinkOptionSpecs, SinkOptions}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.FormatOptions
 import io.github.dynamickafka.gauge.GaugeNames
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.sink.commit.CommitProbe
@@ -19,7 +18,6 @@ import io.github.dynamickafka.time.Clock
  * The sink of one query or job, with the lifetime of Spark's table, because Spark requests a new `Write` for each
  * batch.
  *
- * @param ofFormat the columns for clusters with another format
  * @param answer the stream, if the metadata service has been asked for it
  * @param probe called at the steps of commits
  * @param queryId the id of the streaming query, which is stable over restarts, or a unique id of the job
@@ -27,7 +25,6 @@ import io.github.dynamickafka.time.Clock
 private[sink] final class QuerySink(
     options: SinkOptions,
     columns: InputColumns,
-    ofFormat: FormatOptions => InputColumns,
     queryId: String,
     answer: () => Option[KafkaStream],
     probe: CommitProbe = CommitProbe.installed
@@ -50,7 +47,6 @@ private[sink] final class QuerySink(
         new SinkRun(
           gauged(options),
           columns,
-          ofFormat,
           queryId,
           journal,
           journal.map(_ => FreeSlots.ofQuery(checkpoint, hadoop)),
@@ -80,7 +76,6 @@ private[sink] final class QuerySink(
     new SinkRun(
       gauged(once),
       columns,
-      ofFormat,
       queryId,
       place.map(Journal.ofJob(_, queryId, hadoop)),
       None,

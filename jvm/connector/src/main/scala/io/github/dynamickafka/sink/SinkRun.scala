@@ -19,7 +19,6 @@ import io.github.dynamickafka.config.{
   Subscription
 }
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.FormatOptions
 import io.github.dynamickafka.gauge.{GaugeNames, GaugeSet}
 import io.github.dynamickafka.kafka.{ProducerSettings, TopicLimits, TransactionTimeLimits}
 import io.github.dynamickafka.lineage.TopicDataset
@@ -46,7 +45,6 @@ import io.github.dynamickafka.topology.WriteTopology
  * The state of a query that writes, over all of its batches, while Spark creates a new `Write` for each batch. Used
  * only by the thread of the query, except for [[close]].
  *
- * @param ofFormat the columns for clusters with another format
  * @param journal the journal of decisions; None: there is no journal
  * @param freeSlots the transactional ids of runs of the query that have ended; None: for jobs, and without exactly-once
  * @param earlier journals of earlier jobs; None: a streaming query
@@ -56,7 +54,6 @@ import io.github.dynamickafka.topology.WriteTopology
 private[sink] final class SinkRun(
     options: SinkOptions,
     columns: InputColumns,
-    ofFormat: FormatOptions => InputColumns,
     queryId: String,
     journal: Option[Journal],
     freeSlots: Option[FreeSlots],
@@ -125,7 +122,7 @@ private[sink] final class SinkRun(
       clock
     )
   )
-  private val formats = new ClusterWriteFormats(options, columns, ofFormat)
+  private val frames = new ClusterFrames(options, columns)
   private val idSets = new IdSets
   private val stalled = new StalledAttempts
   if (exactlyOnce && isStreaming) spark.addSparkListener(stalled)
@@ -162,8 +159,8 @@ private[sink] final class SinkRun(
     val topology = responding(known, properties)
     val next = plan.filter(_.topology == topology).getOrElse(newPlan(topology, properties))
     plan = Some(next)
-    val ofClusters = formats.of(topology)
-    val ids = formats.ids(topology, ofClusters)
+    val ofClusters = frames.of(topology)
+    val ids = frames.ids(topology, ofClusters)
     if (exactlyOnce) commits.begin()
     startedNanos = clock.nanoTime()
     // A job has no gauges.

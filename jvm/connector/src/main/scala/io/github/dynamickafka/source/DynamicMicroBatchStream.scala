@@ -110,7 +110,6 @@ private[source] final class DynamicMicroBatchStream(
   private val replay = new Replay(options, configs, feed, streams, checkpoint, deferred, lost)
   private val partitions =
     new BatchPartitions(histories, batches, replay, batchPlanner, streams, checkpoint, reporter)
-  private val clusterDecoding = decoding.map(new ClusterDecoding(_, options))
   private val offsets = new OffsetReader
   private val lags = new Lags
   override protected lazy val realTime: RealTimeBatches = new RealTimeBatches(
@@ -200,7 +199,7 @@ private[source] final class DynamicMicroBatchStream(
     def deadLetters =
       options.format.deadLetters.map(DeadLetterClusters(_, options, topology, streams, configs))
     new ReaderFactory(
-      clusterDecoding.map(_.of(stored).copy(deadLetters = deadLetters)),
+      decoding.map(ClusterDecoding.of(_, options, stored :+ topology).copy(deadLetters = deadLetters)),
       recordTimes.map(_.ofTasks)
     )
   }
