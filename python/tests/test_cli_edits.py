@@ -61,7 +61,7 @@ def checkpoint(tmp_path: Path) -> Path:
     for topology in (checkpoint / HOME / "topology").glob("*.json"):
         options = {"cluster.blue.maxOffsetsPerTrigger": "5", "streamIds": "golden"}
         topology.write_text(compact({**json.loads(topology.read_text()), "options": options}))
-    parts = ",".join(f'"{part}":{last}' for part in ("positions", "batches", "times", "records"))
+    parts = ",".join(f'"{part}":{last}' for part in ("offsets", "times"))
     (checkpoint / HOME / "read.json").write_text(f'{{"version":1,{parts}}}')
     (checkpoint / HOME / "deferred").mkdir()
     deferral = {"version": 1, "start": "s", "end": "e", "clusters": {"blue": {"topics": {}}}}

@@ -125,18 +125,14 @@ def test_move(file: Path) -> None:
     assert (again.exit_code, again.stdout) == (0, "streams.yaml: nothing to change\n")
 
 
-def test_move_takes_over_topics_and_their_format() -> None:
+def test_move_takes_over_topics() -> None:
     text = edited(
         "{topics: [orders]}",
-        "{topic_pattern: 'a, .*', write: false, starting_offsets: latest, format: json, key_fields: ['yes', id], "
-        "options: {json.ignoreParseErrors: true, n: 1.50}, registry: 'http://x'}",
+        "{topic_pattern: 'a, .*', write: false, starting_offsets: latest, registry: 'http://x'}",
     )
     text = text.replace("  green: {", "  red: {properties: {bootstrap.servers: r}}\n  green: {")
     lines = moved(text, "orders", "blue", "red").splitlines()
-    assert lines[lines.index("      green:") - 1] == (
-        '      red: {topic_pattern: "a, .*", format: json, key_fields: ["yes", id], '
-        "options: {json.ignoreParseErrors: true, n: 1.50}}"
-    )
+    assert lines[lines.index("      green:") - 1] == '      red: {topic_pattern: "a, .*"}'
 
 
 JSON = """{

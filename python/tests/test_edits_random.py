@@ -28,7 +28,7 @@ class _Documents:
 
     def _entry(self, stream: str, indent: str) -> str:
         states = ("", "state: draining", "state: 'active'", 'state: "removed"', "state: active")
-        parts = [self._random.choice(states), self._random.choice(("", "write: false", "format: json"))]
+        parts = [self._random.choice(states), self._random.choice(("", "write: false", "registry: json"))]
         parts = [part for part in parts if part]
         topics = f"{stream}-topic"
         if self._random.random() < 0.4:
@@ -130,9 +130,9 @@ def _comments(text: str) -> list[str]:
         "? blue\n      : {topics: [a]}\n",
         "blue: {topics: [a],}\n",
         "blue: {\n        topics: [\n          a, # one\n        ], # all\n      }\n",
-        "blue: {state: &s active, topics: [a], options: {x: *s}}\n",
-        "blue:\n        schema: |\n          a INT\n          # x\n        topics: [a]\n      # the end\n",
-        "blue:\n        topics: [a]\n        schema: |\n          a INT\n          # x\n\n      # the end\n",
+        "blue: {state: &s active, topics: [a], registry: {x: *s}}\n",
+        "blue:\n        registry: |\n          a INT\n          # x\n        topics: [a]\n      # the end\n",
+        "blue:\n        topics: [a]\n        registry: |\n          a INT\n          # x\n\n      # the end\n",
         "blue:\n        topics:\n        - a\n        - *alias\n      # the end\n",
     ],
 )

@@ -151,11 +151,13 @@ def test_a_cluster_that_replaces_another_one() -> None:
 
 
 def test_format_options_of_streams_and_clusters() -> None:
-    blue = ClusterMetadata(["orders"], SERVERS, format_options={"format": "avro"})
+    blue = ClusterMetadata(["orders"], SERVERS, format_options={"registry.url": "http://blue"})
     stream = KafkaStream("orders", {"blue": blue}, format_options={"format": "json", "registry.url": "http://r"})
     written = document([stream])["streams"]["orders"]
     assert written["options"] == {"format": "json", "registry.url": "http://r"}
-    assert written["clusters"]["blue"]["options"] == {"format": "avro"}
+    assert written["clusters"]["blue"]["registry"] == {"url": "http://blue"}
+    with pytest.raises(ValueError, match="has 'format', but the records of a stream have one format"):
+        ClusterMetadata(["orders"], SERVERS, format_options={"format": "avro"})
     assert stream != KafkaStream("orders", {"blue": blue})
     # A registry may have credentials.
     assert "http://r" not in repr(stream)

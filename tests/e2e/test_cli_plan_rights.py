@@ -86,14 +86,6 @@ def test_a_topic_that_may_not_be_described(guarded: Cluster, tmp_path: Path) -> 
     assert found["next_batch"]["records"] == 3
 
 
-def test_a_group_that_may_not_be_described(guarded: Cluster, tmp_path: Path) -> None:
-    stopped = Stopped(tmp_path, guarded, replacedClusterPolicy="group-offsets", commitGroupId="totals")
-    code, found, reason = stopped.plan("readable")
-    assert (code, found) == (1, None)
-    assert "cluster 'guarded', group 'totals'" in reason and "authorization failed" in reason.lower()
-    assert PASSWORD not in reason
-
-
 def test_records_that_may_not_be_read(guarded: Cluster, tmp_path: Path) -> None:
     stopped = Stopped(tmp_path, guarded, replacedClusterPolicy="same-offsets")
     offset = {

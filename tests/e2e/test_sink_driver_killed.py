@@ -23,12 +23,13 @@ def test_at_each_step(pipelines: Pipelines) -> None:
         "committed": pipelines.writer("committed"),
         "counted": pipelines.writer("counted", shape="counted"),
         "to-all": pipelines.writer("to-all", clusterRouting="all"),
+        "two-streams": pipelines.writer("two-streams", shape="both"),
         "in-tasks": pipelines.writer("in-tasks"),
     }
     # The last record of a partition in the second batch: the records before it have been sent.
     faults: dict[str, Mapping[str, Any]] = {name: {"step": name, "batch": BATCH} for name in queries}
     faults["counted"] = {"step": "decided", "batch": BATCH}
-    faults["to-all"] = {"step": "between-commits", "batch": BATCH}
+    faults["to-all"] = faults["two-streams"] = {"step": "between-commits", "batch": BATCH}
     faults["in-tasks"] = {"task": "hang", "at": first[-1]}
     doomed = pipelines.drivers.doomed()
     with pipelines.watcher(*queries.values()) as watcher:
@@ -80,7 +81,7 @@ def _check_stuck(pipelines: Pipelines, name: str, query: SinkQuery) -> None:
     # Nothing of the batch, a part of it, or all of it.
     if name in ("decided", "counted"):
         assert seen == rows[0], name
-    elif name in ("between-commits", "to-all"):
+    elif name in ("between-commits", "to-all", "two-streams"):
         assert rows[0] < seen < sum(rows), name
     else:
         assert seen == sum(rows), name

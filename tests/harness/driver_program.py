@@ -115,6 +115,8 @@ class Driver:
             frame = output_frames.once(source)
         elif command["shape"] == "ordered":
             frame = output_frames.ordered(source, fault, str(Path(command["folder"]) / "task-fault"))
+        elif command["shape"] == "both":
+            frame = output_frames.both(source)
         elif command["shape"] == "counted":
             frame = output_frames.counted(source)
         else:

@@ -18,6 +18,12 @@ def mapped(source: DataFrame, fault: dict[str, Any], marker: str) -> DataFrame:
     return source.selectExpr("cast(key as string) as key", f"{written} as value")
 
 
+def both(source: DataFrame) -> DataFrame:
+    """The rows of `mapped`, each for the streams `out` and `copy`."""
+    streams = functions.expr("explode(array('out', 'copy'))")
+    return mapped(source, {}, "").withColumn("stream", streams)
+
+
 def unchanged(source: DataFrame, fault: dict[str, Any], marker: str) -> DataFrame:
     """The rows as they are, with a fault in a task at a row if desired."""
     if "task" not in fault:

@@ -48,13 +48,15 @@ class Pipelines(Scene):
 
     def writer(self, name: str, shape: str = "mapped", **write: str) -> SinkQuery:
         """Create a query without starting it."""
-        topic = self.topic(*TARGETS)
+        streams = {stream: self.topic(*TARGETS) for stream in (("out", "copy") if shape == "both" else ("out",))}
         # The name is unique, because many tests share a driver.
-        name = f"{name}-{topic}"
-        target = MetadataFile(self.folder / f"out-{topic}.json")
+        name = f"{name}-{streams['out']}"
+        target = MetadataFile(self.folder / f"out-{streams['out']}.json")
         for cluster, broker in self.targets.items():
             target.cluster(cluster, broker.bootstrap_servers)
-        target.stream("out", {cluster: [topic] for cluster in TARGETS}).write()
+        for stream, topic in streams.items():
+            target.stream(stream, {cluster: [topic] for cluster in TARGETS})
+        target.write()
         writer = SinkQuery(
             name,
             self.folder / name,
@@ -62,7 +64,7 @@ class Pipelines(Scene):
             ["orders"],
             {"maxOffsetsPerTrigger": str(PER_BATCH)},
             target=target.path,
-            topic=topic,
+            topics=list(streams.values()),
             shape=shape,
             write=write,
         )
@@ -88,7 +90,10 @@ class Pipelines(Scene):
 
     def visible(self, writer: SinkQuery) -> list[OutputRecord]:
         """The records of a query that are visible to `read_committed` readers."""
-        return [record for record in visible(self.targets, writer.topic) if record.value != LAST]
+        return [record for topic in writer.topics for record in self._visible(topic)]
+
+    def _visible(self, topic: str) -> list[OutputRecord]:
+        return [record for record in visible(self.targets, topic) if record.value != LAST]
 
     def values(self, writer: SinkQuery) -> Counter[str]:
         """The payloads of the visible records."""
@@ -100,7 +105,8 @@ class Pipelines(Scene):
 
     def watcher(self, *writers: SinkQuery) -> Watcher:
         """A watcher for visible records of these queries that disappear."""
-        return Watcher((id, broker, w.topic) for w in writers for id, broker in self.targets.items())
+        topics = [topic for writer in writers for topic in writer.topics]
+        return Watcher((id, broker, topic) for topic in topics for id, broker in self.targets.items())
 
     def await_written(self, *writers: SinkQuery) -> None:
         """Wait until running queries have written everything, then compare it exactly."""
@@ -135,7 +141,7 @@ class Pipelines(Scene):
         if writer.write.get("clusterRouting") == "all":
             found = {id: [record for record in records if record.cluster == id] for id in TARGETS}
         else:
-            found = {"all clusters": records}
+            found = {topic: self._visible(topic) for topic in writer.topics}
         found_faults = {place: faults(expected, there, complete) for place, there in found.items()}
         gone = withdrawn(self._before.get(writer.topic, []), records)
         if gone:
@@ -147,7 +153,8 @@ class Pipelines(Scene):
         """Wait until no transaction blocks readers. Leaves records in the topics."""
         from dynamic_kafka_testkit import Record
 
-        places = [(cluster, writer.topic) for writer in writers for cluster in self.targets.values()]
+        topics = [topic for writer in writers for topic in writer.topics]
+        places = [(cluster, topic) for topic in topics for cluster in self.targets.values()]
         ends = {
             (cluster.name, topic, at)
             for cluster, topic in places
@@ -166,7 +173,7 @@ class Pipelines(Scene):
 
     def _expected(self, writer: SinkQuery) -> Counter[str]:
         records = self.brokers[SOURCE].dump(self._source)
-        if writer.shape == "mapped":
+        if writer.shape in ("mapped", "both"):
             return Counter(str(record.value).upper() for record in records)
         found: Counter[str] = Counter()
         counts: Counter[str] = Counter()

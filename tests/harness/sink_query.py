@@ -20,14 +20,14 @@ class SinkQuery(Query):
     """A query that writes exactly once; see Query.
 
     Args:
-        target: Path of the metadata document with the stream `out`.
-        topic: The topic of `out` on all its clusters.
-        shape: `mapped`, `counted`, `once` or `ordered`.
+        target: Path of the metadata document with the stream `out`, and `copy` for the shape `both`.
+        topics: The topic of each stream, on all clusters.
+        shape: `mapped`, `both`, `counted`, `once` or `ordered`.
         write: The options of the sink.
     """
 
     target: Path = Path()
-    topic: str = ""
+    topics: list[str] = field(default_factory=list)
     shape: str = "mapped"
     write: dict[str, str] = field(default_factory=dict)
 
@@ -91,6 +91,11 @@ class SinkQuery(Query):
     def done(self) -> set[str]:
         """The decisions that are marked as finished."""
         return {path.stem for path in self.journal.glob("[0-9]*.done")}
+
+    @property
+    def topic(self) -> str:
+        """The topic of `out`."""
+        return self.topics[0]
 
     @property
     def journal(self) -> Path:

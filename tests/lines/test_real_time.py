@@ -29,7 +29,7 @@ from tests.harness.waiting import until
     ("guarantee", "allowlist", "error"),
     [
         ("at-least-once", True, "STREAMING_REAL_TIME_MODE.OPERATOR_OR_SINK_NOT_IN_ALLOWLIST"),
-        # Without Spark's list the sink refuses at the end of the first batch. Spark 4.3 refuses the sink at the start,
+        # Without Spark's list the sink refuses before the first batch. Spark 4.3 refuses the sink at the start,
         # since the progress of this mode is asynchronous there (SPARK-58131).
         ("exactly-once", False, "DYNAMIC_KAFKA.EXACTLY_ONCE_REFUSED|does not support async progress tracking"),
     ],

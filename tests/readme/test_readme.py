@@ -42,8 +42,9 @@ AWAIT_TERMINATION = StreamingQuery.awaitTermination
 ADDRESSES = {"blue": "localhost:19092", "green": "localhost:29092"}
 # The copy of green.
 STANDBY = {"standby": "localhost:39092"}
-# The stream that the documents write to, with the 200 orders.
+# The stream that the documents write to, with the 200 orders, and the other one of a query that writes to two.
 WRITTEN = "shipments"
+AUDIT = "audit"
 ORDERS = 200
 # Its metadata files replace each other.
 MOVING = "docs/moving.md"
@@ -84,7 +85,8 @@ def clusters(testkit: Testkit) -> list[Cluster]:
     """Blue and green, with a few records in each topic that the documents read, and the topics that they write to."""
     started = testkit.start_all(*ADDRESSES)
     for cluster in started:
-        cluster.create_topic(WRITTEN, partitions=2)
+        for written in (WRITTEN, AUDIT):
+            cluster.create_topic(written, partitions=2)
         for topic in ("orders", "payments"):
             cluster.create_topic(topic, partitions=2)
             cluster.produce(topic, [Record(n % 2, None, str(n)) for n in range(100)])
@@ -96,7 +98,8 @@ def here(tmp_path: Path, clusters: list[Cluster]) -> Path:
     """A folder with the metadata file of the documents."""
     streams = (docs.ROOT / "examples" / "streams.yaml").read_text()
     more = "  payments: {clusters: {green: {topics: [payments]}}}\n"
-    more += f"  {WRITTEN}: {{clusters: {{blue: {{topics: [{WRITTEN}]}}, green: {{topics: [{WRITTEN}]}}}}}}\n"
+    for stream in (WRITTEN, AUDIT):
+        more += f"  {stream}: {{clusters: {{blue: {{topics: [{stream}]}}, green: {{topics: [{stream}]}}}}}}\n"
     more += "".join(f"  orders-{id}: {{clusters: {{{id}: {{topics: [orders]}}}}}}\n" for id in ADDRESSES)
     # For the documents that use the format of the metadata.
     streams = streams.replace("  orders:\n", "  orders:\n    format: string\n")
@@ -152,6 +155,8 @@ def test_python_runs(
             exec(code, names)
             if f'"{WRITTEN}")' in text:
                 assert _written(clusters) - before == ORDERS
+            if f'"{AUDIT}")' in text:
+                assert _written(clusters, AUDIT) == ORDERS
             for frame in ("orders", "counts"):
                 if isinstance(names.get(frame), DataFrame):
                     _run(names.pop(frame), here / f"checkpoint-{frame}-{block.line}")
@@ -256,8 +261,8 @@ def _with_addresses(text: str, clusters: list[Cluster]) -> str:
     return text
 
 
-def _written(clusters: list[Cluster]) -> int:
-    return sum(len(cluster.dump(WRITTEN, committed_only=True)) for cluster in clusters)
+def _written(clusters: list[Cluster], topic: str = WRITTEN) -> int:
+    return sum(len(cluster.dump(topic, committed_only=True)) for cluster in clusters)
 
 
 def _run(frame: Any, checkpoint: Path) -> None:

@@ -63,12 +63,10 @@ def _envelope(i: int, as_: Any) -> Fields:
     return {"before": before, "after": after, "source": source, "op": op, "ts_ms": _MS, "transaction": None}
 
 
-def debezium(cluster: str, i: int) -> list[Any]:
-    """A deletion is followed by a tombstone; the connector of green adds the schema."""
-    change = _envelope(i, iso)
+def debezium(_: str, i: int) -> list[Any]:
+    """A deletion is followed by a tombstone; the connector adds the schema."""
     schema = {"type": "struct", "fields": [], "optional": False, "name": "shop.public.orders.Envelope"}
-    wrapped = {"schema": schema, "payload": change} if cluster == "green" else change
-    return [wrapped, *([None] if i % 3 == 2 else [])]
+    return [{"schema": schema, "payload": _envelope(i, iso)}, *([None] if i % 3 == 2 else [])]
 
 
 def canal(_: str, i: int) -> list[Any]:
@@ -158,7 +156,7 @@ READS = [
         debezium,
         rows,
         _CHANGES,
-        {"schema": DDL, "cluster.green.debezium-json.schemaInclude": "true"},
+        {"schema": DDL, "debezium-json.schemaInclude": "true"},
     ),
     Read(
         "debezium-avro-confluent",

@@ -99,7 +99,7 @@ class SinkWorld(World):
             [STREAM],
             self._options,
             target=self._target.path,
-            topic=self._out,
+            topics=[self._out],
             shape="once" if self._state else "ordered",
             write=WRITE,
         )

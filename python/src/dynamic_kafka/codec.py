@@ -79,7 +79,8 @@ def _entry(cluster: str, metadata: ClusterMetadata) -> dict[str, Any]:
             offsets = offsets.to_metadata(cluster)
         if offsets is not None:
             entry[name] = offsets
-    return entry | _options(metadata.format_options)
+    registry = {name.removeprefix("registry."): value for name, value in metadata.format_options.items()}
+    return entry | {"registry": registry} if registry else entry
 
 
 def _options(options: Mapping[str, str]) -> dict[str, Any]:

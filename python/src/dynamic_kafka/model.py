@@ -38,15 +38,15 @@ class ClusterMetadata:
         partitions: Partition numbers, from 0, by topic.
         write: Whether queries that write to the stream write to this cluster (default: True). It has no effect on
             queries that read the stream.
-        format_options: Options about the format of the records on this cluster, where they differ from those of
-            the stream, with the names of the data source: ``format``, ``schema``, ``json.timestampFormat``.
+        format_options: The registry of this cluster, with the names of the options of the data source:
+            ``registry.url``. The format of records is that of the stream.
         replaces: Id of the cluster whose place this one takes: the option ``replacedClusterPolicy`` says where a
             query continues that has read that one. None: there is none.
 
     Raises:
         TypeError: if ``topics`` is a str, or ``write`` is not a bool.
         ValueError: if more than one of ``topics``, ``topic_pattern`` and ``partitions`` is given, a partition is
-            not a number of 0 or more, or ``state`` is another text.
+            not a number of 0 or more, ``state`` is another text, or ``format_options`` has more than a registry.
     """
 
     topics: Collection[str] = ()
@@ -69,6 +69,12 @@ class ClusterMetadata:
         object.__setattr__(self, "topics", tuple(topics))
         object.__setattr__(self, "properties", properties)
         object.__setattr__(self, "format_options", _options(self.format_options))
+        for name in self.format_options:
+            if not name.startswith("registry."):
+                raise ValueError(
+                    f"format_options of a cluster has '{name}', but the records of a stream have one format on "
+                    "all clusters: make a KafkaStream for those of another format"
+                )
         if self.partitions is not None:
             partitions = {topic: _numbers(topic, numbers) for topic, numbers in self.partitions.items()}
             object.__setattr__(self, "partitions", partitions)

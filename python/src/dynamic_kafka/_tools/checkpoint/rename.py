@@ -122,7 +122,7 @@ def _deferral(text: str, old: str, new: str) -> str:
 
 def _records_read(text: str, old: str, new: str) -> str:
     root = _versioned(text, 1)
-    for part in ("positions", "batches", "times", "records"):
+    for part in ("offsets", "times"):
         root[part] = json.loads(composite_text.renamed(written(root[part]), old, new))
     return written(root)
 

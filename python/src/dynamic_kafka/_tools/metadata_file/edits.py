@@ -12,9 +12,6 @@ from dynamic_kafka._tools.metadata_file.written import Replacement, Written
 from dynamic_kafka._tools.metadata_file.yaml_text import compose
 from dynamic_kafka.model import SUBSCRIPTIONS, KafkaStream, State
 
-# What an entry for another cluster takes over: the topics, and how their records are encoded. A registry,
-# positions and `write` belong to the cluster.
-_TAKEN_OVER = (*SUBSCRIPTIONS, "format", "key_format", "key_fields", "schema", "options")
 _BY_HAND = "change it by hand"
 
 Streams = dict[str, KafkaStream]
@@ -123,7 +120,7 @@ def _with_entry(text: str, stream: str, old: str, new: str) -> str:
     written = Written(text)
     if old not in written.entries(stream):
         raise EditError(f"the clusters of stream '{stream}' are those of an anchor or a merge key: {_BY_HAND}")
-    return _replaced(text, [written.with_entry(stream, old, new, _TAKEN_OVER)])
+    return _replaced(text, [written.with_entry(stream, old, new, SUBSCRIPTIONS)])
 
 
 def _wanted(streams: Streams, clusters: Mapping[str, str], state: State) -> Streams:

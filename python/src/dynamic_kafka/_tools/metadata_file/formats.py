@@ -16,7 +16,7 @@ def format_options(tree: Tree, path: Path, part: dict[str, Any]) -> dict[str, st
     Args:
         tree: The document, without errors.
         path: Where ``part`` is.
-        part: A stream, its entry for a cluster, or a cluster.
+        part: A stream, its entry for a cluster, or a cluster; the latter two have a registry only.
     """
     found = {name: tree.text((*path, "options", name)) for name in part.get("options", {})}
     found |= {option: part[key] for key, option in _NAMES.items() if key in part}

@@ -32,8 +32,6 @@ def warnings(tree: Tree, streams: Mapping[str, KafkaStream]) -> Found:
         clusters = {("streams", id): stream["clusters"] for id, stream in tree.value["streams"].items()}
         for id, stream in tree.value["streams"].items():
             yield from _schema(tree, ("streams", id), stream)
-            for cluster, entry in stream["clusters"].items():
-                yield from _schema(tree, ("streams", id, "clusters", cluster), entry)
     for path, found in clusters.items():
         if not found:
             yield path, "it has no cluster: polls of queries that read it fail, unless allowMissingStreams is true"

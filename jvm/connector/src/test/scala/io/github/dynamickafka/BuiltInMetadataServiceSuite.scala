@@ -158,7 +158,7 @@ class BuiltInMetadataServiceSuite extends AnyFunSuite with TimeLimit {
             stoppingOffsets = "1763700000001",
             state = ClusterMetadata.Draining,
             write = false,
-            formatOptions = Map("format" -> "avro")
+            formatOptions = Map("registry.url" -> "http://r", "registry.subject" -> "s")
           ),
           "red" -> ClusterMetadata(
             partitions = Map("p" -> Seq(0, 2)),

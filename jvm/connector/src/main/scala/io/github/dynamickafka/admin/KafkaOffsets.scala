@@ -34,6 +34,21 @@ private[admin] object KafkaOffsets {
       }
     catch { case NonFatal(e) => specs.map { case (at, _) => at -> Left(reason(config, e)) } }
 
+  /** The committed offsets of a consumer group. */
+  def committed(context: Context, config: ClusterConfig, group: String): Map[TopicPartition, Long] =
+    asked(context, config)(_.committed(group))
+
+  /** Kafka's `cluster.id`, if the cluster has one. */
+  def kafkaId(context: Context, config: ClusterConfig): Option[String] =
+    Option(asked(context, config)(_.clusterId)).filter(_.nonEmpty)
+
+  private def asked[A](
+      context: Context,
+      config: ClusterConfig
+  )(ask: ClusterClient => CompletableFuture[A]): A =
+    try withClient(context, config)(ask(_).get(config.requestTimeoutMs, TimeUnit.MILLISECONDS))
+    catch { case NonFatal(e) => throw new Refusal(reason(config, e), e) }
+
   def withClient[A](context: Context, config: ClusterConfig)(use: ClusterClient => A): A = {
     val client = context.connect(config)
     try use(client)

@@ -5,7 +5,7 @@ import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.TopicPartition
 
 import io.github.dynamickafka.admin.checkpoint.{CheckpointEdit, OffsetLog, Refusal, ResetForm, SourceId}
-import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, Positions}
+import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, CompositeOffsetJson, Positions}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.cluster.ClusterConfig
 
@@ -14,7 +14,7 @@ private[admin] object ResetCommand {
   private val Cluster = Parameter.text("cluster", "The cluster whose positions change")
   private val To = Parameter.text(
     "to",
-    "earliest, latest, timestamp:<ms>, or offsets as JSON: {topic: {partition: offset}}"
+    "earliest, latest, timestamp:<ms>, group:<id> (committed offsets), or offsets as JSON: {topic: {partition: offset}}"
   )
 
   val all: Seq[Command] = Seq(
@@ -74,21 +74,25 @@ private[admin] object ResetCommand {
     if (reading.isEmpty) throw new Refusal(unknown(where, cluster, log.composite(newest).map(_._2)))
     checkKnown(form, reading.map(_._2.position(cluster)), cluster, where)
     val clusters = new QueryClusters(context, log)
-    val changes = reading.flatMap { case (source, offset) =>
+    val moves = reading.map { case (source, offset) =>
       refuseDeferred(context.hadoop, log, source, offset, where)
       val config = clusters.config(source, cluster, clusters.reading(source))
         .fold(why => throw new Refusal(s"cluster '$cluster': $why"), identity)
-      val now = offset.position(cluster)
-      resolved(context, form, offset, cluster, config).collect {
-        case (topic, p, at) if !now.get(topic, p).contains(at) =>
-          Change(source, cluster, topic, p, now.get(topic, p).get, at)
+      val other = KafkaOffsets.kafkaId(context, config)
+        .filter(found => ClusterIdentity.differ(offset.identity(cluster).kafkaId, Some(found)))
+      val start = other.fold(offset)(offset.inKafka(cluster, _))
+      val now = start.position(cluster)
+      val found = resolved(context, form, start, cluster, config)
+      if (other.isDefined && found.size < now.size) throw new Refusal(
+        s"cluster '$cluster' is another Kafka cluster than the one that was read, so each of its partitions needs an offset"
+      )
+      val moved = found.filter { case (topic, p, at) => other.isDefined || !now.get(topic, p).contains(at) }
+      (source, start, moved)
+    }.filter(_._3.nonEmpty)
+    if (moves.nonEmpty) {
+      val texts = moves.map { case (source, start, moved) =>
+        source -> CompositeOffsetJson.write(movedTo(start, cluster, Positions.from(moved)))
       }
-    }
-    if (changes.nonEmpty) {
-      val texts = reading.map { case (source, offset) =>
-        val moved = Positions.from(changes.filter(_.source == source).map(c => (c.topic, c.partition, c.at)))
-        source -> CompositeOffsetJson.write(movedTo(offset, cluster, moved))
-      }.filter { case (source, _) => changes.exists(_.source == source) }
       edit.apply(
         s"reset --cluster $cluster --to $to",
         context.user,
@@ -99,7 +103,11 @@ private[admin] object ResetCommand {
         log.logged.last == newest.number
       )
     }
-    new Done(newest.number, changes)
+    new Done(
+      newest.number,
+      for ((source, start, moved) <- moves; (topic, p, at) <- moved)
+        yield Change(source, cluster, topic, p, start.position(cluster).get(topic, p).get, at)
+    )
   }
 
   private def resolved(
@@ -115,8 +123,16 @@ private[admin] object ResetCommand {
         at -> answer.fold(why => throw new Refusal(s"the offsets are not known: $why"), identity)
       }
     val Seq(first, last) = ResetForm.Bounds.map(ask)
-    val times = form match {
+    val known = form match {
       case ResetForm.Time(ms) => ask(OffsetSpec.forTimestamp(ms))
+      case ResetForm.Group(id) =>
+        val committed = KafkaOffsets.committed(context, config, id)
+        places.map(_._1).find(!committed.contains(_)).foreach(at =>
+          throw new Refusal(
+            s"group '$id' has no committed offset of topic '${at.topic}', partition ${at.partition}"
+          )
+        )
+        committed
       case _ => Map.empty[TopicPartition, Long]
     }
     val targets = offset.draining.getOrElse(cluster, Positions.empty)
@@ -126,7 +142,7 @@ private[admin] object ResetCommand {
         wanted,
         first(at),
         last(at),
-        times.get(at),
+        known.get(at),
         targets.get(at.topic, at.partition)
       )
       (at.topic, at.partition, found.fold(why => throw new Refusal(why), identity))

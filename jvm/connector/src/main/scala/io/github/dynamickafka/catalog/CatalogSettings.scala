@@ -37,7 +37,7 @@ private[dynamickafka] final class CatalogSettings(
   /**
    * Checks the names; values are checked where they are used.
    *
-   * @throws DynamicKafkaIllegalArgumentException `INVALID_OPTION` for an option that selects streams or names a job,
+   * @throws DynamicKafkaIllegalArgumentException `INVALID_OPTION` for an option that selects streams,
    *                                              `UNKNOWN_OPTION`
    */
   def check(): Unit = settings.toSeq.sorted.foreach { case (name, value) =>
@@ -47,11 +47,6 @@ private[dynamickafka] final class CatalogSettings(
         value,
         "a table of the catalog is one stream; its name is the id."
       )
-    )
-    if (SinkOptionSpecs.JobId.named(name)) throw Errors.invalidOption(
-      place.written(name),
-      value,
-      "all jobs that write would have the same id, and only the first one would be written. Set it as an option of each job."
     )
     if (!isPrefixed(name) && !Tables.exists(_.has(name)))
       throw Errors.unknownOption(

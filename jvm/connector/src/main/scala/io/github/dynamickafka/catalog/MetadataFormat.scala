@@ -22,7 +22,7 @@ import io.github.dynamickafka.config.{
 }
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.FormatOptions
-import io.github.dynamickafka.format.options.{ClusterFormats, FormatOptionSpecs, Formats}
+import io.github.dynamickafka.format.options.{FormatOptionSpecs, Formats}
 import io.github.dynamickafka.metadata.registry.MetadataServices
 import io.github.dynamickafka.metadata.watch.DescribedStreams
 import io.github.dynamickafka.option.OptionTable
@@ -73,7 +73,7 @@ private[dynamickafka] final class MetadataFormat private (table: OptionTable, qu
   private def own = new CaseInsensitiveStringMap(query.asJava)
 
   private def withoutFormats = new CaseInsensitiveStringMap(
-    query.filterNot { case (name, _) => ClusterFormats.isFormat(name, table) }.asJava
+    query.filterNot { case (name, _) => Formats.isOption(name, table) }.asJava
   )
 
   /** The options of a query over those of the metadata. */

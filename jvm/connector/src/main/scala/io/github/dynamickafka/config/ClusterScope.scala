@@ -2,10 +2,17 @@ package io.github.dynamickafka.config
 
 import io.github.dynamickafka.config.offsets.ClusterOffsets
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.options.ClusterFormats
 import io.github.dynamickafka.gauge.{ClientMetricsReporter, GaugeNames}
 import io.github.dynamickafka.kafka.KafkaProperties
-import io.github.dynamickafka.option.{ClusterKeys, OptionName, OptionSpec, OptionTable, Suggestions}
+import io.github.dynamickafka.option.{
+  ClusterKeys,
+  FormatKey,
+  OptionName,
+  OptionSpec,
+  OptionTable,
+  Suggestions
+}
+import io.github.dynamickafka.redaction.Redaction
 import io.github.dynamickafka.topology.OffsetsPolicy
 
 /**
@@ -47,10 +54,6 @@ private[dynamickafka] final class ClusterScope(options: ClusterOptions, val ids:
   def offsets(id: String, spec: OptionSpec[OffsetsPolicy]): Option[OffsetsPolicy] =
     value(id, spec).map(ClusterOffsets(id, _, s"${OptionName.Cluster}$id.${spec.name}"))
 
-  /** What `cluster.<id>.` sets about formats, as it is written. */
-  def formats(id: String): Map[String, String] =
-    of(id).filter { case (name, _) => ClusterFormats.isFormat(name, options.table) }
-
   /** Keys of `cluster.*` options that belong to no known cluster: one may appear, or the id is mistyped. */
   def unmatched: Seq[String] =
     options.perCluster.keys.filter(ClusterKeys.split(_, ids, options.table).isEmpty).toSeq.sorted
@@ -77,10 +80,17 @@ private[dynamickafka] object ClusterScope {
   /**
    * The name itself, if it can mean anything below `cluster.<id>.`.
    *
-   * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException UNKNOWN_OPTION
+   * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException UNKNOWN_OPTION, INVALID_OPTION
    */
   def checked(id: String, name: String, table: OptionTable): String =
-    if (table.has(name) || KafkaProperties.isPlausible(name)) name
+    if (FormatKey.of(name, table.formats).isDefined)
+      throw Errors.invalidOption(
+        s"${OptionName.Cluster}$id.$name",
+        Redaction.Redacted,
+        "the records of a stream have one format on all clusters: a stream whose clusters have different formats is two streams, each " +
+          s"with a query of its own. A registry of one cluster is set with '${OptionName.Cluster}$id.registry.<option>'."
+      )
+    else if (table.find(name).isDefined || KafkaProperties.isPlausible(name)) name
     else {
       val known = table.perCluster.map(_.name) ++ KafkaProperties.names
       throw Errors.unknownOption(
@@ -93,7 +103,7 @@ private[dynamickafka] object ClusterScope {
   private def property(id: String, name: String, table: OptionTable): Option[String] =
     OptionName
       .afterPrefix(name, OptionName.Kafka)
-      .orElse(Option.when(!table.has(name))(checked(id, name, table)))
+      .orElse(Option.when(table.find(name).isEmpty)(checked(id, name, table)))
 
   private def canonical(properties: Map[String, String]): Map[String, String] =
     properties.toSeq.sorted.map { case (name, value) => KafkaProperties.canonical(name) -> value }.toMap

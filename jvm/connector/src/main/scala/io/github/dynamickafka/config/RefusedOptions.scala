@@ -62,6 +62,11 @@ private[dynamickafka] object RefusedOptions {
       "value.serializer" -> "values are written as bytes: use 'valueSerializer' or 'format'.",
       "transactional.id" -> "each task attempt has its own transactional id: use 'transactionalIdPrefix'.",
       "partitioner.class" -> "use 'partitioner', which also accepts a class name."
+    ),
+    unknown = Map(
+      "jobId" ->
+        ("A batch job that is run again writes its rows again. Use a streaming query for rows that have to be written once; " +
+          "rows with a column 'stream' go to several streams.")
     )
   )
 }

@@ -150,16 +150,6 @@ private[dynamickafka] object SinkOptionSpecs {
       "does not pass a location that is set by `spark.sql.streaming.checkpointLocation` to a sink."
   )
 
-  val JobId: OptionSpec[String] = OptionSpec(
-    "jobId",
-    text,
-    None,
-    "none: each run of a job is another job",
-    "With `exactly-once`, for batch jobs: the name of the job in its `checkpointLocation`. A job with the name of one that " +
-      "is already written does not write its rows; one that was interrupted after its decision is completed. Use another " +
-      "name for other rows."
-  )
-
   private def all: Seq[OptionSpec[_]] = Seq(
     MetadataService,
     StreamId
@@ -176,7 +166,6 @@ private[dynamickafka] object SinkOptionSpecs {
     PartialCommitPolicy,
     UnknownCommit,
     CheckpointLocation,
-    JobId,
     SourceOptionSpecs.DiscoveryIntervalMs,
     SourceOptionSpecs.DiscoveryFailureThreshold,
     SourceOptionSpecs.ClusterRequestTimeoutMs,

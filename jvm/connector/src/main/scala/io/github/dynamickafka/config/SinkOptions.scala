@@ -3,7 +3,7 @@ package io.github.dynamickafka.config
 import org.apache.kafka.clients.producer.Partitioner
 
 import io.github.dynamickafka.format.FormatOptions
-import io.github.dynamickafka.format.options.{ClusterFormats, Formats}
+import io.github.dynamickafka.format.options.{ClusterRegistries, Formats}
 import io.github.dynamickafka.page.PageSettings
 
 /**
@@ -28,7 +28,7 @@ private[dynamickafka] final case class SinkOptions(
     deadLetters: Option[DeadLetterOptions],
     transactions: TransactionOptions,
     format: FormatOptions = Formats.plain,
-    clusterFormats: ClusterFormats = ClusterFormats(Map.empty, ofMetadata = false, SinkOptionSpecs.table),
+    clusterRegistries: ClusterRegistries = ClusterRegistries(),
     page: Option[PageSettings] = None
 ) {
   override def toString: String = s"SinkOptions(${streamId.getOrElse("by row")}, $guarantee)"
@@ -80,14 +80,12 @@ private[dynamickafka] final case class DeadLetterOptions(topic: String, cluster:
  * Options of exactly-once delivery.
  *
  * @param checkpointLocation the option of the query, where the journal is stored
- * @param jobId the name of a job, under which the journal knows that it is written
  * @param replayLost `partialCommitPolicy=replay-lost-partitions`
  * @param unknown `unknownCommitPolicy`
  */
 private[dynamickafka] final case class TransactionOptions(
     idPrefix: String,
     checkpointLocation: Option[String],
-    jobId: Option[String],
     commitTimeoutMs: Long,
     replayLost: Boolean,
     unknown: UnknownCommitPolicy

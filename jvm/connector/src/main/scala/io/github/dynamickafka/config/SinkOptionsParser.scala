@@ -5,7 +5,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.options.{ClusterFormats, WriteOptionsParser}
+import io.github.dynamickafka.format.options.{ClusterRegistries, WriteOptionsParser}
 import io.github.dynamickafka.kafka.SecretOptions
 import io.github.dynamickafka.option.RawOptions
 import io.github.dynamickafka.page.PageOptionSpecs
@@ -58,13 +58,12 @@ private[dynamickafka] object SinkOptionsParser {
       transactions = TransactionOptions(
         raw.get(TransactionalIdPrefix),
         raw.find(CheckpointLocation),
-        jobId(raw, guarantee),
         raw.get(CommitTimeoutMs),
         raw.get(PartialCommitPolicy),
         raw.get(UnknownCommit)
       ),
       format = WriteOptionsParser.parse(raw, isCatalogTable),
-      clusterFormats = ClusterFormats(raw, table, isCatalogTable, ofStatement),
+      clusterRegistries = ClusterRegistries(isCatalogTable, ofStatement),
       page = PageOptionSpecs.parse(raw)
     )
   }
@@ -83,16 +82,6 @@ private[dynamickafka] object SinkOptionsParser {
           "unreachable."
       )
     raw.get(WriteFailover)
-  }
-
-  private def jobId(raw: RawOptions, guarantee: DeliveryGuarantee): Option[String] = {
-    for (id <- raw.find(JobId) if guarantee != DeliveryGuarantee.ExactlyOnce)
-      throw Errors.invalidOption(
-        JobId.name,
-        id,
-        "it has no effect, because 'deliveryGuarantee' is not 'exactly-once'."
-      )
-    raw.find(JobId)
   }
 
   private def deadLetters(raw: RawOptions): Option[DeadLetterOptions] = {

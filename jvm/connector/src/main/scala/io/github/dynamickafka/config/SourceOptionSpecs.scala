@@ -277,8 +277,7 @@ private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs
     text,
     None,
     "-",
-    "The consumer group that `startingOffsets=committed` and `replacedClusterPolicy=group-offsets` read from and " +
-      "`commitOffsets` commits to, with the same name on each cluster. If it is not set, `kafka.group.id` is used."
+    "The consumer group that `startingOffsets=committed` reads from and `commitOffsets` commits to, with the same name on each cluster. If it is not set, `kafka.group.id` is used."
   )
 
   private def all: Seq[OptionSpec[_]] = Seq(
@@ -304,7 +303,6 @@ private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs
     AllowDuplicateClusters,
     UnknownClusterOptions,
     ReplacedPolicy,
-    ReplacedOverlap,
     MirrorMakerSourceAlias,
     MirrorMakerReplicationPolicy,
     ClientMetrics,

@@ -6,7 +6,7 @@ import scala.util.matching.Regex
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.format.FormatOptions
-import io.github.dynamickafka.format.options.{ClusterFormats, Formats}
+import io.github.dynamickafka.format.options.{ClusterRegistries, Formats}
 import io.github.dynamickafka.option.OptionTable
 import io.github.dynamickafka.page.PageSettings
 import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy, UnreachableReplayPolicy}
@@ -33,7 +33,7 @@ private[dynamickafka] final case class SourceOptions(
     deferWithState: Boolean = false,
     alignment: Option[AlignmentOptions] = None,
     format: FormatOptions = Formats.plain,
-    clusterFormats: ClusterFormats = ClusterFormats(Map.empty, ofMetadata = false, SourceOptionSpecs.table),
+    clusterRegistries: ClusterRegistries = ClusterRegistries(),
     realTime: RealTimeOptions = RealTimeOptions(),
     page: Option[PageSettings] = None,
     remembered: SortedMap[String, String] = SortedMap.empty

@@ -10,7 +10,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import io.github.dynamickafka.config.offsets.ClusterOffsets
 import io.github.dynamickafka.config.replacement.ReplacedClusterOptions
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.options.{ClusterFormats, FormatOptionsParser}
+import io.github.dynamickafka.format.options.{ClusterRegistries, FormatOptionsParser}
 import io.github.dynamickafka.kafka.SecretOptions
 import io.github.dynamickafka.option.{ClusterKeys, OptionName, OptionSpec, RawOptions}
 import io.github.dynamickafka.page.PageOptionSpecs
@@ -35,7 +35,7 @@ private[dynamickafka] object SourceOptionsParser {
     val raw = RawOptions(options, table)
     SecretOptions.warn(raw)
     // What a policy requires is named first.
-    val replacedClusters = replaced(raw).parse()
+    val replacedClusters = new ReplacedClusterOptions(raw, CommitGroupId, CommitOffsets).parse()
     val offsets = this.offsets(raw)
     SourceOptions(
       service = MetadataServiceSpecs.parse(raw),
@@ -73,14 +73,12 @@ private[dynamickafka] object SourceOptionsParser {
       deferWithState = deferWithState(raw),
       alignment = alignment(raw),
       format = FormatOptionsParser.parse(raw, isCatalogTable),
-      clusterFormats = ClusterFormats(raw, table, isCatalogTable, ofStatement),
+      clusterRegistries = ClusterRegistries(isCatalogTable, ofStatement),
       realTime = realTime(raw),
       page = PageOptionSpecs.parse(raw),
       remembered = RememberedOptions(raw)
     )
   }
-
-  private def replaced(raw: RawOptions) = new ReplacedClusterOptions(raw, CommitGroupId, CommitOffsets)
 
   private def deferWithState(raw: RawOptions): Boolean = {
     val set = raw.get(DeferWithState)
@@ -240,12 +238,12 @@ private[dynamickafka] object SourceOptionsParser {
           "committed",
           s"no consumer group is set to read the offsets of: set '${CommitGroupId.name}' or 'kafka.group.id'."
         )
-      case None if raw.isSet(CommitGroupId) && !offsets.commit && !replaced(raw).usesGroup =>
+      case None if raw.isSet(CommitGroupId) && !offsets.commit =>
         throw Errors.invalidOption(
           CommitGroupId.name,
           offsets.commitGroupId.getOrElse(""),
           s"it has no effect: it is used only if '${StartingOffsets.name}' is 'committed' or if " +
-            s"'${CommitOffsets.name}' is 'true', or '${ReplacedPolicy.name}' is 'group-offsets'."
+            s"'${CommitOffsets.name}' is 'true'."
         )
       case _ =>
     }
@@ -269,7 +267,6 @@ private object RememberedOptions {
     MaxRemovedClusters,
     AllowMissingStreams,
     ReplacedPolicy,
-    ReplacedOverlap,
     MirrorMakerSourceAlias,
     MirrorMakerReplicationPolicy,
     // Some policies require them.

@@ -23,8 +23,8 @@ import scala.jdk.CollectionConverters._
  * @param partitions the partition numbers of each topic, from 0, if only some partitions belong to the stream; null:
  *                   none
  * @param write whether the stream is written to this cluster; does not affect reads
- * @param formatOptions options about the format of the records on this cluster, where they differ from those of the stream, with
- *                      the names of the options of the data source: `format`, `schema`, `json.timestampFormat`, `registry.url`
+ * @param formatOptions the registry of this cluster, with the names of the options of the data source: `registry.url`. The format of
+ *                      records is that of the stream
  * @param replaces the id of the cluster whose place this one takes: the option `replacedClusterPolicy` says where a query
  *                 continues that has read that one; null: none
  */

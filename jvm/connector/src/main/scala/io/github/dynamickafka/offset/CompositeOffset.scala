@@ -111,6 +111,14 @@ private[dynamickafka] final case class CompositeOffset(
   private def hasNamesOf(other: CompositeOffset): Boolean =
     identities.forall { case (id, identity) => identity.hasNamesOf(other.identity(id)) }
 
+  /** With another Kafka cluster under this id: what is known of the former one, but for the positions, does not apply to it. */
+  def inKafka(cluster: String, kafkaId: String): CompositeOffset = copy(
+    retained = retained - cluster,
+    draining = draining - cluster,
+    ends = ends - cluster,
+    identities = identities.updated(cluster, ClusterIdentity(Some(kafkaId)))
+  )
+
   def endsOf(cluster: String): StoppingOffsets.ByTopic =
     ends.getOrElse(cluster, SortedMap.empty[String, TopicEnds])
 

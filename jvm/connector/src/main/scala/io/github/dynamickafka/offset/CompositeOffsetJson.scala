@@ -23,7 +23,7 @@ private[dynamickafka] object CompositeOffsetJson {
   /** No partition takes less text, so that a large offset is not written twice. */
   private val LeastPerPartition = """"0":1,""".length
 
-  private[offset] val mapper = new ObjectMapper()
+  private[dynamickafka] val mapper = new ObjectMapper()
     .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
     .enable(DeserializationFeature.FAIL_ON_READING_DUP_TREE_KEY)
 

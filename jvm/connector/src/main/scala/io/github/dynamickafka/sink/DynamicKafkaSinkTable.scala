@@ -95,13 +95,6 @@ private[dynamickafka] object DynamicKafkaSinkTable {
       ofStatement: Set[String] = Set.empty
   ): SinkOptions = {
     val parsed = SinkOptionsParser.parse(options, isCatalogTable, ofStatement)
-    for (id <- parsed.transactions.jobId; name <- SessionDefaults.named(SinkOptionSpecs.JobId))
-      throw Errors.invalidOption(
-        name,
-        id,
-        s"all jobs of the session would have the same '${SinkOptionSpecs.JobId.name}', and only the first one would be written. " +
-          "Set it as an option of each job."
-      )
     val found = columns(schema, parsed.format)
     if (parsed.streamId.isEmpty && !found.hasStream)
       throw Errors.missingOption(
@@ -130,7 +123,7 @@ private[dynamickafka] object DynamicKafkaSinkTable {
         name,
         s"the records of '$table' have no such column; remove or rename it."
       )
-    new QuerySink(parsed, columns(schema, parsed.format), columns(schema, _), queryId, answer)
+    new QuerySink(parsed, columns(schema, parsed.format), queryId, answer)
   }
 
   private def columns(schema: StructType, format: FormatOptions): InputColumns =

@@ -2,23 +2,14 @@ package io.github.dynamickafka.sink
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.SparkContext
-import org.apache.spark.sql.SparkSession
-import org.slf4j.LoggerFactory
+import org.apache.spark.sql.{DynamicKafkaQueries, SparkSession}
 
 import io.github.dynamickafka.config.{DeliveryGuarantee, SinkOptionSpecs, SinkOptions}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.FormatOptions
 import io.github.dynamickafka.gauge.GaugeNames
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.sink.commit.CommitProbe
-import io.github.dynamickafka.sink.journal.{
-  BatchInput,
-  BatchJobs,
-  FreeSlots,
-  JobOrigin,
-  Journal,
-  StreamingBatch
-}
+import io.github.dynamickafka.sink.journal.{FreeSlots, Journal}
 import io.github.dynamickafka.sink.row.InputColumns
 import io.github.dynamickafka.storage.SessionConfiguration
 import io.github.dynamickafka.time.Clock
@@ -27,7 +18,6 @@ import io.github.dynamickafka.time.Clock
  * The sink of one query or job, with the lifetime of Spark's table, because Spark requests a new `Write` for each
  * batch.
  *
- * @param ofFormat the columns for clusters with another format
  * @param answer the stream, if the metadata service has been asked for it
  * @param probe called at the steps of commits
  * @param queryId the id of the streaming query, which is stable over restarts, or a unique id of the job
@@ -35,7 +25,6 @@ import io.github.dynamickafka.time.Clock
 private[sink] final class QuerySink(
     options: SinkOptions,
     columns: InputColumns,
-    ofFormat: FormatOptions => InputColumns,
     queryId: String,
     answer: () => Option[KafkaStream],
     probe: CommitProbe = CommitProbe.installed
@@ -52,24 +41,16 @@ private[sink] final class QuerySink(
   /** The run of the streaming query, from its first batch to its termination. */
   def streaming(): SinkRun = synchronized {
     run.getOrElse {
-      refuseContinuous()
-      for (id <- options.transactions.jobId)
-        throw Errors.invalidOption(
-          SinkOptionSpecs.JobId.name,
-          id,
-          "it is an option of batch jobs. A streaming query is identified by its checkpoint."
-        )
+      refuseUnplanned()
       val journal = Option.when(isExactlyOnce)(Journal.ofQuery(checkpoint, hadoop))
       val started =
         new SinkRun(
           gauged(options),
           columns,
-          ofFormat,
           queryId,
           journal,
           journal.map(_ => FreeSlots.ofQuery(checkpoint, hadoop)),
           None,
-          Nil,
           hadoop,
           probe,
           Clock.System,
@@ -89,30 +70,16 @@ private[sink] final class QuerySink(
 
   /** The run of a job. */
   def job(): SinkRun = {
-    val place = options.transactions.checkpointLocation
-    val named = options.transactions.jobId
-    val batch = StreamingBatch.current(SparkSession.active)
-    if (isExactlyOnce && place.isEmpty)
-      throw Errors.exactlyOnceRefused(
-        s"without a journal, a driver that fails while it commits a job leaves a part of it. Set " +
-          s"'${SinkOptionSpecs.CheckpointLocation.name}' to a folder for the journals of such jobs."
-      )
-    if (isExactlyOnce && named.isEmpty) warnOfRepetition(batch)
+    val place = Option.when(isExactlyOnce)(journals)
     // No polling: a job reads the metadata once.
     val once = options.copy(discovery = options.discovery.copy(intervalMs = -1L))
-    val kept = place.filter(_ => isExactlyOnce)
-    for (at <- kept; id <- named; of <- batch) new BatchJobs(at, of.query, hadoop).start(of.batch, id)
     new SinkRun(
       gauged(once),
       columns,
-      ofFormat,
-      named.getOrElse(queryId),
-      kept.map(at => named.fold(Journal.ofJob(at, queryId, hadoop))(Journal.ofNamedJob(at, _, hadoop))),
+      queryId,
+      place.map(Journal.ofJob(_, queryId, hadoop)),
       None,
-      Some(batch.filter(_ => named.isDefined && isExactlyOnce).fold(JobOrigin(None, BatchInput.Empty))(
-        _.origin(SparkSession.active, hadoop)
-      )),
-      kept.toSeq.flatMap(Journal.earlier(_, hadoop)),
+      Some(place.toSeq.flatMap(Journal.earlier(_, hadoop))),
       hadoop,
       probe,
       Clock.System,
@@ -121,16 +88,19 @@ private[sink] final class QuerySink(
     )
   }
 
-  /** A job is usually run once, but Spark repeats a batch after a failure. */
-  private def warnOfRepetition(batch: Option[StreamingBatch]): Unit = {
-    val option = SinkOptionSpecs.JobId.name
-    batch match {
-      case None => log.info(s"The job has no '$option': if it is run again, its rows are written again")
-      case Some(current) => log.warn(
-          s"A job in 'foreachBatch' has no '$option': if Spark repeats the batch after a failure, its rows are written again. " +
-            s"The query and the batch make an id, here '${current.query}-${current.batch}', if there is one such job in each batch"
-        )
-    }
+  /** The folder for the journals of jobs. */
+  private def journals: String = {
+    for (query <- DynamicKafkaQueries.current(SparkSession.active))
+      throw Errors.exactlyOnceRefused(
+        s"the job runs in 'foreachBatch' of query '$query'. Spark repeats a batch after a failure, and the job would write its " +
+          "rows again. Write from the query itself, without 'foreachBatch': rows with a column 'stream' go to several streams."
+      )
+    options.transactions.checkpointLocation.getOrElse(
+      throw Errors.exactlyOnceRefused(
+        s"without a journal, a driver that fails while it commits a job leaves a part of it. Set " +
+          s"'${SinkOptionSpecs.CheckpointLocation.name}' to a folder for the journals of such jobs."
+      )
+    )
   }
 
   private def spark: SparkContext = SparkSession.active.sparkContext
@@ -142,12 +112,18 @@ private[sink] final class QuerySink(
     )
   )
 
-  /** In continuous processing, a failed epoch is not planned again with the same records. */
-  private def refuseContinuous(): Unit =
-    if (isExactlyOnce && SparkSession.active.sparkContext.getLocalProperty(EpochCoordinator) != null)
+  /** What fails is planned again with the same records only if Spark logs a batch before it runs the batch. */
+  private def refuseUnplanned(): Unit = if (isExactlyOnce) {
+    if (spark.getLocalProperty(EpochCoordinator) != null)
       throw Errors.exactlyOnceRefused(
         "continuous processing has no batches that could be committed atomically."
       )
+    if (DynamicKafkaQueries.isRealTime(SparkSession.active))
+      throw Errors.exactlyOnceRefused(
+        "real-time mode logs a batch when it has ended, so that a batch that fails is not repeated with the same records. Use " +
+          "'at-least-once'."
+      )
+  }
 
   private def hadoop: Configuration = SessionConfiguration.of(SparkSession.active)
 
@@ -155,7 +131,6 @@ private[sink] final class QuerySink(
 }
 
 private[sink] object QuerySink {
-  private val log = LoggerFactory.getLogger(classOf[QuerySink])
 
   /** What Spark's `ContinuousExecution` sets for its jobs. */
   private val EpochCoordinator = "__epoch_coordinator_id"

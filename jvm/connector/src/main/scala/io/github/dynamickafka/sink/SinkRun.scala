@@ -19,7 +19,6 @@ import io.github.dynamickafka.config.{
   Subscription
 }
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.FormatOptions
 import io.github.dynamickafka.gauge.{GaugeNames, GaugeSet}
 import io.github.dynamickafka.kafka.{ProducerSettings, TopicLimits, TransactionTimeLimits}
 import io.github.dynamickafka.lineage.TopicDataset
@@ -29,7 +28,7 @@ import io.github.dynamickafka.metadata.watch.{MetadataWatcher, WrittenTopologies
 import io.github.dynamickafka.page.{LivePage, PageQuery}
 import io.github.dynamickafka.query.PlannedDeferrals
 import io.github.dynamickafka.sink.commit.{Clusters, CommitProbe, CommitStep, Slots, TwoPhaseCommit}
-import io.github.dynamickafka.sink.journal.{Claim, FreeSlots, JobOrigin, Journal}
+import io.github.dynamickafka.sink.journal.{Claim, FreeSlots, Journal}
 import io.github.dynamickafka.sink.report.{OpenTransactions, SinkGauges, TaskReport, WrittenRecords}
 import io.github.dynamickafka.sink.row.InputColumns
 import io.github.dynamickafka.sink.transaction.{
@@ -46,23 +45,19 @@ import io.github.dynamickafka.topology.WriteTopology
  * The state of a query that writes, over all of its batches, while Spark creates a new `Write` for each batch. Used
  * only by the thread of the query, except for [[close]].
  *
- * @param ofFormat the columns for clusters with another format
  * @param journal the journal of decisions; None: there is no journal
  * @param freeSlots the transactional ids of runs of the query that have ended; None: for jobs, and without exactly-once
- * @param job None: a streaming query
- * @param earlier journals of earlier jobs
+ * @param earlier journals of earlier jobs; None: a streaming query
  * @param probe called at the steps of commits
  * @param known the stream, if the metadata service has just been asked for it
  */
 private[sink] final class SinkRun(
     options: SinkOptions,
     columns: InputColumns,
-    ofFormat: FormatOptions => InputColumns,
     queryId: String,
     journal: Option[Journal],
     freeSlots: Option[FreeSlots],
-    job: Option[JobOrigin],
-    earlier: Seq[Journal],
+    earlier: Option[Seq[Journal]],
     hadoop: Configuration,
     probe: CommitProbe,
     clock: Clock,
@@ -108,7 +103,6 @@ private[sink] final class SinkRun(
     ),
     claim,
     journal,
-    job,
     earlier,
     clusters,
     options.transactions.replayLost,
@@ -128,7 +122,7 @@ private[sink] final class SinkRun(
       clock
     )
   )
-  private val formats = new ClusterWriteFormats(options, columns, ofFormat)
+  private val frames = new ClusterFrames(options, columns)
   private val idSets = new IdSets
   private val stalled = new StalledAttempts
   if (exactlyOnce && isStreaming) spark.addSparkListener(stalled)
@@ -165,8 +159,8 @@ private[sink] final class SinkRun(
     val topology = responding(known, properties)
     val next = plan.filter(_.topology == topology).getOrElse(newPlan(topology, properties))
     plan = Some(next)
-    val ofClusters = formats.of(topology)
-    val ids = formats.ids(topology, ofClusters)
+    val ofClusters = frames.of(topology)
+    val ids = frames.ids(topology, ofClusters)
     if (exactlyOnce) commits.begin()
     startedNanos = clock.nanoTime()
     // A job has no gauges.
@@ -229,7 +223,7 @@ private[sink] final class SinkRun(
       val messages = transactions(reports)
       if (exactlyOnce) {
         val second = stalled.found()
-        commits.commit(batch, messages, reports.map(_.rows).sum, startedNanos, p.timeoutMs, second, p.leftOut)
+        commits.commit(batch, messages, startedNanos, p.timeoutMs, second, p.leftOut)
         // Spark may have reported one only now.
         idSets.ended(second || stalled.found() || messages.exists(_.retried))
       }
@@ -280,7 +274,7 @@ private[sink] final class SinkRun(
     gauges.close()
   }
 
-  private def isStreaming = job.isEmpty
+  private def isStreaming = earlier.isEmpty
 
   private def page: Option[PageQuery] = options.page.flatMap(LivePage.show(
     _,

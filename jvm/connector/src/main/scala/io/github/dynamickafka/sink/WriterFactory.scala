@@ -30,7 +30,7 @@ import io.github.dynamickafka.topology.WriteStream
  * Everything that the tasks of one batch require, with one topology for all of them. Serialized to executors. Contains
  * secrets, like the options of Spark's Kafka sink.
  *
- * @param ofClusters by cluster id, where records have another format or registry
+ * @param ofClusters what precedes keys and values, by cluster id, where the metadata says something about the registry
  * @param ids those of the schemas that the driver has asked registries for
  * @param producers by cluster id
  * @param deadLettersRefused why none can be written to the chosen cluster
@@ -39,7 +39,7 @@ import io.github.dynamickafka.topology.WriteStream
  */
 private[sink] final case class WriterFactory(
     columns: InputColumns,
-    ofClusters: Map[String, ClusterColumns],
+    ofClusters: Map[String, Seq[Frame]],
     ids: Map[Frame.Place, Int],
     streams: Map[String, WriteStream],
     producers: Map[String, ProducerSettings],
@@ -163,7 +163,7 @@ private[sink] object WriterFactory {
  */
 private[sink] final class RowWriter(
     columns: InputColumns,
-    ofClusters: Map[String, ClusterColumns],
+    ofClusters: Map[String, Seq[Frame]],
     ids: Map[Frame.Place, Int],
     routing: RecordRouting,
     sender: TaskSender,
@@ -174,23 +174,19 @@ private[sink] final class RowWriter(
   private val counter = new WriteCounter
   private val read = columns.reader(onlyTopic)
 
-  private val format = new RecordFormat(ClusterColumns(columns, encodes = false), ids)
-  private val others = ofClusters.map { case (id, format) => id -> new RecordFormat(format, ids, onlyTopic) }
-  private var current: InternalRow = _
+  private val format = new RecordFormat(columns.frames, ids)
+  private val others = ofClusters.map { case (id, frames) => id -> new RecordFormat(frames, ids) }
 
   private val send: (String, Record) => Unit = (cluster, routed) => {
     val record =
-      (if (others.isEmpty) format else others.getOrElse(cluster, format)).record(cluster, routed, current)
+      (if (others.isEmpty) format else others.getOrElse(cluster, format)).record(cluster, routed)
     val (to, sent) = replacement(cluster, record).getOrElse(cluster -> record)
     sender.send(to, sent)
     counter.add(to, sent)
   }
 
-  override def write(row: InternalRow): Unit = {
-    current = row
-    counter.row()
+  override def write(row: InternalRow): Unit =
     if (columns.writes(row)) routing.send(read(row))(send)
-  }
 
   override def commit(): WriterCommitMessage = {
     val message = sender.commit()
@@ -206,12 +202,11 @@ private[sink] final class RowWriter(
   override def close(): Unit = sender.close()
 }
 
-/** For a batch that an earlier run has written. Counts the rows, which have to be as many as those that are written. */
+/** For a batch that an earlier run has written. */
 private[sink] final class DiscardingWriter(partition: Int) extends DataWriter[InternalRow] {
-  private val counter = new WriteCounter
-  override def write(row: InternalRow): Unit = counter.row()
+  override def write(row: InternalRow): Unit = ()
   override def commit(): WriterCommitMessage =
-    counter.report(TaskTransactions(Nil, retried = false, partition, Map.empty, Ages.none))
+    new WriteCounter().report(TaskTransactions(Nil, retried = false, partition, Map.empty, Ages.none))
   override def abort(): Unit = ()
   override def close(): Unit = ()
 }

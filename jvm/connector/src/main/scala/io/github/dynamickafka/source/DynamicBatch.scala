@@ -51,7 +51,7 @@ private[source] final class DynamicBatch(
   override def planInputPartitions(): Array[InputPartition] = planned._2
 
   override def createReaderFactory(): PartitionReaderFactory =
-    new ReaderFactory(decoding.map(new ClusterDecoding(_, options).of(Seq(planned._1))))
+    new ReaderFactory(decoding.map(ClusterDecoding.of(_, options, Seq(planned._1))))
 
   private def plan(answer: Topology, streams: ClusterStreams): Array[InputPartition] = {
     answer.histories.foreach { case (stream, history) =>

@@ -77,7 +77,7 @@ private[source] final class DynamicMicroBatchStream(
   private val losses =
     new LossPolicy(options.failOnDataLoss, DynamicMicroBatchStream.MissingTopicGraceMs, feed)
   private val lastRecords =
-    new LastRecords(checkpoint, DynamicMicroBatchStream.lastRecords(recordTimes), clock)
+    new LastRecords(checkpoint, DynamicMicroBatchStream.lastRecords(recordTimes))
   private val replaced =
     ReplacedClusters(options.replacedClusters, streams, lastRecords, clock)
   private val triggerPlanner =
@@ -110,7 +110,6 @@ private[source] final class DynamicMicroBatchStream(
   private val replay = new Replay(options, configs, feed, streams, checkpoint, deferred, lost)
   private val partitions =
     new BatchPartitions(histories, batches, replay, batchPlanner, streams, checkpoint, reporter)
-  private val clusterDecoding = decoding.map(new ClusterDecoding(_, options))
   private val offsets = new OffsetReader
   private val lags = new Lags
   override protected lazy val realTime: RealTimeBatches = new RealTimeBatches(
@@ -152,8 +151,7 @@ private[source] final class DynamicMicroBatchStream(
     if (realTime.isOn) {
       checkpoint.ofQuery.refuseEdited()
       realTime.begin(start)
-    }
-    else {
+    } else {
       logged.starts(start)
       val files = if (aligner.isAligned(limit)) None else histories.next(start)
       files.fold(ofKafka(start, limit))(ofFiles(start, _))
@@ -183,7 +181,6 @@ private[source] final class DynamicMicroBatchStream(
       batches.end(start, snapshot, knownBefore, limit, clock.monotonicMs(), wait = !snapshots.isAvailableNow)
     if (end ne start) {
       checkpoint.ofQuery.refuseEdited()
-      lastRecords.planned(end)
       val changes = OffsetChangeText.changes(start, end)
       OffsetChangeText.describe(changes).foreach(log.info(_))
       reporter.changed(changes)
@@ -206,7 +203,7 @@ private[source] final class DynamicMicroBatchStream(
     def deadLetters =
       options.format.deadLetters.map(DeadLetterClusters(_, options, topology, streams, configs))
     new ReaderFactory(
-      clusterDecoding.map(_.of(stored).copy(deadLetters = deadLetters)),
+      decoding.map(ClusterDecoding.of(_, options, stored :+ topology).copy(deadLetters = deadLetters)),
       recordTimes.map(_.ofTasks)
     )
   }
@@ -296,15 +293,12 @@ private[source] final class DynamicMicroBatchStream(
 private[source] object DynamicMicroBatchStream {
   val MissingTopicGraceMs = 5000L
 
-  /** What tasks have reported. A record of a later time than the executor's clock has shown has no time that is known. */
+  /** The last record that tasks have read of a partition, with the time that it has in Kafka. */
   private def lastRecords(reported: Option[RecordTimes])(key: LogKey): Option[LastRecord] =
-    reported.flatMap(_.found.get(key))
-      .collect {
-        case t if t.last.time >= 0 && t.last.time <= t.greatest =>
-          LastRecord(t.last.offset, t.last.time)
-      }
+    reported.flatMap(_.found.get(key)).filter(_.written >= 0)
+      .map(times => LastRecord(times.last.offset, times.written))
 
-  /** Same, for alignment. */
+  /** The times that tasks have read of a partition, for alignment. */
   private def readTimes(reported: Option[RecordTimes]): ReadTimes =
     reported.fold(ReadTimes.none)(times =>
       key =>

@@ -6,7 +6,7 @@ import org.apache.spark.sql.types.StructType
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.DeclaredSchema
-import io.github.dynamickafka.format.options.{FormatOptionSpecs, FormatOptionsParser}
+import io.github.dynamickafka.format.options.FormatOptionSpecs
 import io.github.dynamickafka.format.registry.NewestSchemas
 import io.github.dynamickafka.metadata.subject.StreamSubjects
 
@@ -31,15 +31,10 @@ private[source] object RegistrySchemas {
         "registry",
         "a schema is also given to Spark ('.schema(...)'), but only one of the two is allowed."
       )
-    val format = options.format.value.format
-    val subjects = new StreamSubjects(
-      options.clusters,
-      options.clusterFormats.of(_, _, FormatOptionsParser.parse(_)).getOrElse(options.format)
-    )
     NewestSchemas.common(
       options.format.value,
-      subjects.of(
-        format,
+      StreamSubjects.of(
+        options.clusterRegistries.ofValues(options.format, _),
         options.service,
         options.subscription,
         options.discovery,

@@ -11,12 +11,6 @@ private[dynamickafka] object ReplacedClusterPolicy {
   /** The positions of the former cluster, if the new one has the same records. */
   case object SameOffsets extends ReplacedClusterPolicy
 
-  /** By the times of the records that were read last, less the overlap. */
-  final case class Timestamp(overlapMs: Long) extends ReplacedClusterPolicy
-
-  /** The committed offsets of the group on the new cluster, but not beyond those that [[Timestamp]] finds. */
-  final case class GroupOffsets(group: String, overlapMs: Long) extends ReplacedClusterPolicy
-
   /**
    * The checkpoints of MirrorMaker 2 on the new cluster.
    *

@@ -136,7 +136,7 @@ private[dynamickafka] final case class TopologyCluster(
  *                        `cluster.<id>.startingOffsets`
  * @param partitions the partitions to read; None: all partitions
  * @param matched whether the topic is selected only by a pattern
- * @param formatOptions options about the format of its records, where they differ from those of the stream
+ * @param registry what the metadata says about the registry of its records
  */
 private[dynamickafka] final case class TopologyTopic(
     stream: String,
@@ -145,14 +145,14 @@ private[dynamickafka] final case class TopologyTopic(
     stoppingOffsets: Option[OffsetsPolicy] = None,
     partitions: Option[SortedSet[Int]] = None,
     matched: Boolean = false,
-    formatOptions: Map[String, String] = Map.empty
+    registry: Map[String, String] = Map.empty
 ) {
   def reads(partition: Int): Boolean = partitions.forall(_(partition))
 
   /** Without the options of registries, which may be secrets. */
   override def toString: String = {
-    val format = formatOptions.keys.toSeq.sorted.mkString(", ")
-    s"TopologyTopic($stream, $draining, $startingOffsets, $stoppingOffsets, $partitions, $matched, $format)"
+    val options = registry.keys.toSeq.sorted.mkString(", ")
+    s"TopologyTopic($stream, $draining, $startingOffsets, $stoppingOffsets, $partitions, $matched, $options)"
   }
 }
 
@@ -172,7 +172,7 @@ private[dynamickafka] object TopologyTopic {
       stoppingOffsets = byStream.flatMap(_.stoppingOffsets).headOption,
       partitions = Option.when(some.size == byStream.size)(some.reduce(_ ++ _)),
       matched = byStream.forall(_.matched),
-      formatOptions = byStream.head.formatOptions
+      registry = byStream.head.registry
     )
   }
 }

@@ -73,14 +73,14 @@ private[dynamickafka] final case class WriteStream(
  * @param topics the topics, with the partitions that belong to the stream; None: all partitions
  * @param pattern a pattern of further topics of the stream
  * @param closed the reason why the cluster takes no writes; None: it takes writes
- * @param formatOptions options about the format of its records, where they differ from those of the stream
+ * @param registry what the metadata says about the registry of its records
  */
 private[dynamickafka] final case class WriteEntry(
     cluster: String,
     topics: SortedMap[String, Option[IndexedSeq[Int]]],
     pattern: Option[String],
     closed: Option[String],
-    formatOptions: Map[String, String] = Map.empty
+    registry: Map[String, String] = Map.empty
 ) {
   def has(topic: String): Boolean = topics.contains(topic) || pattern.exists(topic.matches)
 
@@ -90,5 +90,5 @@ private[dynamickafka] final case class WriteEntry(
 
   /** Without the options of registries, which may be secrets. */
   override def toString: String =
-    s"WriteEntry($cluster, $topics, $pattern, $closed, ${formatOptions.keys.toSeq.sorted.mkString(", ")})"
+    s"WriteEntry($cluster, $topics, $pattern, $closed, ${registry.keys.toSeq.sorted.mkString(", ")})"
 }

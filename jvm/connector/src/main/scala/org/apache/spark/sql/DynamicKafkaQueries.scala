@@ -8,8 +8,8 @@ import scala.util.control.NonFatal
 import org.apache.spark.sql.streaming.StreamingQuery
 
 /**
- * Streaming queries that run, for a job in the `foreachBatch` of one and for its sources. In a package of Spark because only the
- * session that started a query has a public list of it, and `foreachBatch` and sources get another one.
+ * Streaming queries that run, for their sources and sinks. In a package of Spark because only the session that started a query has a
+ * public list of it, and sources get another one.
  */
 object DynamicKafkaQueries {
 
@@ -20,10 +20,10 @@ object DynamicKafkaQueries {
   def current(session: SparkSession): Option[UUID] =
     Option(session.sparkContext.getLocalProperty(Query)).map(UUID.fromString)
 
-  /** None: the query does not run in this driver. */
-  def checkpoint(session: SparkSession, query: String): Option[String] =
-    try active(session, query).map(_.resolvedCheckpointRoot)
-    catch { case NonFatal(_) | _: LinkageError => None }
+  /** Whether this is called on the thread of a query in real-time mode. */
+  def isRealTime(session: SparkSession): Boolean =
+    // By its name: Spark 4.0 does not have the class.
+    current(session).flatMap(active(session, _)).exists(_.trigger.getClass.getSimpleName == "RealTimeTrigger")
 
   /**
    * The watermark of the last batch of the query on whose thread this is called, in milliseconds since the epoch.
@@ -33,16 +33,15 @@ object DynamicKafkaQueries {
   def watermarkMs(session: SparkSession): Option[Long] =
     try
       for {
-        query <- Option(session.sparkContext.getLocalProperty(Query))
+        query <- current(session)
         running: StreamingQuery <- active(session, query)
         progress <- Option(running.lastProgress)
         watermark <- Option(progress.eventTime.get("watermark"))
       } yield Instant.parse(watermark).toEpochMilli
     catch { case NonFatal(_) | _: LinkageError => None }
 
-  private def active(session: SparkSession, query: String) = session match {
-    case of: classic.SparkSession =>
-      Option(of.sharedState.activeStreamingQueries.get(UUID.fromString(query)))
+  private def active(session: SparkSession, query: UUID) = session match {
+    case of: classic.SparkSession => Option(of.sharedState.activeStreamingQueries.get(query))
     case _ => None
   }
 }

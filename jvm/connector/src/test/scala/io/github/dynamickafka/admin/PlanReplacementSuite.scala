@@ -57,47 +57,23 @@ class PlanReplacementSuite extends ProcedureTest {
     assert(condition == "PROCEDURE_REFUSED" && texts.forall(text.contains), text)
   }
 
-  private val byTime = Seq("replacedClusterPolicy" -> "timestamp", "replacedClusterOverlap" -> "2s")
   private val same = Seq("replacedClusterPolicy" -> "same-offsets")
 
-  test("timestamp, with the overlap of the query: under the same id, and with 'replaces'") {
-    failedOver(from = -4, byTime: _*) { (s, topic) =>
-      s.orders(Entry("blue", green, topic))
-      // v16 and v17 have the offset 10; blue was left at offset 10 too.
-      assert(assertDone(s, "blue", byTime) == Map(0 -> 10L, 1 -> 10L))
-    }
-    failedOver(from = -4, byTime: _*) { (s, topic) =>
-      write(blue, topic, 20 until 24)
-      s.orders(Entry("green", green, topic).replacing("blue"))
-      assert(assertDone(s, "green", byTime) == Map(0 -> 10L, 1 -> 10L))
-    }
-  }
-
-  test("same-offsets: after its check, and refused by it") {
+  test("same-offsets: under the same id, and with 'replaces'; refused by its check") {
     failedOver(from = 0, same: _*) { (s, topic) =>
       s.orders(Entry("blue", green, topic))
       assert(assertDone(s, "blue", same) == Map(0 -> 10L, 1 -> 10L))
+    }
+    failedOver(from = 0, same: _*) { (s, topic) =>
+      write(blue, topic, 20 until 24)
+      s.orders(Entry("green", green, topic).replacing("blue"))
+      assert(assertDone(s, "green", same) == Map(0 -> 10L, 1 -> 10L))
     }
     failedOver(from = 2, same: _*) { (s, topic) =>
       s.orders(Entry("blue", green, topic))
       assertRefused(s, "cluster 'blue'", "CLUSTER_REPLACED", "the record at offset 9 has the time")
       s.orders(Entry("green", green, topic).replacing("blue"))
       assertRefused(s, "cluster 'green' replaces cluster 'blue'", "the record at offset 9 has the time")
-    }
-  }
-
-  test("group-offsets: the lesser of the group and the time") {
-    val group = newTopic("group")
-    val options =
-      Seq(
-        "replacedClusterPolicy" -> "group-offsets",
-        "replacedClusterOverlap" -> "2s",
-        "commitGroupId" -> group
-      )
-    failedOver(from = -4, options: _*) { (s, topic) =>
-      green.commitOffsets(group, topic, Map(0 -> 12L, 1 -> 4L))
-      s.orders(Entry("blue", green, topic))
-      assert(assertDone(s, "blue", options) == Map(0 -> 10L, 1 -> 4L))
     }
   }
 

@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.ObjectMapper
 import io.github.dynamickafka.error.DynamicKafkaError
 import io.github.dynamickafka.offset.CompositeOffsetJson
 import io.github.dynamickafka.source.Entry
+import io.github.dynamickafka.testkit.{KafkaCluster, Record}
 
 /** `reset`, on brokers: the query continues there. */
 class ResetProcedureSuite extends ProcedureTest {
@@ -71,6 +72,44 @@ class ResetProcedureSuite extends ProcedureTest {
     }
   }
 
+  test("another Kafka cluster under the same id: a query continues at a time, or at the offsets of a group") {
+    val since = System.currentTimeMillis() - 3600000L
+    def write(cluster: KafkaCluster, topic: String, values: Range) = cluster.produce(
+      topic,
+      values.map(i => Record(i % 2, None, s"v$i", timestamp = Some(since + i * 1000L)))
+    )
+    def replaced(to: String => String, more: Int, expected: Seq[Int]): Unit = {
+      val topic = newTopicOn(2, blue, green)
+      write(blue, topic, 0 until 10)
+      write(green, topic, 4 until 10 + more)
+      scene { s =>
+        s.orders(Entry("blue", blue, topic))
+        s.catchUp()
+        s.orders(Entry("blue", green, topic))
+        val call = s"CALL ${catalog(s.options())}.system.reset('${s.results.checkpoint}', 'blue', "
+        val (condition, text) = error(s"""$call'{"$topic": {"0": 1}}')""")
+        assert(
+          condition == "PROCEDURE_REFUSED" && text.contains("each of its partitions needs an offset"),
+          text
+        )
+        assert(rows(s"$call'${to(topic)}')").map(r => (r(3), r(4))) == Seq((0, 5L), (1, 5L)))
+        val seen = s.seen.size
+        s.catchUp()
+        assert(s.seen.drop(seen).map(_.value).sorted == expected.map(i => s"v$i").sorted)
+      }
+    }
+    replaced(_ => s"timestamp:${since + 8000L}", more = 4, expected = 8 until 14)
+    val group = newTopic("group")
+    replaced(
+      topic => {
+        green.commitOffsets(group, topic, Map(0 -> 1L, 1 -> 3L))
+        s"group:$group"
+      },
+      more = 2,
+      expected = Seq(6, 8, 10, 11)
+    )
+  }
+
   test("what is refused, with the text of the command, and nothing is changed") {
     val topic = newTopicOn(1, blue, green)
     produce(blue, topic, 1, Seq("a", "b"))
@@ -82,11 +121,18 @@ class ResetProcedureSuite extends ProcedureTest {
       val log = read(checkpoint.resolve("offsets").resolve("0"))
       Seq(
         ("bleu", "earliest") -> "reads no cluster 'bleu'. Did you mean 'blue'?",
-        ("blue", "first") -> "'first' is neither 'earliest', 'latest', 'timestamp:<ms>' nor JSON such as",
+        (
+          "blue",
+          "first"
+        ) -> "'first' is neither 'earliest', 'latest', 'timestamp:<ms>', 'group:<id>' nor JSON such as",
         (
           "blue",
           s"""{"${topic}s": {"0": 1}}"""
         ) -> s"reads no topic '${topic}s' of cluster blue. Did you mean '$topic'?",
+        (
+          "blue",
+          "group:unknown"
+        ) -> s"group 'unknown' has no committed offset of topic '$topic', partition 0",
         ("blue", s"""{"$topic": {"1": 1}}""") -> s"reads no partition 1 of topic '$topic', cluster blue",
         ("blue", s"""{"$topic": {"0": 3}}""") -> s"topic '$topic', partition 0 has the offsets 0 to 2, not 3"
       ).foreach { case ((cluster, to), why) =>

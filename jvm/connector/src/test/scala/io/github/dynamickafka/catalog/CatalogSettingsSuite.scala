@@ -72,13 +72,6 @@ class CatalogSettingsSuite extends AnyFunSuite {
     assert(found.filter(_._1.toLowerCase.startsWith("max")) == Map("MaxOffsetsPerTrigger" -> "7"))
   }
 
-  test("the name of a job is refused as a setting, because all writes would have it") {
-    Seq("jobId", "job-id", "JOBID").foreach(name =>
-      refused("INVALID_OPTION", s"spark.sql.catalog.kafka.$name")(settings(name -> "x").check())
-    )
-    assert(map(settings(both: _*).forWriting("orders", query("jobId" -> "x"))).get("jobId").contains("x"))
-  }
-
   test("settings that select streams, and unknown ones, are refused with the name as it was written") {
     Seq("streamIds", "stream-pattern", "streamId").foreach(name =>
       refused("INVALID_OPTION", s"spark.sql.catalog.kafka.$name")(settings(name -> "x").check())

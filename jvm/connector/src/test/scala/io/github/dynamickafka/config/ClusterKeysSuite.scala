@@ -56,6 +56,17 @@ class ClusterKeysSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
     assert(new ClusterScope(options, Set("a", "a.b")).consumer("a.b", Map.empty).client("client.id") == "x")
   }
 
+  test("an option of a format of one cluster is refused, with the way around and without the value") {
+    for (name <- Seq("csv.sep", "value.json.timestampFormat", "avro-confluent.url")) {
+      val scope = new ClusterScope(parse(s"cluster.blue.$name" -> "hunter2").clusters, Set("blue"))
+      val e = refused(scope.consumer("blue", Map.empty))
+      assert(e.getCondition == "DYNAMIC_KAFKA.INVALID_OPTION", e.getMessage)
+      for (part <- Seq(s"cluster.blue.$name", "two streams", "cluster.blue.registry."))
+        assert(e.getMessage.contains(part), e.getMessage)
+      assert(!e.getMessage.contains("hunter2"))
+    }
+  }
+
   test("cluster ids are 1 to 128 letters, digits, dots, underscores and hyphens") {
     Seq("a", "A.b_c-1", "x" * 128).foreach(id => assert(ClusterKeys.isClusterId(id)))
     Seq("", "x" * 129, "a b", "ä", "a/b", "*").foreach(id => assert(!ClusterKeys.isClusterId(id)))

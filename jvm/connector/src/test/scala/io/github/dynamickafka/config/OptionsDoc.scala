@@ -50,13 +50,11 @@ private[dynamickafka] object OptionsDoc {
   private def perCluster =
     s"""## Options of one cluster
        |
-       |`cluster.<id>.<option>` sets one of these options of the source for one cluster, and `cluster.<id>.<format>.<option>` an
-       |option of a format: ${SourceOptionSpecs.table.perCluster.map(s =>
-        s"`${s.name}`"
+       |`cluster.<id>.<option>` sets one of these options of the source for one cluster: ${SourceOptionSpecs.table.perCluster.map(
+        s =>
+          s"`${s.name}`"
       ).mkString(", ")}.
-       |Their JSON offsets have no cluster level: `{"orders": {"0": 42}}`. The sink has ${SinkOptionSpecs.table.perCluster.map(
-        s => s"`${s.name}`"
-      ).filterNot(_.contains("registry.")).mkString(", ")} and the options of registries, and options of formats.
+       |Their JSON offsets have no cluster level: `{"orders": {"0": 42}}`. The sink has those of registries.
        |
        |`cluster.<id>.kafka.<property>` sets a property of the Kafka clients for one cluster, for reads and writes; the
        |prefix `kafka.` is optional. If a key starts with several known cluster ids, the longest one applies.""".stripMargin

@@ -25,39 +25,36 @@ class ReplacedClusterOptionsSuite extends AnyFunSuite with TimeLimit {
       "fail" -> ReplacedClusterPolicy.Fail,
       "earliest" -> ReplacedClusterPolicy.Earliest,
       "latest" -> ReplacedClusterPolicy.Latest,
-      "same-offsets" -> ReplacedClusterPolicy.SameOffsets,
-      "timestamp" -> ReplacedClusterPolicy.Timestamp(60000L)
+      "Same-Offsets" -> ReplacedClusterPolicy.SameOffsets
     ).foreach { case (name, value) => assert(policy(named(name): _*) == value) }
-    val overlap = "replacedClusterOverlap" -> "5s"
-    assert(policy(named("Timestamp", overlap): _*) == ReplacedClusterPolicy.Timestamp(5000L))
-    assert(
-      policy(named("group-offsets", overlap, "commitGroupId" -> "g"): _*) ==
-        ReplacedClusterPolicy.GroupOffsets("g", 5000L)
-    )
   }
 
   test("a policy without the option that it needs is refused") {
-    refusal("MISSING_OPTION", named("group-offsets"), "'commitGroupId'")
     refusal("MISSING_OPTION", named("mirror-maker"), "'commitGroupId'")
     refusal("MISSING_OPTION", named("mirror-maker", "commitGroupId" -> "g"), "'commitOffsets'")
   }
 
   test("an option that the policy does not use is refused") {
-    refusal("INVALID_OPTION", named("earliest", "replacedClusterOverlap" -> "1min"), "'timestamp'")
     refusal("INVALID_OPTION", named("fail", "mirrorMakerSourceAlias" -> "a"), "'mirror-maker'")
     refusal(
       "INVALID_OPTION",
-      named("timestamp", "mirrorMakerReplicationPolicy" -> "identity"),
+      named("latest", "mirrorMakerReplicationPolicy" -> "identity"),
       "'mirror-maker'"
     )
     refusal(
       "INVALID_OPTION",
-      named("timestamp", "mirrorMakerReplicationPolicy.replication.policy.separator" -> "-"),
+      named("latest", "mirrorMakerReplicationPolicy.replication.policy.separator" -> "-"),
       "'mirror-maker'"
     )
-    refusal("INVALID_OPTION", named("timestamp", "commitGroupId" -> "g"), "no effect")
-    refusal("INVALID_OPTION", named("resume"), "'group-offsets', 'mirror-maker'")
-    refusal("INVALID_OPTION", named("timestamp", "replacedClusterOverlap" -> "-1"), "at least 0 ms")
+    refusal("INVALID_OPTION", named("latest", "commitGroupId" -> "g"), "no effect")
+    refusal("INVALID_OPTION", named("resume"), "'same-offsets', 'mirror-maker'")
+  }
+
+  test("the policies by time and by a group are refused with the way around") {
+    Seq("timestamp", "Group-Offsets").foreach(name =>
+      refusal("INVALID_OPTION", named(name), "'same-offsets', 'mirror-maker'", "'reset'", "'group:<id>'")
+    )
+    refusal("UNKNOWN_OPTION", named("latest", "replacedClusterOverlap" -> "1min"), "'replacedClusterOverlap'")
   }
 
   test("how MirrorMaker names topics") {

@@ -43,7 +43,7 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
         partitioner = PartitionerChoice.Default,
         deadLetters = None,
         transactions =
-          TransactionOptions("dynamic-kafka", None, None, 60000, replayLost = false, UnknownCommitPolicy.Fail)
+          TransactionOptions("dynamic-kafka", None, 60000, replayLost = false, UnknownCommitPolicy.Fail)
       )
     )
   }
@@ -80,7 +80,6 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
       "partialCommitPolicy" -> "replay-lost-partitions",
       "unknownCommitPolicy" -> "assume-aborted",
       "checkpointLocation" -> "/checkpoint",
-      "jobId" -> "nightly",
       "streamMetadataDiscoveryIntervalMs" -> "10s",
       "streamMetadataDiscoveryFailureThreshold" -> "0",
       "clusterRequestTimeoutMs" -> "2000",
@@ -96,7 +95,6 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
     assert(options.transactions == TransactionOptions(
       "shop",
       Some("/checkpoint"),
-      Some("nightly"),
       5000,
       replayLost = true,
       UnknownCommitPolicy.AssumeAborted
@@ -253,10 +251,12 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
     }
   }
 
-  test("jobId is an option of exactly-once") {
-    assert(
-      refused(parse("jobId" -> "nightly")).getMessage.contains("'deliveryGuarantee' is not 'exactly-once'")
-    )
+  test("a job has no id: the error says what to do instead") {
+    Seq("jobId", "job-id").foreach { name =>
+      val error = refused(parse(name -> "nightly"))
+      assert(error.getCondition == "DYNAMIC_KAFKA.UNKNOWN_OPTION")
+      assert(error.getMessage.contains(s"'$name' is not an option of this data source. A batch job"))
+    }
   }
 
   private val unknown = Table(

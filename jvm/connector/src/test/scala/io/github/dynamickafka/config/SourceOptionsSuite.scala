@@ -216,7 +216,8 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
       "cluster.blue.kafka.ssl.key.password" -> "hush-hush",
       "kafka.sasl.jaas.config" -> "hush-hush",
       "failOnDataLoss" -> "false",
-      "replacedClusterPolicy" -> "group-offsets",
+      "replacedClusterPolicy" -> "same-offsets",
+      "commitOffsets" -> "true",
       "commitGroupId" -> "totals"
     )
     assert(options.remembered.toMap == Map(
@@ -225,7 +226,8 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
       "removedClusterPolicy" -> "Drain",
       "cluster.eu.blue.maxOffsetsPerTrigger" -> "3",
       "cluster.blue.startingTimestamp" -> "7",
-      "replacedClusterPolicy" -> "group-offsets",
+      "replacedClusterPolicy" -> "same-offsets",
+      "commitOffsets" -> "true",
       "commitGroupId" -> "totals"
     ))
   }
@@ -241,8 +243,6 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
       "commitGroupId" -> "totals"
     )
     assert(parse(options.drop(1): _*).remembered.toMap == options.toMap)
-    val overlap = Seq("replacedClusterPolicy" -> "timestamp", "replacedClusterOverlap" -> "5s")
-    assert(parse(overlap: _*).remembered.toMap == (overlap :+ ("streamIds" -> "orders")).toMap)
   }
 
   test("no class that holds properties prints them") {

@@ -3,6 +3,7 @@ package io.github.dynamickafka.sink
 import java.nio.charset.StandardCharsets.UTF_8
 
 import scala.collection.immutable.SortedMap
+import scala.jdk.CollectionConverters._
 
 import org.apache.avro.Schema
 import org.apache.avro.generic.{GenericDatumReader, GenericRecord}
@@ -11,9 +12,10 @@ import org.apache.kafka.clients.producer.ProducerRecord
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.{CatalystTypeConverters, InternalRow}
 import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.config.{Options, SinkOptions}
+import io.github.dynamickafka.config.{Options, SinkOptions, SinkOptionsParser}
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, DynamicKafkaRuntimeException}
 import io.github.dynamickafka.format.avro.AvroConfluent
 import io.github.dynamickafka.format.registry.NewestSchemas
@@ -41,23 +43,19 @@ class RegistryRecordsSuite extends AnyFunSuite with TimeLimit {
   /** The records of a query, as the driver and a task make them. */
   private final class Written(options: SinkOptions, ddl: String) {
     private val schema = StructType.fromDDL(ddl)
-    private def columns(format: io.github.dynamickafka.format.FormatOptions) =
-      InputColumns.of(schema, caseSensitive = false, format)
-    private val base = columns(options.format)
-    private val formats = new ClusterWriteFormats(options, base, columns)
+    private val base = InputColumns.of(schema, caseSensitive = false, options.format)
+    private val frames = new ClusterFrames(options, base)
 
-    def early(topology: WriteTopology) = formats.ids(topology, formats.of(topology))
-    def of(topology: WriteTopology) = formats.of(topology)
+    def early(topology: WriteTopology) = frames.ids(topology, frames.of(topology))
 
     def record(topology: WriteTopology, cluster: String, topic: String, values: Any*): Record = {
-      val ofClusters = formats.of(topology)
-      val ids = formats.ids(topology, ofClusters)
+      val ofClusters = frames.of(topology)
+      val ids = frames.ids(topology, ofClusters)
       val row = CatalystTypeConverters.createToCatalystConverter(schema)(Row.fromSeq(values))
         .asInstanceOf[InternalRow]
       val routed = base.reader()(row)
       val record: Record = new ProducerRecord(topic, null, null, routed.key, routed.value, null)
-      new RecordFormat(ofClusters.getOrElse(cluster, ClusterColumns(base, encodes = false)), ids)
-        .record(cluster, record, row)
+      new RecordFormat(ofClusters.getOrElse(cluster, base.frames), ids).record(cluster, record)
     }
   }
 
@@ -96,7 +94,6 @@ class RegistryRecordsSuite extends AnyFunSuite with TimeLimit {
         val Seq(b, g) = Seq("blue", "green").map(of.record(both, _, "t", 1, "a"))
         assert(Seq(b.value, b.key, g.value, g.key).map(WireFormat.id) == Seq(1, 2, 100, 101))
         assert(b.value.drop(5).toSeq == g.value.drop(5).toSeq)
-        assert(of.of(both).values.forall(!_.encodes))
         for (server <- Seq(blue, green)) {
           assert(posts(server) == Seq("/subjects/t-value/versions", "/subjects/t-key/versions"))
           assert(read(latest(server, "t-value"), b.value) == """{"id": 1, "name": "a"}""")
@@ -181,25 +178,34 @@ class RegistryRecordsSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  test("one cluster has another format, with and without a registry") {
-    serving { server =>
-      val json = written(
-        "format" -> "json",
-        "cluster.green.format" -> "avro-confluent",
-        "cluster.green.registry.url" -> server.url
-      )
-      assert(new String(json.record(both, "blue", "t", 1, "a").value, UTF_8) == """{"id":1,"name":"a"}""")
-      assert(read(
-        latest(server, "t-value"),
-        json.record(both, "green", "t", 1, "a").value
-      ) == """{"id": 1, "name": "a"}""")
-      val avro = written(
-        "format" -> "avro-confluent",
-        "registry.url" -> server.url,
-        "cluster.green.format" -> "json"
-      )
-      assert(WireFormat.hasHeader(avro.record(both, "blue", "t", 1, "a").value))
-      assert(new String(avro.record(both, "green", "t", 1, "a").value, UTF_8) == """{"id":1,"name":"a"}""")
+  test("the metadata has the registry of a cluster: of a catalog, and below the options of the query") {
+    serving { blue =>
+      servingFrom(100) { green =>
+        val options = Seq("format" -> "avro-confluent", "registry.url" -> blue.url)
+        val entries = both.streams("orders").clusters
+        val changed = WriteTopology(
+          SortedMap("orders" -> WriteStream(
+            "orders",
+            entries.map(e =>
+              if (e.cluster == "green") e.copy(registry = Map("registry.url" -> green.url)) else e
+            )
+          )),
+          both.clusters
+        )
+        val all = new CaseInsensitiveStringMap((Map(
+          "metadataService" -> "file",
+          "streamId" -> "orders"
+        ) ++ options).asJava)
+        def id(stated: Set[String], isCatalogTable: Boolean = true) = {
+          val parsed = SinkOptionsParser.parse(all, isCatalogTable, stated)
+          WireFormat.id(new Written(parsed, ddl).record(changed, "green", "t", 1, "a").value)
+        }
+        assert(id(Set.empty) == 100)
+        assert(id(Set("registry.url")) == 1 && id(Set("avro-confluent.URL")) == 1 && id(
+          Set.empty,
+          isCatalogTable = false
+        ) == 1)
+      }
     }
   }
 

@@ -45,10 +45,9 @@ class TargetSchemasSuite extends AnyFunSuite with TimeLimit {
   }
 
   private def ids(options: SinkOptions, ddl: String = "id INT"): Map[String, Int] = {
-    def columns(format: io.github.dynamickafka.format.FormatOptions) =
-      InputColumns.of(StructType.fromDDL(ddl), caseSensitive = false, format)
-    val formats = new ClusterWriteFormats(options, columns(options.format), columns)
-    formats.ids(topology, formats.of(topology)).map { case (Frame.Place(cluster, _, _), id) => cluster -> id }
+    val columns = InputColumns.of(StructType.fromDDL(ddl), caseSensitive = false, options.format)
+    val frames = new ClusterFrames(options, columns)
+    frames.ids(topology, frames.of(topology)).map { case (Frame.Place(cluster, _, _), id) => cluster -> id }
   }
 
   private def posts(server: RegistryServer) = server.requests.filter(_.method == "POST").map(_.path)

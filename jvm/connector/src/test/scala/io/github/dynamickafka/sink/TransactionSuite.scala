@@ -167,15 +167,6 @@ abstract class TransactionTests extends SinkTest {
     }
   }
 
-  test("a job with the id of one that is written does not write its rows again") {
-    target { t =>
-      val topic = newTopicOn(2, blue, green)
-      t.out(Entry("blue", blue, topic), Entry("green", green, topic))
-      Seq("monday", "monday", "tuesday").foreach(id => t.save(rows(0, 20), ExactlyOnce, "jobId" -> id))
-      assert(both(topic) == (0 until 20).flatMap(n => Seq(n.toString, n.toString)).sorted)
-    }
-  }
-
   test("a job removes the journals of earlier jobs in its location", TestAll) {
     target { t =>
       val topic = newTopicOn(2, blue, green)

@@ -1,13 +1,16 @@
 package io.github.dynamickafka.source
 
+import java.nio.file.Files
 import java.util.Properties
 
+import scala.collection.mutable
 import scala.util.Using
 
 import org.apache.avro.Schema
 import org.apache.avro.generic.GenericData
 import org.apache.kafka.clients.producer.{KafkaProducer, ProducerRecord}
 import org.apache.kafka.common.serialization.ByteArraySerializer
+import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.streaming.Trigger
 
 import io.github.dynamickafka.format.avro.RandomAvro
@@ -99,6 +102,71 @@ class RegistryFormatsSuite extends SourceTest {
           Seq("REGISTRY_UNAVAILABLE", s"schema id ${id + 1}", "cluster 'green'", second.url).foreach(part =>
             assert(all.contains(part), all)
           )
+        }
+      }
+    }
+  }
+
+  test("a topic that enters together with another registry of its cluster is decoded with that registry") {
+    val (one, two) = (newTopicOn(1, blue), newTopicOn(1, blue))
+    RegistryServer.serving { first =>
+      RegistryServer.serving { second =>
+        val (before, after) = (schema(long, name), schema(name, long))
+        val id = first.register("x", before)
+        assert(second.register("x", after) == id)
+        write(blue, one, record(id, before, 1L, "a"))
+        write(blue, two, record(id, after, "b", 2L))
+        scene { of =>
+          val entry = Entry("blue", blue, one)
+          of.orders(entry.in("registry.url" -> first.url))
+          of.service.formats =
+            Map("orders" -> Map("format" -> "avro-confluent", "schema" -> "id BIGINT, name STRING"))
+          val table = s"registry_${System.nanoTime}"
+          val query = of.frame("format" -> "metadata").writeStream.format("memory").queryName(table)
+            .option("checkpointLocation", of.folder.resolve("own").toString).start()
+          def rows = spark.table(table).select("id", "name", "topic").collect().map(_.toSeq).toSet
+          try {
+            waitFor("the first topic")(rows.nonEmpty)
+            of.orders(entry.copy(topics = Seq(one, two)).in("registry.url" -> second.url))
+            waitFor("the second topic")(rows.size == 2)
+            assert(rows == Set(row(1L, "a", one), row(2L, "b", two)))
+          } finally query.stop()
+        }
+      }
+    }
+  }
+
+  test("a batch that is repeated after a restart is decoded with the registry that its cluster has now") {
+    val topic = newTopicOn(1, blue)
+    RegistryServer.serving { second =>
+      RegistryServer.serving { first =>
+        val (before, after) = (schema(long, name), schema(name, long))
+        val id = first.register("x", before)
+        assert(second.register("x", after) == id)
+        write(blue, topic, record(id, after, "b", 2L))
+        scene { of =>
+          of.service.formats =
+            Map("orders" -> Map(
+              "format" -> "avro-confluent",
+              "schema" -> "id BIGINT, name STRING",
+              "parseErrors" -> "null"
+            ))
+          val checkpoint = of.folder.resolve("own")
+          def run(registry: RegistryServer): Set[Seq[Any]] = {
+            of.orders(Entry("blue", blue, topic).in("registry.url" -> registry.url))
+            val rows = mutable.Set.empty[Seq[Any]]
+            val query = of.frame("format" -> "metadata").select("id", "name").writeStream
+              .foreachBatch { (batch: DataFrame, _: Long) =>
+                val _ = rows ++= batch.collect().map(_.toSeq)
+              }
+              .option("checkpointLocation", checkpoint.toString).trigger(Trigger.AvailableNow()).start()
+            try assert(query.awaitTermination(300000))
+            finally query.stop()
+            rows.toSet
+          }
+          assert(run(first) != Set(row(2L, "b")))
+          for (file <- Seq("0", ".0.crc")) Files.deleteIfExists(checkpoint.resolve("commits").resolve(file))
+          assert(run(second) == Set(row(2L, "b")))
         }
       }
     }

@@ -10,10 +10,11 @@ private[dynamickafka] object Errors {
   type Runtime = DynamicKafkaRuntimeException
 
   def unknownOption(option: String, suggestion: Option[String]): IllegalArgument =
-    illegal(
-      "UNKNOWN_OPTION",
-      Map("option" -> option, "suggestion" -> suggestion.fold("")(s => s" Did you mean '$s'?"))
-    )
+    unknownOption(option, suggestion.fold("")(s => s" Did you mean '$s'?"))
+
+  /** @param remedy a sentence that begins with a space, or nothing */
+  def unknownOption(option: String, remedy: String): IllegalArgument =
+    illegal("UNKNOWN_OPTION", Map("option" -> option, "suggestion" -> remedy))
 
   /**
    * PySpark has an exception for it, as for errors of options.

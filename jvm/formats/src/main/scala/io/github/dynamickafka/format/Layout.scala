@@ -16,9 +16,6 @@ private[dynamickafka] object ColumnOrigin {
   final case class OfChange(index: Int) extends ColumnOrigin
   case object CorruptRecord extends ColumnOrigin
   case object DecodeError extends ColumnOrigin
-
-  /** The records of a cluster do not have it: null. */
-  case object Absent extends ColumnOrigin
 }
 
 private[dynamickafka] final case class LayoutColumn(field: StructField, origin: ColumnOrigin)
@@ -54,6 +51,14 @@ private[dynamickafka] final case class Layout(
   import ColumnOrigin._
 
   def schema: StructType = StructType(columns.map(_.field))
+
+  /** The same table, of a cluster about whose registries the metadata says this. */
+  def in(registry: Map[String, String]): Layout = {
+    def of(side: SideLayout) =
+      if (!side.format.format.hasRegistry) side
+      else side.copy(format = side.format.copy(registries = side.format.registries.in(registry)))
+    if (registry.isEmpty) this else copy(value = of(value), key = key.map(of))
+  }
 
   def has(metadata: MetadataColumn): Boolean = columns.exists(_.origin == OfRecord(metadata))
 

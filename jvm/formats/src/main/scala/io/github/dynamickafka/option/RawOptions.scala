@@ -112,7 +112,8 @@ private[dynamickafka] object RawOptions {
     ClusterKeys.endsWithOption(key, table).map { case (id, spec) =>
       if (!spec.perCluster)
         refuse(
-          s"'${spec.name}' applies to the whole query. Options of one cluster: ${table.perCluster.map(_.name).mkString(", ")}."
+          s"'${spec.name}' applies to the whole query: a stream whose clusters need another value is two streams, each with a query of its " +
+            s"own. Options of one cluster: ${table.perCluster.map(_.name).mkString(", ")}."
         )
       OfCluster(id, w.name, spec.parse(w.value, w.name))
     }

@@ -9,12 +9,6 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 private[dynamickafka] object SessionDefaults {
   private val Prefix = "spark.datasource.dynamic-kafka."
 
-  /** The name of the session default for an option, as it is set; None: it is not set. */
-  def named(option: OptionSpec[_]): Option[String] =
-    session.flatMap(_.conf.getAll.keys.find(name =>
-      name.startsWith(Prefix) && option.named(name.drop(Prefix.length))
-    ))
-
   /** Removes session defaults that are only options of the other side. */
   def without(
       options: CaseInsensitiveStringMap,

@@ -10,12 +10,18 @@ import io.github.dynamickafka.redaction.Redaction
  *
  * @param foreign options of other connectors, and the reason for rejecting them
  * @param kafkaProperties Kafka properties that the connector sets itself, and the reason for rejecting them
+ * @param unknown names that users may expect to be options, and what to do instead
  */
 private[dynamickafka] final class UnsupportedOptions(
     foreign: Map[String, String],
-    kafkaProperties: Map[String, String]
+    kafkaProperties: Map[String, String],
+    unknown: Map[String, String] = Map.empty
 ) {
-  private val foreignKeys = foreign.map { case (name, reason) => OptionName.normalize(name) -> reason }
+  private val foreignKeys = normalized(foreign)
+  private val unknownKeys = normalized(unknown)
+
+  private def normalized(reasons: Map[String, String]) =
+    reasons.map { case (name, reason) => OptionName.normalize(name) -> reason }
 
   val kafkaPropertyNames: Set[String] = kafkaProperties.keySet
 
@@ -23,10 +29,11 @@ private[dynamickafka] final class UnsupportedOptions(
     "an address belongs to one cluster: set it in the metadata, or with 'cluster.<id>.kafka.bootstrap.servers'."
 
   /** @param name an option that is not in the option table */
-  def checkForeign(name: String, value: String): Unit =
-    foreignKeys.get(OptionName.normalize(name)).foreach(reason =>
-      throw Errors.invalidOption(name, value, reason)
-    )
+  def checkForeign(name: String, value: String): Unit = {
+    val key = OptionName.normalize(name)
+    foreignKeys.get(key).foreach(reason => throw Errors.invalidOption(name, value, reason))
+    unknownKeys.get(key).foreach(remedy => throw Errors.unknownOption(name, s" $remedy"))
+  }
 
   /** @param property the name, without prefix, of a Kafka property that is set for all clusters */
   def checkShared(property: String, writtenAs: String, value: String): Unit = {

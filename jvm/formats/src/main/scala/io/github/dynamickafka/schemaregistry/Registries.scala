@@ -24,12 +24,17 @@ private[dynamickafka] final case class Registries(
       Option.when(key.startsWith(s"$cluster."))(key.drop(cluster.length + 1))
         .flatMap(name => RegistryOptionSpecs.all.find(_.named(name))).map(_.key -> value)
     }
+    RegistrySettings(cluster, in(own).shared)
+  }
+
+  /** With these options over those of all clusters. */
+  def in(own: Map[String, String]): Registries = {
     // A log-in takes precedence over a token, and that over a user: what a cluster has replaces what precedes it.
     val (user, token) = (RegistryOptionSpecs.UserInfo.key, RegistryOptionSpecs.Token.key)
     val preceding =
       (if (own.contains(user)) Seq(token) else Nil) ++
         (if (own.contains(user) || own.contains(token)) RegistryOptionSpecs.OAuth.map(_.key) else Nil)
-    RegistrySettings(cluster, shared -- preceding ++ own)
+    copy(shared = shared -- preceding ++ own)
   }
 
   /** Whether some cluster has a registry. */

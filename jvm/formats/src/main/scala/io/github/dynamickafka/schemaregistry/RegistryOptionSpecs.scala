@@ -1,6 +1,6 @@
 package io.github.dynamickafka.schemaregistry
 
-import io.github.dynamickafka.option.{OptionName, OptionSpec, OptionType}
+import io.github.dynamickafka.option.{OptionSpec, OptionType}
 
 /** The options `registry.*`, of source and sink; each is also an option of one cluster. */
 private[dynamickafka] object RegistryOptionSpecs {
@@ -112,9 +112,9 @@ private[dynamickafka] object RegistryOptionSpecs {
   val reading: Seq[OptionSpec[_]] = Seq(Url, Subject, TimeoutMs, UserInfo, Token) ++ OAuth ++ Tls.map(_._2)
   val all: Seq[OptionSpec[_]] = reading :+ AutoRegister
 
-  /** Whether an option about formats may be stored: not a secret, unless it is a reference to one. */
+  /** Whether an option may be stored: not a secret, unless it is a reference to one. */
   def isStorable(name: String, value: String): Boolean =
-    !OptionName.normalize(name).startsWith(Prefix) || all.find(_.named(name)).exists { spec =>
+    all.find(_.named(name)).exists { spec =>
       value.contains("${") || !(spec.secret || (spec == Url && value.exists("@?".contains(_))))
     }
 

@@ -3,6 +3,7 @@ package io.github.dynamickafka.schemaregistry
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.format.FormatOptions
+import io.github.dynamickafka.format.options.ClusterRegistries
 import io.github.dynamickafka.format.options.ParsedFormats.{read, refused}
 import io.github.dynamickafka.testkit.TimeLimit
 
@@ -37,6 +38,25 @@ class RegistriesSuite extends AnyFunSuite with TimeLimit {
     assert(all.of("eu").resolved().authorization.exists(_.startsWith("Basic ")))
     assert(all.of("us").resolved().authorization.isEmpty)
     assert(!all.toString.contains("http") && !of("registry.url" -> "http://x").toString.contains("http"))
+  }
+
+  test(
+    "the registry that the metadata says, over the options of all clusters and below those of the cluster"
+  ) {
+    val all = registries(of(
+      "registry.url" -> "http://all:1",
+      "registry.bearerAuth.token" -> "t",
+      "cluster.blue.registry.url" -> "http://blue:1"
+    ))
+    val metadata = Map("registry.url" -> "http://own:1", "registry.basicAuth.userInfo" -> "u:p")
+    val found = all.in(ClusterRegistries(counts = true).of(metadata))
+    assert(found.of("green").url == "http://own:1" && found.of("blue").url == "http://blue:1")
+    assert(found.of("green").resolved().authorization.exists(_.startsWith("Basic ")))
+    assert(all.in(ClusterRegistries().of(metadata)) == all)
+    val stated = all.in(ClusterRegistries(counts = true, Set("registry.URL")).of(metadata)).of("green")
+    assert(stated.url == "http://all:1" && stated.resolved().authorization.exists(_.startsWith("Basic ")))
+    val e = refused(ClusterRegistries(counts = true).of(Map("registry.url" -> "nothing")))
+    assert(e.getCondition == "DYNAMIC_KAFKA.INVALID_OPTION")
   }
 
   test("Flink's names, for both sides or one") {

@@ -24,6 +24,9 @@ private[admin] object ResetForm {
   final case class Time(ms: Long) extends ResetForm {
     override def places(reading: Positions): Seq[(TopicPartition, ResetForm)] = all(reading, this)
   }
+  final case class Group(id: String) extends ResetForm {
+    override def places(reading: Positions): Seq[(TopicPartition, ResetForm)] = all(reading, this)
+  }
   final case class Exact(offsets: Positions) extends ResetForm {
     override def places(reading: Positions): Seq[(TopicPartition, ResetForm)] =
       offsets.at(reading).iterator.map { case (topic, p, at) => new TopicPartition(topic, p) -> Offset(at) }
@@ -44,8 +47,9 @@ private[admin] object ResetForm {
     case "latest" => Offset(OffsetsPolicy.LatestOffset)
     case timestamp if timestamp.matches("timestamp:\\d{1,18}") =>
       Time(timestamp.stripPrefix("timestamp:").toLong)
+    case group if group.startsWith("group:") && group != "group:" => Group(group.stripPrefix("group:"))
     case json => Try(exact(json)).getOrElse(throw new Refusal(
-        s"'$text' is neither 'earliest', 'latest', 'timestamp:<ms>' nor JSON such as " + """{"orders": {"0": 5}}"""
+        s"'$text' is neither 'earliest', 'latest', 'timestamp:<ms>', 'group:<id>' nor JSON such as " + """{"orders": {"0": 5}}"""
       ))
   }
 
@@ -69,7 +73,7 @@ private[admin] object ResetForm {
    * The position of a partition, given what Kafka has.
    *
    * @param first its earliest offset, `last` its latest one
-   * @param atTime the first offset at or after the time; -1: there is none
+   * @param found the first offset at or after the time, -1 if there is none; or the committed offset of the group
    * @param target where a drain of the partition ends
    * @return the reason if Kafka does not have it
    */
@@ -78,14 +82,14 @@ private[admin] object ResetForm {
       form: ResetForm,
       first: Long,
       last: Long,
-      atTime: Option[Long],
+      found: Option[Long],
       target: Option[Long]
   ): Either[String, Long] = {
     val offset = form match {
       case Offset(OffsetsPolicy.EarliestOffset) => first
       case Offset(OffsetsPolicy.LatestOffset) => last
       case Offset(exact) => exact
-      case _ => atTime.filter(_ >= 0).getOrElse(last)
+      case _ => found.filter(_ >= 0).getOrElse(last)
     }
     Either.cond(
       first <= offset && offset <= last,

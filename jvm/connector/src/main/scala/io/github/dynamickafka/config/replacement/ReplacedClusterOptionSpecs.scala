@@ -6,28 +6,24 @@ import io.github.dynamickafka.option.{OptionSpec, OptionType}
 private[dynamickafka] trait ReplacedClusterOptionSpecs {
   import OptionType._
 
+  private val policies = oneOf(PolicyNames.All.map(name => name -> name): _*)
+
+  private def removed(policy: String): String =
+    if (Set("timestamp", "group-offsets")(policy.toLowerCase))
+      " To continue at a time or at the committed offsets of a group, keep 'fail', stop the query, and call the procedure 'reset' " +
+        "with 'timestamp:<ms>' or 'group:<id>' when the metadata have the address of the new cluster."
+    else ""
+
   val ReplacedPolicy: OptionSpec[String] = OptionSpec(
     "replacedClusterPolicy",
-    oneOf(PolicyNames.All.map(name => name -> name): _*),
+    OptionType(policies.label, name => policies.parse(name).left.map(_ + removed(name))),
     Some(PolicyNames.Fail),
     "`fail`",
     "What happens when a cluster id leads to another Kafka cluster than before, which is recognized by Kafka's " +
       "`cluster.id`, or when a cluster enters whose metadata have `replaces`: `fail` fails the query; the others continue " +
       "with the new cluster, and drop the offsets of the former one. `earliest` and `latest` continue at its earliest or " +
-      "latest offsets; `timestamp` at the times of the last records that were read, less `replacedClusterOverlap`; " +
-      "`same-offsets` at the same offsets, if the new cluster has the same records there; `group-offsets` at the " +
-      "committed offsets of `commitGroupId`, but not beyond those of `timestamp`; `mirror-maker` where the checkpoints of " +
-      "MirrorMaker 2 say. See [semantics](semantics.md#a-cluster-is-replaced)."
-  )
-
-  val ReplacedOverlap: OptionSpec[Long] = OptionSpec(
-    "replacedClusterOverlap",
-    duration(min = 0),
-    Some(60000L),
-    "`1min`",
-    "With `replacedClusterPolicy` `timestamp` or `group-offsets`: how far before the time of the last record that was read " +
-      "the query continues, because clocks of producers differ and records arrive in another order. Records of this time " +
-      "are read again."
+      "latest offsets; `same-offsets` at the same offsets, if the new cluster has the same records there; `mirror-maker` " +
+      "where the checkpoints of MirrorMaker 2 say. See [semantics](semantics.md#a-cluster-is-replaced)."
   )
 
   val MirrorMakerSourceAlias: OptionSpec[String] = OptionSpec(
@@ -61,9 +57,7 @@ private[config] object PolicyNames {
   val Fail = "fail"
   val Earliest = "earliest"
   val Latest = "latest"
-  val Timestamp = "timestamp"
   val SameOffsets = "same-offsets"
-  val GroupOffsets = "group-offsets"
   val MirrorMaker = "mirror-maker"
-  val All: Seq[String] = Seq(Fail, Earliest, Latest, Timestamp, SameOffsets, GroupOffsets, MirrorMaker)
+  val All: Seq[String] = Seq(Fail, Earliest, Latest, SameOffsets, MirrorMaker)
 }

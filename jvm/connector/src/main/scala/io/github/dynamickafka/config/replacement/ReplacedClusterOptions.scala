@@ -18,26 +18,19 @@ private[config] final class ReplacedClusterOptions(
   import PolicyNames._
   import ReplacedClusterOptionSpecs._
 
-  /** Whether the policy is about the consumer group of the query. */
-  def usesGroup: Boolean = Set(GroupOffsets, MirrorMaker)(raw.get(ReplacedPolicy))
-
   def parse(): ReplacedClusterPolicy = {
     val name = raw.get(ReplacedPolicy)
-    if (!Set(Timestamp, GroupOffsets)(name)) refuse(ReplacedOverlap, s"$Timestamp' or '$GroupOffsets")
     if (name != MirrorMaker) {
-      refuse(MirrorMakerSourceAlias, MirrorMaker)
-      refuse(MirrorMakerReplicationPolicy, MirrorMaker)
+      refuse(MirrorMakerSourceAlias)
+      refuse(MirrorMakerReplicationPolicy)
       raw.under(ReplicationPolicyProperty).headOption.foreach { case (property, value) =>
-        throw noEffect(ReplicationPolicyProperty + property, value, MirrorMaker)
+        throw noEffect(ReplicationPolicyProperty + property, value)
       }
     }
-    def overlap = raw.get(ReplacedOverlap)
     name match {
       case Earliest => ReplacedClusterPolicy.Earliest
       case Latest => ReplacedClusterPolicy.Latest
       case SameOffsets => ReplacedClusterPolicy.SameOffsets
-      case Timestamp => ReplacedClusterPolicy.Timestamp(overlap)
-      case GroupOffsets => ReplacedClusterPolicy.GroupOffsets(groupOf(name), overlap)
       case MirrorMaker => mirrorMaker()
       case _ => ReplacedClusterPolicy.Fail
     }
@@ -45,7 +38,10 @@ private[config] final class ReplacedClusterOptions(
 
   private def mirrorMaker(): ReplacedClusterPolicy = {
     val policy = ReplacedClusterPolicy.MirrorMaker(
-      groupOf(MirrorMaker),
+      raw.find(group).getOrElse(throw Errors.missingOption(
+        group.name,
+        s"'${ReplacedPolicy.name}=$MirrorMaker' requires it: set it to the consumer group of the query."
+      )),
       raw.find(MirrorMakerSourceAlias),
       ReplicationPolicies.topics(raw.get(MirrorMakerReplicationPolicy), raw.under(ReplicationPolicyProperty))
     )
@@ -57,16 +53,14 @@ private[config] final class ReplacedClusterOptions(
     policy
   }
 
-  private def groupOf(policy: String): String =
-    raw.find(group).getOrElse(throw Errors.missingOption(
-      group.name,
-      s"'${ReplacedPolicy.name}=$policy' requires it: set it to the consumer group of the query."
-    ))
-
-  private def refuse(option: OptionSpec[_], policy: String): Unit =
+  private def refuse(option: OptionSpec[_]): Unit =
     if (raw.isSet(option))
-      throw noEffect(option.name, raw.written(option).fold("")(_.value), policy)
+      throw noEffect(option.name, raw.written(option).fold("")(_.value))
 
-  private def noEffect(option: String, value: String, policy: String) =
-    Errors.invalidOption(option, value, s"it has no effect unless '${ReplacedPolicy.name}' is '$policy'.")
+  private def noEffect(option: String, value: String) =
+    Errors.invalidOption(
+      option,
+      value,
+      s"it has no effect unless '${ReplacedPolicy.name}' is '$MirrorMaker'."
+    )
 }

@@ -18,18 +18,8 @@ private[dynamickafka] final class EditRefused(reason: String) extends RuntimeExc
 private[dynamickafka] object DocumentEdits {
   private type Streams = Map[String, KafkaStream]
 
-  // What an entry for another cluster takes over: the topics, and how their records are encoded. A registry, positions and
-  // `write` belong to the cluster.
-  private val TakenOver = Set(
-    "topics",
-    "topic_pattern",
-    "partitions",
-    "format",
-    "key_format",
-    "key_fields",
-    "schema",
-    "options"
-  )
+  // What an entry for another cluster takes over; a registry, positions and `write` belong to the cluster.
+  private val TakenOver = Set("topics", "topic_pattern", "partitions")
   private val ByHand = "change it by hand"
 
   // An anchor that others use may take several steps.

@@ -4,7 +4,7 @@ package io.github.dynamickafka.metadata.document
  * What a document says about the format of records, as options of the data source. Names and values are checked where they are
  * used. Values of a registry may be secrets.
  */
-private[document] object DocumentFormat {
+private[metadata] object DocumentFormat {
   val Registry = "registry"
   private val Options = "options"
   private val Names = Map("format" -> "format", "key_format" -> "keyFormat", "schema" -> "schema")
@@ -12,7 +12,7 @@ private[document] object DocumentFormat {
 
   val Keys: Seq[String] = Seq("format", "key_format", KeyFields, "schema", Registry, Options)
 
-  /** @param fields of a stream, or of its entry for a cluster */
+  /** @param fields of a stream */
   def options(fields: Map[String, DocumentNode]): Map[String, String] = {
     val further = fields.get(Options).toSeq.flatMap(_.items("option").map { case (name, node) =>
       name -> node.scalar
@@ -33,7 +33,13 @@ private[document] object DocumentFormat {
     }.toMap
     else Map(s"$Registry.url" -> DocumentParts.notBlank(node))
 
-  def hasRegistry(options: Map[String, String]): Boolean = options.keys.exists(_.startsWith(s"$Registry."))
+  def isRegistry(option: String): Boolean = option.startsWith(s"$Registry.")
+
+  def hasRegistry(options: Map[String, String]): Boolean = options.keys.exists(isRegistry)
+
+  /** Why a cluster cannot have a format. */
+  val OneFormat: String =
+    "the records of a stream have one format on all clusters; make a stream for those of another format. A cluster can have a registry"
 
   private def names(node: DocumentNode): String = {
     val found = node.elements.map(DocumentParts.notBlank)

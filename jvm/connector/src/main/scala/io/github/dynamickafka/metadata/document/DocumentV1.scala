@@ -117,7 +117,8 @@ private[metadata] object DocumentV1 {
       registry: Map[String, String]
   ): ClusterMetadata = {
     val fields = entry.fields(Entry ++ CamelCase.values ++ DocumentFormat.Keys)
-    val format = DocumentFormat.options(fields)
+    (DocumentFormat.Keys.toSet - DocumentFormat.Registry).flatMap(fields.get).minByOption(_.line)
+      .foreach(_.fail(DocumentFormat.OneFormat))
     oneWay(entry, Ways.flatMap(way => fields.get(way).map(way -> _)))
     new ClusterMetadata(
       fields.get("topics").fold[ju.Collection[String]](ju.List.of())(DocumentParts.topics),
@@ -128,7 +129,7 @@ private[metadata] object DocumentV1 {
       fields.get("topic_pattern").map(pattern).orNull,
       fields.get("partitions").map(DocumentParts.partitions).orNull,
       fields.get("write").forall(_.truth),
-      (if (DocumentFormat.hasRegistry(format)) format else registry ++ format).asJava,
+      fields.get(DocumentFormat.Registry).fold(registry)(DocumentFormat.registry).asJava,
       cluster.replaces.orNull
     )
   }

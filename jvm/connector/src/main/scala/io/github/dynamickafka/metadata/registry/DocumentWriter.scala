@@ -49,7 +49,15 @@ private[dynamickafka] object DocumentWriter {
     node.put("state", cluster.state).put("write", cluster.write)
     Option(cluster.startingOffsets).foreach(node.put("starting_offsets", _))
     Option(cluster.stoppingOffsets).foreach(node.put("stopping_offsets", _))
-    options(node, cluster.getFormatOptions.asScala)
+    val prefix = "registry."
+    val (registry, others) = cluster.getFormatOptions.asScala.partition(_._1.startsWith(prefix))
+    if (registry.nonEmpty)
+      put(
+        node.putObject("registry"),
+        registry.map { case (name, value) => name.drop(prefix.length) -> value }
+      )
+    // They are refused where the document is read.
+    options(node, others)
   }
 
   private def history(node: ObjectNode, history: StreamHistory): Unit = {

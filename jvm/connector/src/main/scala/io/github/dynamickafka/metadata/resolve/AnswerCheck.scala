@@ -7,7 +7,7 @@ import scala.jdk.CollectionConverters._
 
 import io.github.dynamickafka.config.offsets.OffsetsParser
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.metadata.document.{DocumentParts, Names}
+import io.github.dynamickafka.metadata.document.{DocumentFormat, DocumentParts, Names}
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream, StreamHistory}
 import io.github.dynamickafka.topology.{OffsetsPolicy, TopologyHistory}
 
@@ -33,7 +33,7 @@ private[metadata] object AnswerCheck {
       starting: Option[OffsetsPolicy],
       stopping: Option[OffsetsPolicy],
       write: Boolean,
-      formatOptions: Map[String, String],
+      registry: Map[String, String],
       replaces: Option[String]
   ) {
     def draining: Boolean = state == ClusterMetadata.Draining
@@ -51,7 +51,7 @@ private[metadata] object AnswerCheck {
   def entries(stream: KafkaStream): Seq[Entry] = {
     val all = stream.getClusterMetadataMap.asScala.toSeq.map { case (id, cluster) =>
       if (cluster == null) fail(s"stream '${stream.streamId}', cluster '$id'", "it is null")
-      entry(stream.streamId, id, cluster, formatOptions(stream, cluster))
+      entry(stream.streamId, id, cluster, registry(stream, id, cluster))
     }
     for (entry <- all.filterNot(_.removed); former <- entry.replaces)
       if (all.exists(other => other.cluster == former && other.state == ClusterMetadata.Active))
@@ -62,12 +62,14 @@ private[metadata] object AnswerCheck {
     all
   }
 
-  /** What the metadata says about the format of a cluster: with the registry of the stream, unless it has one of its own. */
-  def formatOptions(stream: KafkaStream, cluster: ClusterMetadata): Map[String, String] = {
+  /** What the metadata says about the registry of a cluster: that of the stream, unless the cluster has one of its own. */
+  def registry(stream: KafkaStream, id: String, cluster: ClusterMetadata): Map[String, String] = {
     val own = cluster.getFormatOptions.asScala.toMap
-    def isRegistry(name: String) = name.startsWith("registry.")
-    if (own.keys.exists(isRegistry)) own
-    else own ++ stream.getFormatOptions.asScala.filter { case (name, _) => isRegistry(name) }
+    own.keys.find(!DocumentFormat.isRegistry(_)).foreach(name =>
+      fail(s"stream '${stream.streamId}', cluster '$id', format option '$name'", DocumentFormat.OneFormat)
+    )
+    if (own.nonEmpty) own
+    else stream.getFormatOptions.asScala.toMap.filter { case (name, _) => DocumentFormat.isRegistry(name) }
   }
 
   /** The history of a stream, if it has one. */
@@ -124,7 +126,7 @@ private[metadata] object AnswerCheck {
       stream: String,
       id: String,
       cluster: ClusterMetadata,
-      formatOptions: Map[String, String]
+      registry: Map[String, String]
   ): Entry = {
     val where = s"stream '$stream', cluster '$id'"
     if (!Names.isClusterId(id)) fail(where, s"the cluster id is invalid: ${Names.ClusterIdRule}")
@@ -141,7 +143,7 @@ private[metadata] object AnswerCheck {
       offsets(where, "starting_offsets", cluster.startingOffsets, OffsetsParser.starting(_)),
       offsets(where, "stopping_offsets", cluster.stoppingOffsets, OffsetsParser.ending(_)),
       cluster.write,
-      formatOptions,
+      registry,
       Option(cluster.replaces).map { former =>
         if (!Names.isClusterId(former))
           fail(s"$where, key 'replaces'", s"the cluster id is invalid: ${Names.ClusterIdRule}")

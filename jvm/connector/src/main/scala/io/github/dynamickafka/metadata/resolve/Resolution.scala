@@ -94,7 +94,7 @@ private[dynamickafka] object Resolution {
       entry.starting,
       entry.stopping,
       partitions,
-      formatOptions = entry.formatOptions
+      registry = entry.registry
     )
 
   private def missing(stream: String, reason: String) =

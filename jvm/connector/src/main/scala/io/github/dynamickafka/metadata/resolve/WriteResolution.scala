@@ -76,7 +76,7 @@ private[metadata] object WriteResolution {
       SortedMap.from(e.topics.map { case (topic, some) => topic -> some.map(_.toIndexedSeq) }),
       e.pattern,
       closed,
-      e.formatOptions
+      e.registry
     )
   }
 }

@@ -4,40 +4,25 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.conf.Configuration
 
-import io.github.dynamickafka.config.{
-  ClusterOptions,
-  ClusterScope,
-  DiscoveryOptions,
-  ServiceOptions,
-  Subscription
-}
+import io.github.dynamickafka.config.{DiscoveryOptions, ServiceOptions, Subscription}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.options.FormatOptionSpecs
-import io.github.dynamickafka.format.{Format, FormatOptions}
 import io.github.dynamickafka.metadata.ClusterMetadata
 import io.github.dynamickafka.metadata.registry.MetadataServices
 import io.github.dynamickafka.metadata.resolve.AnswerCheck
 import io.github.dynamickafka.metadata.watch.DescribedStreams
-import io.github.dynamickafka.schemaregistry.{RegistryOptionSpecs, Subject}
+import io.github.dynamickafka.schemaregistry.{Registries, RegistryOptionSpecs, Subject}
 
-/**
- * The subjects of the values of streams, in the order of the metadata.
- *
- * @param formats of a cluster, by its options and by its metadata
- */
-private[dynamickafka] final class StreamSubjects(
-    clusters: ClusterOptions,
-    formats: (Map[String, String], Map[String, String]) => FormatOptions
-) {
-  import StreamSubjects._
+/** The subjects of the values of streams, in the order of the metadata. */
+private[dynamickafka] object StreamSubjects {
 
   /**
    * Asks the metadata service.
    *
-   * @param format clusters with another one are left out
+   * @param registries by what the metadata says about the registry of a cluster
    */
   def of(
-      format: Format,
+      registries: Map[String, String] => Registries,
       service: ServiceOptions,
       subscription: Subscription,
       discovery: DiscoveryOptions,
@@ -48,20 +33,14 @@ private[dynamickafka] final class StreamSubjects(
     val all = for {
       stream <- streams
       (id, cluster) <- stream.getClusterMetadataMap.asScala.toSeq if cluster.state != ClusterMetadata.Removed
-    } yield (id, topics(cluster), AnswerCheck.formatOptions(stream, cluster))
-    val scope = new ClusterScope(clusters, all.map(_._1).toSet)
+    } yield (id, topics(cluster), AnswerCheck.registry(stream, id, cluster))
     all.flatMap { case (id, topics, metadata) =>
-      val own = formats(scope.formats(id), metadata).value
-      if (own.format != format) Nil
-      else topics.map { topic =>
-        val registry = own.registries.of(id)
+      val registry = registries(metadata).of(id)
+      topics.map { topic =>
         Subject(registry, registry.subject.getOrElse(s"${topic.getOrElse(throw patterns)}-value"))
       }
     }.distinctBy(subject => (subject.registry.url, subject.name))
   }
-}
-
-private[dynamickafka] object StreamSubjects {
 
   /** None: those of a pattern. */
   private def topics(cluster: ClusterMetadata): Seq[Option[String]] = {

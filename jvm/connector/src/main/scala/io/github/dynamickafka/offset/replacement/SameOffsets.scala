@@ -34,7 +34,7 @@ private[dynamickafka] object SameOffsets {
         case (Some(first), _) if at < first => Left(s"$where, but the earliest available offset is $first")
         case (_, Some(end)) if at > end => Left(s"$where, but the latest offset is $end")
         case _ =>
-          val read = of.read.get((topic, p)).flatMap(_.last).fold(at - 1)(_.offset)
+          val read = of.read.get((topic, p)).fold(at - 1)(_.offset)
           Right((topic, p) -> Question(read, at))
       }
     }
@@ -47,7 +47,7 @@ private[dynamickafka] object SameOffsets {
       answers: Map[(String, Int), Answer]
   ): Either[String, Continuation] = {
     val wrong = answers.toSeq.sortBy(_._1).flatMap { case (key @ (topic, p), answer) =>
-      of.read.get(key).flatMap(reason(_, answer)).map(why => s"topic '$topic', partition $p: $why")
+      reason(of.read.get(key), of.lastBatchMs, answer).map(why => s"topic '$topic', partition $p: $why")
     }
     wrong.headOption.toLeft {
       val topics = of.continuing.map(_._1).toSet
@@ -55,7 +55,7 @@ private[dynamickafka] object SameOffsets {
     }
   }
 
-  private def reason(known: ReadUpTo, answer: Answer): Option[String] = (known.last, answer) match {
+  private def reason(known: Option[LastRecord], batchMs: Long, answer: Answer) = (known, answer) match {
     case (Some(last), Answer(Some(found), _)) =>
       Option.when(found.time != last.time)(
         s"the record at offset ${found.offset} has the time ${found.time}, but the one that was read there had the time ${last.time}"
@@ -66,9 +66,8 @@ private[dynamickafka] object SameOffsets {
           s"than it was: its time is ${next.time} instead of ${last.time} or later"
       )
     case (None, Answer(Some(found), _)) =>
-      Option.when(known.batchMs > 0 && found.time > known.batchMs + ClockDifferenceMs)(
-        s"the record at offset ${found.offset} has the time ${found.time}, which is later than the batch that has read it, " +
-          s"${known.batchMs}"
+      Option.when(batchMs > 0 && found.time > batchMs + ClockDifferenceMs)(
+        s"the record at offset ${found.offset} has the time ${found.time}, which is later than the last batch of the query, $batchMs"
       )
     case _ => None
   }

@@ -1,29 +1,25 @@
 package io.github.dynamickafka.sink.commit
 
-import org.slf4j.LoggerFactory
-
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.sink.journal.{BatchInput, Claim, JobOrigin, Journal, JournalEntry, LostParts}
+import io.github.dynamickafka.sink.journal.{BatchInput, Claim, Journal, JournalEntry, LostParts}
 
 /**
  * What a start does about earlier decisions, before its first batch.
  *
- * @param written the decision about a batch or job that is committed, and that Spark runs again: its rows are discarded
+ * @param written the decision about a batch that is committed, and that Spark runs again: its rows are discarded
  * @param replay the parts of a batch that Spark runs again that are written again
  */
 private[commit] final case class Recovered(written: Option[JournalEntry], replay: Option[LostParts])
 
 /**
  * Completes the decisions of earlier runs and jobs, and compares what they are about with what Spark has planned since: only then
- * a batch with the same number, or a job with the same name, is the one that is written.
+ * a batch with the same number is the one that is written. The journal of a job is new, and has no decision yet.
  *
- * @param job None: a streaming query
  * @param earlier journals of earlier jobs
  */
 private[commit] final class Recovery(
     claim: Claim,
     journal: Option[Journal],
-    job: Option[JobOrigin],
     earlier: Seq[Journal],
     clusters: Clusters,
     rollForward: RollForward,
@@ -72,26 +68,18 @@ private[commit] final class Recovery(
    * a run that was paused may have decided a batch of which a later run has deferred all records, and has decided nothing.
    */
   private def isFinished(j: Journal, entry: JournalEntry): Boolean =
-    job.isEmpty && isPlanned(j, entry) && j.batches.finished().exists(_ > entry.batch)
+    isPlanned(j, entry) && j.batches.finished().exists(_ > entry.batch)
 
   /** Whether the decision is about the batch that Spark has logged. */
   private def isPlanned(j: Journal, entry: JournalEntry): Boolean =
     j.batches.input(entry.batch).exists(entry.input.difference(_).isEmpty)
 
   private def rerun(j: Journal, entry: JournalEntry): Rerun =
-    if (job.isDefined || !j.batches.isOver(entry.batch)) Rerun.Of(replayLost)
+    if (!j.batches.isOver(entry.batch)) Rerun.Of(replayLost)
     else Rerun.None(isPlanned(j, entry))
 
   /** @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException JOURNAL_CONFLICT if the plan is another one */
-  private def isRunAgain(j: Journal, entry: JournalEntry): Boolean = job match {
-    case Some(origin) =>
-      origin.check(j, entry)
-      log.info(s"Job '${entry.queryId}' is already decided, and runs again")
-      true
-    case None => isPlannedAgain(j, entry)
-  }
-
-  private def isPlannedAgain(j: Journal, entry: JournalEntry): Boolean = {
+  private def isRunAgain(j: Journal, entry: JournalEntry): Boolean = {
     def conflict(why: String) = throw Errors.journalConflict(
       j.path,
       s"according to the journal, batch ${entry.batch} is decided, but $why. $OlderPlan"
@@ -123,8 +111,6 @@ private[commit] final class Recovery(
 }
 
 private[commit] object Recovery {
-  private val log = LoggerFactory.getLogger(classOf[Recovery])
-
   private val OlderPlan =
     "If only a file in a folder 'deferred' is new, delete that file: the batch was written with all its records. Otherwise " +
       "restore the checkpoint as a whole. If this is not possible: after the files of this batch in the journal are deleted, " +

@@ -180,7 +180,7 @@ private[commit] sealed trait Rerun {
 
 private[commit] object Rerun {
 
-  /** Spark runs the batch again, or the job is run again. */
+  /** Spark runs the batch again. */
   final case class Of(mayReplay: Boolean) extends Rerun {
     def mayDrop: Boolean = true
     def remedy(batch: Long, journal: String): String = Rerun.remedy(batch, journal)

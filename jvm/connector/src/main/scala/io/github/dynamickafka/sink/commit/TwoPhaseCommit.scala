@@ -14,7 +14,6 @@ import io.github.dynamickafka.sink.journal.{
   BatchPlans,
   Claim,
   DoneMarks,
-  JobOrigin,
   Journal,
   JournalCluster,
   JournalEntry,
@@ -35,8 +34,7 @@ import io.github.dynamickafka.time.Clock
  * @param claim the claim of this run on the journal
  * @param journal None: there is no location for a journal, so that after a failure of the driver during the commits,
  *                only a part of the job is committed
- * @param job None: a streaming query, with the journal in its checkpoint
- * @param earlier journals of earlier jobs
+ * @param earlier journals of earlier jobs; None: a streaming query, with the journal in its checkpoint
  * @param plans what the sources of the query have left out of its batches
  * @param marking the executor of what is written while Spark logs the end of a batch
  */
@@ -44,8 +42,7 @@ private[sink] final class TwoPhaseCommit(
     slots: Slots,
     claim: Claim,
     journal: Option[Journal],
-    job: Option[JobOrigin],
-    earlier: Seq[Journal],
+    earlier: Option[Seq[Journal]],
     clusters: Clusters,
     replayLost: Boolean,
     unknown: UnknownCommitPolicy,
@@ -61,19 +58,18 @@ private[sink] final class TwoPhaseCommit(
   private val inspector = new Inspector(clusters, clock)
   private val committer = new Committer(clusters.committing, inspector, pool, clock, clusters.threads)
   private val markers = new Markers(clusters, clusters.committing, pool, clock)
-  private val marks = journal.filter(_ => job.isEmpty).map(new DoneMarks(_, marking))
+  private val marks = journal.filter(_ => earlier.isEmpty).map(new DoneMarks(_, marking))
   private val commits =
     new DecisionCommits(claim, journal, marks, committer, markers, unknown, probe, () => deadline())
   private val recovery = new Recovery(
     claim,
     journal,
-    job,
-    earlier,
+    earlier.toSeq.flatten,
     clusters,
     new RollForward(inspector, committer, markers, unknown, commits, () => deadline()),
     replayLost
   )
-  private val batchPlans = journal.filter(_ => job.isEmpty).map(new BatchPlans(_, plans))
+  private val batchPlans = journal.filter(_ => earlier.isEmpty).map(new BatchPlans(_, plans))
   private val checks = new DecisionChecks(inspector, new RecreatedTopics(clusters), clock)
   private val decider =
     journal.map(new Decider(_, claim, clusters, committer, inspector, probe, () => deadline()))
@@ -118,7 +114,6 @@ private[sink] final class TwoPhaseCommit(
   }
 
   /**
-   * @param rows the number of rows that Spark has passed to the tasks
    * @param startedNanos the time when the tasks of the batch were started, in nanoseconds: no transaction is older
    * @param timeoutMs `transaction.timeout.ms` of a cluster
    * @param secondAttempts whether any task had a second attempt, also one that was not accepted
@@ -127,13 +122,12 @@ private[sink] final class TwoPhaseCommit(
   def commit(
       batch: Long,
       tasks: Seq[TaskTransactions],
-      rows: Long,
       startedNanos: Long,
       timeoutMs: String => Long,
       secondAttempts: Boolean = false,
       leftOut: Set[String] = Set.empty
   ): Unit = {
-    if (committed.contains(batch)) checkDiscarded(batch, rows)
+    if (committed.contains(batch)) checkDiscarded(batch)
     else {
       val from = clock.nanoTime()
       val transactions = tasks.flatMap(_.prepared)
@@ -146,7 +140,7 @@ private[sink] final class TwoPhaseCommit(
         val input = inputOf(batch)
         val report = checks.open(batch, transactions, deadline())
         checks.age(batch, tasks, startedNanos, timeoutMs)
-        val entry = decision(batch, again.fold(0)(_.round), input, transactions, report, leftOut, rows)
+        val entry = decision(batch, again.fold(0)(_.round), input, transactions, report, leftOut)
         decider.foreach(_.decide(entry)(mayBe => decided = Option.when(mayBe)(batch)))
         // From here on, other runs can see the decision, so the batch must not be aborted.
         decided = Some(batch)
@@ -164,16 +158,15 @@ private[sink] final class TwoPhaseCommit(
   }
 
   /** Rows are only discarded if they are those that are written. */
-  private def checkDiscarded(batch: Long, rows: Long): Unit =
-    for (j <- journal; entry <- written if entry.batch == batch) {
-      job.foreach(_.checkCount(j, entry, rows))
+  private def checkDiscarded(batch: Long): Unit =
+    for (j <- journal if written.exists(_.batch == batch)) {
       // Another run may have started meanwhile, and have decided only a part of what this run has planned.
       j.checkClaim(claim)
       val _ = inputOf(batch)
     }
 
   private def inputOf(batch: Long): BatchInput =
-    batchPlans.map(_.decided(batch)).orElse(job.map(_.input)).getOrElse(BatchInput.Empty)
+    batchPlans.fold(BatchInput.Empty)(_.decided(batch))
 
   private def decision(
       batch: Long,
@@ -181,8 +174,7 @@ private[sink] final class TwoPhaseCommit(
       input: BatchInput,
       transactions: Seq[Prepared],
       report: Inspector.Report,
-      leftOut: Set[String],
-      rows: Long
+      leftOut: Set[String]
   ): JournalEntry = JournalEntry(
     claim.queryId,
     claim.run,
@@ -199,8 +191,7 @@ private[sink] final class TwoPhaseCommit(
         report.topicIds.getOrElse(id, Map.empty)
       )
     }.toMap,
-    leftOut,
-    job.map(_.rows(rows))
+    leftOut
   )
 
   /** Spark also calls this after [[commit]] has thrown. A decided batch is never aborted. */

@@ -45,6 +45,5 @@ private[sink] final class BatchPlans(journal: Journal, plans: PlannedDeferrals) 
 
 private object BatchPlans {
   private val NotPlanned =
-    "the offset log at 'checkpointLocation' does not contain the batch. Either this is not the checkpoint of the query, or " +
-      "the query runs in real-time mode, where a failed batch is not repeated with the same records."
+    "the offset log at 'checkpointLocation' does not contain the batch: it is not the checkpoint of the query."
 }

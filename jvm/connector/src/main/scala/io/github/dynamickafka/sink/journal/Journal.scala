@@ -1,8 +1,5 @@
 package io.github.dynamickafka.sink.journal
 
-import java.net.URLEncoder
-import java.nio.charset.StandardCharsets.UTF_8
-
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileAlreadyExistsException, Path}
 
@@ -179,9 +176,6 @@ private[sink] object Journal {
   private[journal] val Kept = 10L
   private val DecisionFile = """(\d+)-(\d+)\.json""".r
 
-  /** The prefix of folders of named jobs. The others have ids of Spark, which begin differently. */
-  private val NamedJob = "job-"
-
   private type Number = (Long, Int)
 
   /** The journal of a streaming query in its checkpoint. */
@@ -195,25 +189,12 @@ private[sink] object Journal {
   def ofJob(location: String, job: String, hadoop: Configuration): Journal =
     timed(new Path(jobs(location), job).toString, hadoop)
 
-  /** The journal of a job that may be run again. It is kept when the job is finished. */
-  def ofNamedJob(location: String, id: String, hadoop: Configuration): Journal =
-    ofEncodedJob(location, encoded(id), hadoop)
-
-  private[journal] def ofEncodedJob(location: String, encoded: String, hadoop: Configuration): Journal =
-    ofJob(location, NamedJob + encoded, hadoop)
-
-  /** The name of a job in names of files. */
-  private[journal] def encoded(id: String): String = URLEncoder.encode(id, UTF_8)
-
-  /** The journals of all earlier jobs without a name. */
+  /** The journals of all earlier jobs. */
   def earlier(location: String, hadoop: Configuration): Seq[Journal] = {
     val folder = jobs(location)
-    new AtomicFiles(folder, hadoop).list(folder).filter(_.isDirectory).map(_.getPath)
-      .filterNot(path => Seq(NamedJob, BatchJobs.Prefix).exists(path.getName.startsWith(_))).map(
-        _.toString
-      ).sorted
+    new AtomicFiles(folder, hadoop).list(folder).filter(_.isDirectory).map(_.getPath.toString).sorted
       .map(timed(_, hadoop))
   }
 
-  private[journal] def jobs(location: String) = new Path(location, "dynamic-kafka-jobs")
+  private def jobs(location: String) = new Path(location, "dynamic-kafka-jobs")
 }

@@ -17,7 +17,6 @@ import io.github.dynamickafka.sink.transaction.Prepared
  * @param round 0, or the number of times that lost parts of the batch were written again
  * @param clusters the clusters of the transactions
  * @param leftOut the clusters that were left out of the batch, so that its lost parts are routed as before
- * @param job of a job: what identifies its rows; None: a streaming query, or an earlier version of the connector
  */
 private[sink] final case class JournalEntry(
     queryId: String,
@@ -29,8 +28,7 @@ private[sink] final case class JournalEntry(
     input: BatchInput,
     transactions: Seq[Prepared],
     clusters: Map[String, JournalCluster],
-    leftOut: Set[String] = Set.empty,
-    job: Option[JobRows] = None
+    leftOut: Set[String] = Set.empty
 ) {
 
   /** Kafka's id of a cluster at the decision. */
@@ -48,7 +46,7 @@ private[sink] final case class JournalCluster(
     topicIds: Map[String, String] = Map.empty
 )
 
-/** The codec of [[JournalEntry]], version 2. A missing field or another version is an error, except that `leftOut`, `job` and `topicIds` are optional. */
+/** The codec of [[JournalEntry]], version 2. A missing field or another version is an error, except that `leftOut` and `topicIds` are optional. */
 private[sink] object JournalJson {
   val Version = 2
   private val mapper = new ObjectMapper
@@ -86,10 +84,6 @@ private[sink] object JournalJson {
       val leftOut = root.putArray("leftOut")
       entry.leftOut.toSeq.sorted.foreach(leftOut.add)
     }
-    entry.job.foreach { written =>
-      val job = root.putObject("job").put("rows", written.rows)
-      written.query.foreach(job.put("streamingQuery", _))
-    }
     mapper.writeValueAsString(root)
   }
 
@@ -120,10 +114,7 @@ private[sink] object JournalJson {
             Option(e.getValue.get("topicIds")).fold(Map.empty[String, String])(texts)
           )
         }.toMap,
-        Option(root.get("leftOut")).fold(Set.empty[String])(_.elements.asScala.map(_.asText).toSet),
-        Option(root.get("job")).map(job =>
-          JobRows(Option(job.get("streamingQuery")).map(_.asText), field(job, "rows").asLong)
-        )
+        Option(root.get("leftOut")).fold(Set.empty[String])(_.elements.asScala.map(_.asText).toSet)
       )
     } catch {
       case NonFatal(e) => throw Errors.journalConflict(where, s"it cannot be read: ${e.getMessage}", e)

@@ -18,22 +18,16 @@ private[sink] final case class Written(records: Long, bytes: Long) {
  * @param message of the sender, for the commit
  * @param written by cluster
  * @param topics by cluster
- * @param rows the number of rows that Spark has passed to the task, whatever became of them
  */
 private[sink] final case class TaskReport(
     message: WriterCommitMessage,
     written: Map[String, Written],
-    topics: Map[String, Set[String]],
-    rows: Long
+    topics: Map[String, Set[String]]
 ) extends WriterCommitMessage
 
 /** Counts what one task writes. Used by one thread. */
 private[sink] final class WriteCounter {
   private val clusters = mutable.HashMap.empty[String, WriteCounter.OfCluster]
-  private var rows = 0L
-
-  /** Spark passes a row. */
-  def row(): Unit = rows += 1
 
   /** A record of the row is sent. */
   def add(cluster: String, record: Record): Unit = {
@@ -57,8 +51,7 @@ private[sink] final class WriteCounter {
     TaskReport(
       message,
       sent.map { case (id, c) => id -> Written(c.records, c.bytes) },
-      sent.map { case (id, c) => id -> c.topics.toSet },
-      rows
+      sent.map { case (id, c) => id -> c.topics.toSet }
     )
   }
 }

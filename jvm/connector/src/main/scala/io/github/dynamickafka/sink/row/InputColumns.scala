@@ -38,10 +38,6 @@ private[dynamickafka] final class InputColumns private (
   /** What precedes keys and values, in formats with a registry. */
   def frames: Seq[Frame] = encoding.frames
 
-  /** The same columns and bytes, with the registries of these formats. */
-  def in(formats: FormatOptions): InputColumns =
-    new InputColumns(indices, encoding.in(formats), clusterOfEach)
-
   /**
    * For one task.
    *

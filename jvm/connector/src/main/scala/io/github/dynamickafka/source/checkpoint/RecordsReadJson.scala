@@ -2,49 +2,39 @@ package io.github.dynamickafka.source.checkpoint
 
 import scala.collection.immutable.SortedMap
 
-import com.fasterxml.jackson.databind.ObjectMapper
+import com.fasterxml.jackson.databind.node.ObjectNode
 
 import io.github.dynamickafka.offset.alignment.LogKey
-import io.github.dynamickafka.offset.replacement.{LastRecord, ReadUpTo, RecordsRead}
+import io.github.dynamickafka.offset.replacement.{LastRecord, RecordsRead}
 import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, Positions}
 
 /**
- * The codec of what is known of the last records that were read, version 1. Each value is written as a composite offset, which is
- * packed if it is large. The offset of a last record is omitted where it is the one before the position.
+ * The codec of the last records that were read. Their offsets and their times are written as composite offsets, which are packed if they
+ * are large.
  */
 private[source] object RecordsReadJson {
-  private val Version = 1
-  private val mapper = new ObjectMapper
 
   def write(read: RecordsRead): String = {
-    def part(name: String)(value: ReadUpTo => Option[Long]) = {
-      val values = read.partitions.flatMap { case (key, known) => value(known).map(key -> _) }
-      s""""$name":${CompositeOffset(RecordsRead.positions(values)).json}"""
+    val root = SourceCheckpointJson.versioned()
+    def part(name: String)(value: LastRecord => Long): Unit = {
+      val clusters = read.partitions.groupBy(_._1.cluster).map { case (id, all) =>
+        id -> Positions.from(all.map { case (key, last) => (key.topic, key.partition, value(last)) })
+      }
+      val text = CompositeOffset(SortedMap.from(clusters)).json
+      val _ = root.set[ObjectNode](name, CompositeOffsetJson.mapper.readTree(text))
     }
-    Seq(
-      s""""version":$Version""",
-      part("positions")(known => Some(known.position)),
-      part("batches")(known => Some(known.batchMs)),
-      part("times")(_.last.map(_.time)),
-      part("records")(known => known.last.map(_.offset).filter(_ != known.position - 1))
-    ).mkString("{", ",", "}")
+    part("offsets")(_.offset)
+    part("times")(_.time)
+    root.toString
   }
 
-  /** @throws Exception if the text is not one of this version */
-  def read(text: String): RecordsRead = {
-    val root = mapper.readTree(text)
-    val version = root.path("version").asInt
-    if (version != Version) throw new IllegalArgumentException(s"version $version")
-    def part(name: String): SortedMap[String, Positions] =
-      CompositeOffsetJson.read(root.path(name).toString).clusters
-    val (batches, times, records) = (part("batches"), part("times"), part("records"))
+  /** @param file the path of the file, for errors */
+  def read(text: String, file: String): RecordsRead = SourceCheckpointJson.reading(text, file) { root =>
+    def part(name: String) = CompositeOffsetJson.read(root.get(name).toString).clusters
+    val times = part("times")
     RecordsRead((for {
-      (id, positions) <- part("positions").iterator
-      (topic, p, at) <- positions.iterator
-    } yield {
-      def of(all: SortedMap[String, Positions]) = all.get(id).flatMap(_.get(topic, p))
-      val last = of(times).map(time => LastRecord(of(records).getOrElse(at - 1), time))
-      LogKey(id, topic, p) -> ReadUpTo(at, of(batches).getOrElse(0L), last)
-    }).toMap)
+      (id, offsets) <- part("offsets").iterator
+      (topic, p, offset) <- offsets.iterator
+    } yield LogKey(id, topic, p) -> LastRecord(offset, times(id).get(topic, p).get)).toMap)
   }
 }

@@ -92,11 +92,15 @@ private[dynamickafka] final class SourceCheckpoint(
   def leaveLatestOffsets(latest: SortedMap[String, Positions]): Unit =
     files.replace(latestFile, CompositeOffset(latest).json)
 
-  /** What earlier runs knew of the last records that they had read. */
+  /**
+   * What earlier runs knew of the last records that they had read.
+   *
+   * @throws DynamicKafkaRuntimeException `UNKNOWN_OFFSET_VERSION`
+   */
   def recordsRead: RecordsRead =
-    try files.read(readFile).fold(RecordsRead.none)(RecordsReadJson.read)
+    try files.read(readFile).fold(RecordsRead.none)(RecordsReadJson.read(_, readFile.toString))
     catch {
-      case NonFatal(e) =>
+      case NonFatal(e) if !isOtherVersion(e) =>
         log.warn(
           "Ignoring {}, which cannot be read, and is required only when a cluster is replaced",
           readFile,
@@ -148,8 +152,11 @@ private[dynamickafka] final class SourceCheckpoint(
     lastTopology = newest.headOption.map(_ -> topology.getOrElse(RememberedTopology.empty))
   }
 
-  private def isDamage(e: Throwable) = e match {
-    case e: DynamicKafkaRuntimeException => e.getCondition.endsWith(".INVALID_OFFSET")
+  private def isDamage(e: Throwable) = has(e, "INVALID_OFFSET")
+  private def isOtherVersion(e: Throwable) = has(e, "UNKNOWN_OFFSET_VERSION")
+
+  private def has(e: Throwable, condition: String) = e match {
+    case e: DynamicKafkaRuntimeException => e.getCondition.endsWith(s".$condition")
     case _ => false
   }
 

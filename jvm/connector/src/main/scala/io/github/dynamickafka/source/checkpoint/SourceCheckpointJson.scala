@@ -113,12 +113,12 @@ private[source] object SourceCheckpointJson {
       numbers.foreach(partitions.add(_))
     }
     if (topic.matched) t.put("matched", true)
-    val format = topic.formatOptions.filter { case (name, value) =>
+    val registry = topic.registry.filter { case (name, value) =>
       RegistryOptionSpecs.isStorable(name, value)
     }
-    if (format.nonEmpty) {
-      val options = t.putObject("format")
-      format.toSeq.sorted.foreach { case (name, value) => options.put(name, value) }
+    if (registry.nonEmpty) {
+      val options = t.putObject("registry")
+      registry.toSeq.sorted.foreach { case (name, value) => options.put(name, value) }
     }
     ()
   }
@@ -145,7 +145,7 @@ private[source] object SourceCheckpointJson {
     stoppingOffsets = offsets(t, "stoppingOffsets"),
     partitions = Option(t.get("partitions")).map(p => SortedSet.from(p.elements.asScala.map(_.asInt))),
     matched = t.path("matched").asBoolean(false),
-    formatOptions = fields(t.path("format")).map { case (name, value) => name -> value.asText }.toMap
+    registry = fields(t.path("registry")).map { case (name, value) => name -> value.asText }.toMap
   )
 
   private def offsets(node: JsonNode, field: String) =

@@ -192,8 +192,6 @@ private[dynamickafka] final class ClusterAdmin(
         topic -> SortedMap.from(entries.map { case (tp, offset) => tp.partition -> offset })
     })
 
-  def committed(group: String): CompletableFuture[Map[TopicPartition, Long]] = client.committed(group)
-
   /** Commits offsets to a consumer group. Partitions that do not exist are omitted. */
   def commit(group: String, positions: Positions): CompletableFuture[Unit] = {
     val offsets = positions.iterator.map { case (topic, p, at) => new TopicPartition(topic, p) -> at }.toMap

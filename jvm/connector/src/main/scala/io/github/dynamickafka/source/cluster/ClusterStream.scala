@@ -130,9 +130,6 @@ private[source] final class ClusterStream(
   /** Completes when the cluster responds. */
   def probe(): CompletableFuture[String] = using(_.kafkaClusterId)
 
-  /** The committed offsets of a group. */
-  def committed(group: String): CompletableFuture[Map[TopicPartition, Long]] = using(_.committed(group))
-
   def commit(group: String, positions: Positions): CompletableFuture[Unit] =
     using(_.commit(group, positions))
 

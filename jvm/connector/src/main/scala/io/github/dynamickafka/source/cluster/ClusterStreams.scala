@@ -230,13 +230,11 @@ private[source] final class ClusterStreams(
       stream.times(asked(stream.id), nonBlockingThreads)
     ).getOrElse(Map.empty)
 
-  /** What no other method asks a cluster; None if it does not respond. Waits for the response. */
-  def askOne[A](id: String)(ask: ClusterStream => CompletableFuture[A]): Option[A] =
-    gather(Outage.Request.Times, Set(id), _ => false)(ask).flatMap(_.get(id).flatten)
-
-  /** Same, for a question that blocks. */
+  /** What is read of a cluster on a thread of its own; None if the cluster does not respond. Waits for the response. */
   def readOne[A](id: String)(read: ClusterConfig => A): Option[A] =
-    askOne(id)(stream => CompletableFuture.supplyAsync(() => read(stream.config), closingThreads))
+    gather(Outage.Request.Times, Set(id), _ => false)(stream =>
+      CompletableFuture.supplyAsync(() => read(stream.config), closingThreads)
+    ).flatMap(_.get(id).flatten)
 
   /** Same as [[timesNow]] of one cluster, without waiting. A failure changes nothing. */
   def timesAhead(id: String, asked: Map[TopicPartition, Long]): CompletableFuture[ClusterStream.Times] = {

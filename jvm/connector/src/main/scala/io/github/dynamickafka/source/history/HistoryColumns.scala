@@ -14,7 +14,7 @@ import org.apache.spark.sql.types.{
 import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Errors}
-import io.github.dynamickafka.format.ColumnOrigin.{Absent, CorruptRecord, DecodeError, OfRecord}
+import io.github.dynamickafka.format.ColumnOrigin.{CorruptRecord, DecodeError, OfRecord}
 import io.github.dynamickafka.format.MetadataColumn
 import io.github.dynamickafka.format.encode.StoreAssignment
 import io.github.dynamickafka.format.{Layout, LayoutColumn}
@@ -133,7 +133,7 @@ private[history] object HistoryColumns {
   }
 
   private def isRequired(column: LayoutColumn) = column.origin match {
-    case OfRecord(_) | Absent | CorruptRecord | DecodeError => false
+    case OfRecord(_) | CorruptRecord | DecodeError => false
     case _ => true
   }
 

@@ -30,7 +30,6 @@ private[source] final class DecodedRow(
     case ColumnOrigin.OfChange(_) => decoder.changes
     case ColumnOrigin.OfRecord(_) => null
     case ColumnOrigin.CorruptRecord | ColumnOrigin.DecodeError => decoder.corrupt
-    case ColumnOrigin.Absent => RecordDecoder.Nulls
   }).toArray
   private val slots: Array[Int] = layout.columns.map(_.origin match {
     case ColumnOrigin.OfKey(index) => index
@@ -39,7 +38,6 @@ private[source] final class DecodedRow(
     case ColumnOrigin.OfRecord(column) => column.code
     case ColumnOrigin.CorruptRecord => 0
     case ColumnOrigin.DecodeError => 1
-    case ColumnOrigin.Absent => 0
   }).toArray
 
   /** For each column, what decodes it when it is accessed; null where it is decoded with the record. */

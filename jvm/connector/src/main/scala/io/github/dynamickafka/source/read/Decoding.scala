@@ -9,14 +9,14 @@ import io.github.dynamickafka.format.Layout
  * What the tasks of a query need to decode records. Sent to executors.
  *
  * @param onAccess whether fields are decoded when they are accessed, where the format and the policy for bad records allow it
- * @param ofClusters by cluster and stream, where records have another format than `layout`, with the same columns
+ * @param registries what the metadata says about the registry of a cluster, by cluster and stream
  */
 private[source] final case class Decoding(
     layout: Layout,
     counts: DecodeCounts,
     deadLetters: Option[DeadLetterTargets] = None,
     onAccess: Boolean = false,
-    ofClusters: Map[(String, String), Layout] = Map.empty
+    registries: Map[(String, String), Map[String, String]] = Map.empty
 )
 
 /**
@@ -42,7 +42,7 @@ private[source] object DecodeCounts {
 }
 
 /**
- * Decodes the records of one task, of which clusters may have formats of their own. The thread of the task creates and uses it,
+ * Decodes the records of one task, whose clusters may have registries of their own. The thread of the task creates and uses it,
  * for all its partitions.
  */
 private[source] final class TaskDecoder(val decoding: Decoding) {
@@ -50,7 +50,7 @@ private[source] final class TaskDecoder(val decoding: Decoding) {
 
   /** The rows of the records of a stream on a cluster. */
   def rows(cluster: String, stream: String): RecordRows = {
-    val layout = decoding.ofClusters.getOrElse((cluster, stream), decoding.layout)
+    val layout = decoding.layout.in(decoding.registries.getOrElse((cluster, stream), Map.empty))
     new DecodedRow(decoder(layout), layout, cluster, stream)
   }
 

@@ -243,11 +243,4 @@ private[source] object RecordDecoder {
   private def isFatal(side: SideLayout) = side.format.parseErrors == ParseErrors.Fail
 
   private val NoValues = new DecodedValues(Array.empty[DataType])
-
-  /** One value that is always null. */
-  private[read] val Nulls: DecodedValues = {
-    val values = new DecodedValues(Array[DataType](StringType))
-    values.clear()
-    values
-  }
 }

@@ -98,7 +98,7 @@ private[source] final class TaskTimes(to: CollectionAccumulator[Array[AnyRef]], 
  */
 private[source] final class RangeTimes(key: LogKey, measures: Boolean = false) {
   import RangeTimes._
-  private val numbers = Array(-1L, -1L, -1L, -1L, -1L, 0L, 0L)
+  private val numbers = Array(-1L, -1L, -1L, -1L, -1L, 0L, 0L, -1L)
 
   /** Cluster, topic, partition and numbers, which change while records are read. */
   val reported: Array[AnyRef] = Array(key.cluster, key.topic, Int.box(key.partition), numbers)
@@ -125,6 +125,7 @@ private[source] final class RangeTimes(key: LogKey, measures: Boolean = false) {
     val last = records.get(slice.size - 1)
     numbers(Offset) = last.offset
     numbers(Time) = math.min(last.timestamp, now)
+    numbers(Written) = last.timestamp
     if (slice.size < records.size) {
       val next = records.get(slice.size)
       numbers(NextOffset) = next.offset
@@ -144,6 +145,7 @@ private[source] object RangeTimes {
   private val NextTime = 4
   private val Count = 5
   private val Bytes = 6
+  private val Written = 7
 
   /** What a task has reported of a range. */
   def found(reported: Array[AnyRef]): Option[(LogKey, ReportedTimes)] = reported match {
@@ -158,7 +160,11 @@ private[source] object RangeTimes {
         val size =
           if (count == 0L) MeanSize.none else MeanSize(count, numbers(Bytes).toDouble / count.toDouble)
         val last = TimedOffset(numbers(Offset), numbers(Time))
-        LogKey(cluster, topic, partition) -> ReportedTimes(last, numbers(Greatest), next, size)
+        LogKey(
+          cluster,
+          topic,
+          partition
+        ) -> ReportedTimes(last, numbers(Greatest), next, size, numbers(Written))
       }
     case other => throw new IllegalArgumentException(s"no times of a range: ${other.mkString(", ")}")
   }
@@ -185,12 +191,14 @@ private[source] final case class TimedOffset(offset: Long, time: Long)
  *                 there is none
  * @param next the record after it, if it had been fetched too
  * @param size of the records that were read, if it is measured
+ * @param written the time of the last record as it was written, perhaps in the future; -1: there is none
  */
 private[source] final case class ReportedTimes(
     last: TimedOffset,
     greatest: Long,
     next: Option[TimedOffset] = None,
-    size: MeanSize = MeanSize.none
+    size: MeanSize = MeanSize.none,
+    written: Long = -1L
 ) {
 
   /** What both have found out, in whatever order, and if both have read the same records. */

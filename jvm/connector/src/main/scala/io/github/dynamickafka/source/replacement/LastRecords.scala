@@ -7,13 +7,12 @@ import scala.util.control.NonFatal
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.offset.alignment.LogKey
-import io.github.dynamickafka.offset.replacement.{LastRecord, ReadUpTo, RecordsRead}
+import io.github.dynamickafka.offset.replacement.{LastRecord, RecordsRead}
 import io.github.dynamickafka.offset.{CompositeOffset, Positions}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
-import io.github.dynamickafka.time.Clock
 
 /**
- * Keeps what is known of the last records that the query has read, and writes it to the checkpoint after each batch that has
+ * Keeps the last record that the query has read of each partition, and writes it to the checkpoint after each batch that has
  * changed it. A file that is lost or older is no error, so a thread of its own writes the newest state: on some file systems a file takes
  * longer than a small batch, or hangs. Used only by the thread of the query.
  *
@@ -23,7 +22,6 @@ import io.github.dynamickafka.time.Clock
 private[source] final class LastRecords(
     checkpoint: SourceCheckpoint,
     reported: LogKey => Option[LastRecord],
-    clock: Clock,
     executor: Executor = NewestWriter.daemon("dynamic-kafka-last-records")
 ) {
   import LastRecords._
@@ -32,11 +30,7 @@ private[source] final class LastRecords(
   private val logged = ConcurrentHashMap.newKeySet[Class[_]]
   private lazy val stored = checkpoint.recordsRead
   private var current: Option[RecordsRead] = None
-  private var planned: Option[(CompositeOffset, Long)] = None
   private var last: Option[CompositeOffset] = None
-
-  /** The batch that ends here is planned now. */
-  def planned(end: CompositeOffset): Unit = planned = Some(end -> clock.currentTimeMillis())
 
   /**
    * The batch that ends here is complete.
@@ -46,10 +40,10 @@ private[source] final class LastRecords(
   def finished(end: CompositeOffset, reached: => CompositeOffset): Unit =
     if (!last.exists(_ eq end)) {
       last = Some(end)
-      def batchMs = planned.collect { case (`end`, at) => at }.getOrElse(lastBatchMs)
+      val before = known
       try {
-        val next = known.after(reached, batchMs, reported)
-        if (next ne known) {
+        val next = before.after(reached, reported)
+        if (next ne before) {
           current = Some(next)
           writer.offer(next)
         }
@@ -57,12 +51,12 @@ private[source] final class LastRecords(
     }
 
   /** Of the partitions of a cluster at these positions. */
-  def of(id: String, positions: Positions): Map[(String, Int), ReadUpTo] =
-    known.of(id, positions, lastBatchMs)
+  def of(id: String, positions: Positions): Map[(String, Int), LastRecord] = known.of(id, positions)
 
   private def known: RecordsRead = current.getOrElse(stored)
 
-  private def lastBatchMs: Long = checkpoint.ofQuery.lastLoggedMs.getOrElse(0L)
+  /** When the last batch was logged, in milliseconds since the epoch; 0 if it is not known. */
+  def lastBatchMs: Long = checkpoint.ofQuery.lastLoggedMs.getOrElse(0L)
 
   /** The query is stopped: waits until the newest state is written, at most this long. */
   def close(waitMs: Long = CloseWaitMs): Unit =

@@ -109,6 +109,7 @@ private[source] final class ReplacedClusters(
       former,
       positions,
       lastRecords.of(former, positions),
+      lastRecords.lastBatchMs,
       transition.clusters.get(cluster.cluster).fold(Set.empty[String])(_.topics),
       view
     )).map(_.fold(reason => throw refused(cluster, reason), identity))
@@ -175,7 +176,15 @@ private[source] final class ReplacedClusters(
       )
       if positions.nonEmpty && !next.replaced.exists(_.cluster == id)
       cluster = ReplacedCluster(id, view.kafkaId.getOrElse(""), view.kafkaId.getOrElse(""))
-      of = Replacement(cluster, id, positions, lastRecords.of(id, positions), positions.topics, view)
+      of = Replacement(
+        cluster,
+        id,
+        positions,
+        lastRecords.of(id, positions),
+        lastRecords.lastBatchMs,
+        positions.topics,
+        view
+      )
       if replacements(of).map(_.left.foreach(reason => throw refused(cluster, reason))).isEmpty
     } yield id).toSet
 

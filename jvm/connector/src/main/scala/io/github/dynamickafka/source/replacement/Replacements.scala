@@ -1,10 +1,8 @@
 package io.github.dynamickafka.source.replacement
 
-import org.apache.kafka.common.TopicPartition
-
 import io.github.dynamickafka.offset.Continuation
 import io.github.dynamickafka.offset.mirror.MirrorContinuation
-import io.github.dynamickafka.offset.replacement.{ByTime, GroupOffsets, Replacement, SameOffsets}
+import io.github.dynamickafka.offset.replacement.{Replacement, SameOffsets}
 import io.github.dynamickafka.source.cluster.ClusterStreams
 import io.github.dynamickafka.topology.ReplacedClusterPolicy
 
@@ -31,16 +29,6 @@ private[source] final class Replacements(
     case ReplacedClusterPolicy.Fail => Some(Left("the offsets in the checkpoint do not apply to it"))
     case ReplacedClusterPolicy.Earliest => Some(Right(Continuation(of.view.earliest)))
     case ReplacedClusterPolicy.Latest => Some(Right(Continuation(of.view.ends)))
-    case ReplacedClusterPolicy.Timestamp(overlapMs) => byTime(of, overlapMs).map(Right(_))
-    case ReplacedClusterPolicy.GroupOffsets(group, overlapMs) =>
-      for {
-        timed <- byTime(of, overlapMs)
-        committed <- streams.askOne(of.id)(_.committed(group))
-      } yield Right(GroupOffsets.continuation(
-        of,
-        timed,
-        committed.map { case (tp, at) => (tp.topic, tp.partition) -> at }
-      ))
     case ReplacedClusterPolicy.SameOffsets => sameOffsets(of)
     case ReplacedClusterPolicy.MirrorMaker(group, alias, topics) =>
       mirrored(new MirrorContinuation(of, group, alias.getOrElse(of.former), topics), of.id)
@@ -52,25 +40,6 @@ private[source] final class Replacements(
       case Right(question) =>
         streams.readOne(id)(config => checkpoints(config, mirror.checkpoints, question))
           .map(_.flatMap(mirror.continuation))
-    }
-
-  private def byTime(of: Replacement, overlapMs: Long): Option[Continuation] = {
-    val bounds = ByTime.bounds(of, overlapMs)
-    for {
-      from <- offsets(of, bounds.from)
-      until <- offsets(of, bounds.until)
-    } yield ByTime.continuation(of, bounds, from, until)
-  }
-
-  /** The first offsets of these times or later, of partitions with such a record. */
-  private def offsets(of: Replacement, times: Map[(String, Int), Long]): Option[Map[(String, Int), Long]] =
-    if (times.isEmpty) Some(Map.empty)
-    else {
-      val asked = times.map { case ((topic, p), ms) => new TopicPartition(topic, p) -> ms }
-      streams.timesNow(Map(of.id -> asked)).get(of.id).flatten
-        // A partition whose leader does not respond is not one without such a record.
-        .filter(_.keySet == asked.keySet)
-        .map(_.collect { case (tp, found) if found.offset >= 0 => (tp.topic, tp.partition) -> found.offset })
     }
 
   private def sameOffsets(of: Replacement): Option[Either[String, Continuation]] =

@@ -20,7 +20,7 @@ class MirrorContinuationSuite extends AnyFunSuite {
       ends,
       earliest = Positions.from(ends.iterator.map { case (t, p, _) => (t, p, 5L) })
     )
-    val of = Replacement(ReplacedCluster("id", "k1", "k2"), "blue", known, Map.empty, topics, view)
+    val of = Replacement(ReplacedCluster("id", "k1", "k2"), "blue", known, Map.empty, 0L, topics, view)
     new MirrorContinuation(of, "g", "blue", names)
   }
 

@@ -7,9 +7,9 @@ import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 import io.github.dynamickafka.offset.{ClusterView, Continuation, Positions, ReplacedCluster}
 import io.github.dynamickafka.testkit.TimeLimit
 
-/** Where a query continues in random copies of random logs. */
+/** Where a query continues at the same offsets in random copies of random logs. */
 class ReplacementPropertySuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {
-  private val OverlapMs = 20L
+  private val DisorderMs = 20L
 
   /** A record of the former log; those of the new one may have other offsets. */
   private case class Copied(value: Int, time: Long, offset: Long)
@@ -22,34 +22,18 @@ class ReplacementPropertySuite extends AnyFunSuite with TimeLimit with ScalaChec
     def end: Long = log.lastOption.fold(first)(_.offset + 1)
     def position: Long = if (read == 0) 0L else former(read - 1).offset + 1
 
-    /** @param partitions of the new cluster, which all have this log */
-    def replacement(keeps: Boolean = true, partitions: Int = 1): Replacement = {
-      val all = (0 until partitions).map(p => ("t", p))
+    def replacement(keeps: Boolean = true): Replacement = {
       val last = Option.when(keeps && read > 0)(LastRecord(former(read - 1).offset, former(read - 1).time))
       Replacement(
         ReplacedCluster("a", "K", "L"),
         "a",
         Positions.from(Seq(("t", 0, position))),
-        Map(("t", 0) -> ReadUpTo(position, 100000L, last)),
+        last.map(("t", 0) -> _).toMap,
+        100000L,
         Set("t"),
-        ClusterView.Reachable(
-          Positions.from(all.map { case (t, p) => (t, p, end) }),
-          Positions.from(all.map { case (t, p) => (t, p, first) })
-        )
+        ClusterView.Reachable(Positions.from(Seq(("t", 0, end))), Positions.from(Seq(("t", 0, first))))
       )
     }
-
-    def firstAt(time: Long): Option[Long] = log.find(_.time >= time).map(_.offset)
-
-    def byTime(of: Replacement): Continuation = {
-      val bounds = ByTime.bounds(of, OverlapMs)
-      def found(times: Map[(String, Int), Long]) =
-        times.flatMap { case (key, time) => firstAt(time).map(key -> _) }
-      ByTime.continuation(of, bounds, found(bounds.from), found(bounds.until))
-    }
-
-    /** The offset of the first record in the new log that has not been read. */
-    def firstUnread: Option[Long] = log.find(_.value >= read).map(_.offset)
 
     def answers(of: Replacement): Either[String, Continuation] =
       SameOffsets.questions(of).flatMap { questions =>
@@ -65,10 +49,10 @@ class ReplacementPropertySuite extends AnyFunSuite with TimeLimit with ScalaChec
       }
   }
 
-  /** Times that grow, but for a disorder of less than the overlap. */
+  /** Times that grow, but for a disorder. */
   private val logs: Gen[Vector[Copied]] = for {
     steps <- Gen.listOf(Gen.choose(0L, 9L))
-    disorder <- Gen.listOfN(steps.size, Gen.choose(0L, OverlapMs))
+    disorder <- Gen.listOfN(steps.size, Gen.choose(0L, DisorderMs))
   } yield steps.scanLeft(1000L)(_ + _).drop(1).zip(disorder).zipWithIndex.map { case ((time, late), i) =>
     Copied(i, time - late, i.toLong)
   }.toVector
@@ -82,37 +66,6 @@ class ReplacementPropertySuite extends AnyFunSuite with TimeLimit with ScalaChec
   } yield {
     val log = former.drop(expired).zipWithIndex.map { case (r, i) => r.copy(offset = first + i) }
     Scene(former, read, first, log)
-  }
-
-  test("timestamp: no unread record is below the position, and the last ones that were read are repeated") {
-    forAll(copies) { scene =>
-      val of = scene.replacement()
-      val found = scene.byTime(of)
-      val at = found.positions.get("t", 0).get
-      assert(at <= scene.firstUnread.getOrElse(scene.end) && at >= scene.first && found.notes.isEmpty)
-      assert(found.repeated >= 0 && found.repeated <= scene.end - at)
-    }
-  }
-
-  test("timestamp with another number of partitions: the least time of the topic, and a note") {
-    forAll(copies.filter(_.read > 0)) { scene =>
-      val found = scene.byTime(scene.replacement(partitions = 3))
-      assert(found.positions.of("t").keySet == Set(0, 1, 2) && found.positions.of("t").values.toSet.size == 1)
-      assert(found.notes.exists(_.contains("3 partitions instead of 1")))
-    }
-  }
-
-  test("group-offsets: never beyond timestamp, never below the log, at the group's offset between them") {
-    forAll(copies, Gen.option(Gen.choose(0L, 1200L))) { (scene, committed) =>
-      val of = scene.replacement()
-      val timed = scene.byTime(of)
-      val found = GroupOffsets.continuation(of, timed, committed.map(("t", 0) -> _).toMap)
-      val (at, limit) = (found.positions.get("t", 0).get, timed.positions.get("t", 0).get)
-      assert(at <= scene.firstUnread.getOrElse(scene.end) && at <= limit && at >= scene.first)
-      committed.filter(c => c >= scene.first && c <= limit).foreach(c => assert(at == c))
-      assert(found.notes.exists(_.contains("t-0")) == committed.isEmpty)
-      assert(found.repeated >= timed.repeated)
-    }
   }
 
   /** A byte for byte copy, of which old records and some others may be removed. */

@@ -38,7 +38,7 @@ class BatchInputSuite extends AnyFunSuite with TimeLimit {
     scene.kafka.put(ONGOING, one, two)
     val first = scene.start("first")
     first.begin()
-    first.commit(4L, tasks(one, two), Rows, scene.clock.nanoTime(), TransactionTimeoutMs)
+    first.commit(4L, tasks(one, two), scene.clock.nanoTime(), TransactionTimeoutMs)
     scene
   }
 
@@ -48,7 +48,7 @@ class BatchInputSuite extends AnyFunSuite with TimeLimit {
     val second = scene.recovered("second")
     second.begin()
     val (condition, text) =
-      failure(second.commit(4L, Nil, Rows, scene.clock.nanoTime(), TransactionTimeoutMs))
+      failure(second.commit(4L, Nil, scene.clock.nanoTime(), TransactionTimeoutMs))
     assert(condition == "JOURNAL_CONFLICT" && text.contains("deferred/4.json"), text)
   }
 
@@ -57,7 +57,7 @@ class BatchInputSuite extends AnyFunSuite with TimeLimit {
     val paused = scene.recovered("second")
     scene.claim("third")
     val (condition, _) =
-      failure(paused.commit(4L, Nil, Rows, scene.clock.nanoTime(), TransactionTimeoutMs))
+      failure(paused.commit(4L, Nil, scene.clock.nanoTime(), TransactionTimeoutMs))
     assert(condition == "JOURNAL_CONFLICT")
   }
 
@@ -146,12 +146,12 @@ class BatchInputSuite extends AnyFunSuite with TimeLimit {
     val scene = new CommitScene
     scene.kafka.put(ONGOING, one)
     scene.plan(0L, "v1 of batch 0")
-    scene.start("first").commit(0L, tasks(one), Rows, scene.clock.nanoTime(), TransactionTimeoutMs)
+    scene.start("first").commit(0L, tasks(one), scene.clock.nanoTime(), TransactionTimeoutMs)
     assert(scene.journal.newest().map(_._1.input).contains(BatchInput.of("offsets/0" -> "v1 of batch 0")))
     scene.kafka.put(ONGOING, one)
     val job = scene.newJournal("job")
-    scene.start("second", job = Job, kept = Some(job))
-      .commit(0L, tasks(one), Rows, scene.clock.nanoTime(), TransactionTimeoutMs)
+    scene.start("second", earlier = Some(Nil), kept = Some(job))
+      .commit(0L, tasks(one), scene.clock.nanoTime(), TransactionTimeoutMs)
     assert(job.newest().map(_._1.input).contains(BatchInput.Empty))
   }
 
@@ -199,13 +199,13 @@ class BatchInputSuite extends AnyFunSuite with TimeLimit {
       scene.kafka.put(ONGOING, one)
       val query = scene.start("first")
       query.begin()
-      query.commit(0L, tasks(one), Rows, scene.clock.nanoTime(), TransactionTimeoutMs)
+      query.commit(0L, tasks(one), scene.clock.nanoTime(), TransactionTimeoutMs)
       scene.plan(1L)
       query.begin()
       change(scene)
       scene.kafka.put(ONGOING, one)
       val (condition, text) =
-        failure(query.commit(1L, tasks(one), Rows, scene.clock.nanoTime(), TransactionTimeoutMs))
+        failure(query.commit(1L, tasks(one), scene.clock.nanoTime(), TransactionTimeoutMs))
       assert(condition == "JOURNAL_CONFLICT" && text.contains("has planned batch 1 while"))
       assert(scene.journal.newest().exists(_._1.batch == 0L))
     }
@@ -254,7 +254,7 @@ class BatchInputSuite extends AnyFunSuite with TimeLimit {
   private def written(scene: CommitScene, batch: Long): (String, String) = failure {
     val query = scene.start("first")
     query.begin()
-    query.commit(batch, tasks(one), Rows, scene.clock.nanoTime(), TransactionTimeoutMs)
+    query.commit(batch, tasks(one), scene.clock.nanoTime(), TransactionTimeoutMs)
   }
 
   test("the difference names each file, also one that only one side has") {

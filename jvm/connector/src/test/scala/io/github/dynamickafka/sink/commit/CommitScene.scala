@@ -19,7 +19,6 @@ import io.github.dynamickafka.sink.journal.{
   BatchInput,
   Claim,
   FreeSlots,
-  JobOrigin,
   Journal,
   JournalCluster,
   JournalEntry
@@ -110,8 +109,7 @@ private[sink] final class CommitScene {
   def start(
       run: String,
       replayLost: Boolean = false,
-      earlier: Seq[Journal] = Nil,
-      job: Option[JobOrigin] = None,
+      earlier: Option[Seq[Journal]] = None,
       steps: CommitProbe = CommitProbe.NoOp,
       kept: Option[Journal] = Some(journal),
       unknown: UnknownCommitPolicy = UnknownCommitPolicy.Fail,
@@ -123,7 +121,6 @@ private[sink] final class CommitScene {
       new Slots(name(run), claimed, kept, free, clusters, kafka.pool),
       claimed,
       kept,
-      job,
       earlier,
       clusters,
       replayLost,
@@ -141,7 +138,7 @@ private[sink] final class CommitScene {
   def recovered(
       run: String,
       replayLost: Boolean = false,
-      earlier: Seq[Journal] = Nil,
+      earlier: Option[Seq[Journal]] = None,
       steps: CommitProbe = CommitProbe.NoOp,
       unknown: UnknownCommitPolicy = UnknownCommitPolicy.Fail
   ): TwoPhaseCommit = {
@@ -153,9 +150,6 @@ private[sink] final class CommitScene {
 
 private[sink] object CommitScene {
   val CommitTimeoutMs = 1000L
-
-  /** The number of rows of each batch. */
-  val Rows = 20L
 
   // Reading it takes longer than a test.
   private val hadoop = new Configuration
@@ -203,9 +197,6 @@ private[sink] object CommitScene {
         t.cluster -> JournalCluster(Some(ScriptedKafka.kafkaId(t.cluster)), Map.empty)
       ).toMap
     )
-
-  /** A job that no streaming query runs. */
-  val Job: Option[JobOrigin] = Some(JobOrigin(None, BatchInput.Empty))
 
   /** A probe that runs `action` at one step. */
   def at(named: String)(action: => Unit): CommitProbe = new CommitProbe {

@@ -30,7 +30,7 @@ class CommitStepsSuite extends AnyFunSuite with TimeLimit {
   }
 
   private def commit(query: TwoPhaseCommit, scene: CommitScene, batch: Long = 0L): (String, String) =
-    failure(query.commit(batch, tasks(one, two), Rows, scene.clock.nanoTime(), TransactionTimeoutMs))
+    failure(query.commit(batch, tasks(one, two), scene.clock.nanoTime(), TransactionTimeoutMs))
 
   test("the decision is durable before the first commit, and finished after the last one") {
     Seq(false, true).foreach { oneByOne =>
@@ -73,7 +73,6 @@ class CommitStepsSuite extends AnyFunSuite with TimeLimit {
       assert(failure(of.start("first").commit(
         0L,
         tasks(one, two),
-        Rows,
         0L,
         TransactionTimeoutMs
       ))._1 == expected)
@@ -90,7 +89,6 @@ class CommitStepsSuite extends AnyFunSuite with TimeLimit {
       val (condition, text) = failure(of.start("first").commit(
         0L,
         tasks(one, two).map(_.copy(ages = ages)),
-        Rows,
         0L,
         TransactionTimeoutMs
       ))
@@ -106,7 +104,7 @@ class CommitStepsSuite extends AnyFunSuite with TimeLimit {
       val ages = Ages(Map("blue" -> 10L, "green" -> 10000L), of.clock.currentTimeMillis())
       val limits = Map("blue" -> 60000L, "green" -> 60000L) + (short -> 15000L)
       val messages = tasks(one, two).map(_.copy(ages = ages))
-      assert(failure(of.start("first").commit(0L, messages, Rows, 0L, limits))._1 == expected)
+      assert(failure(of.start("first").commit(0L, messages, 0L, limits))._1 == expected)
     }
   }
 
@@ -115,7 +113,7 @@ class CommitStepsSuite extends AnyFunSuite with TimeLimit {
       val of = new CommitScene
       of.kafka.put(ONGOING, one, two)
       val query =
-        of.start("first", job = Job, kept = Option.when(withJournal)(of.newJournal("job")))
+        of.start("first", earlier = Some(Nil), kept = Option.when(withJournal)(of.newJournal("job")))
       assert(commit(query, of)._1 == "none")
       assert(of.kafka.in(COMPLETE_COMMIT) == ids(one, two) && query.lastCommitted.contains(0L))
       assert(of.exists("job") == withJournal)
@@ -127,7 +125,7 @@ class CommitStepsSuite extends AnyFunSuite with TimeLimit {
     val more = (2 to 5).map(prepared("blue", _))
     of.kafka.put(ONGOING, more: _*)
     val query = of.start("first")
-    query.commit(0L, tasks(one +: two +: more: _*), Rows, of.clock.nanoTime(), TransactionTimeoutMs)
+    query.commit(0L, tasks(one +: two +: more: _*), of.clock.nanoTime(), TransactionTimeoutMs)
     assert(of.kafka.requests.count(_.contains(" describe ")) == 2)
     assert(of.journal.newest().map(_._1.clusters.map(c => c._1 -> c._2.kafkaId)).contains(
       Map("blue" -> kafkaIds("blue"), "green" -> kafkaIds("green"))
@@ -234,7 +232,7 @@ class CommitStepsSuite extends AnyFunSuite with TimeLimit {
     val (of, query) = replaying(_.put(COMPLETE_ABORT, again))
     of.kafka.put(ONGOING, again)
     val (condition, text) =
-      failure(query.commit(0L, written, Rows, of.clock.nanoTime(), TransactionTimeoutMs))
+      failure(query.commit(0L, written, of.clock.nanoTime(), TransactionTimeoutMs))
     assert(condition == "PARTIAL_COMMIT" && text.contains(again.transactionalId))
     assert(of.journal.rounds(0L).map(_.round) == Seq(0))
     assert(of.recovered("third", replayLost = true).replay.exists(_.round == 1))
@@ -247,7 +245,6 @@ class CommitStepsSuite extends AnyFunSuite with TimeLimit {
     assert(failure(query.commit(
       0L,
       fewer,
-      Rows,
       of.clock.nanoTime(),
       TransactionTimeoutMs
     ))._1 == "REPLAY_DIFFERS")
@@ -300,7 +297,6 @@ class CommitStepsSuite extends AnyFunSuite with TimeLimit {
         .commit(
           0L,
           Seq(first, second.copy(retried = retried)),
-          Rows,
           of.clock.nanoTime(),
           TransactionTimeoutMs
         )
@@ -314,7 +310,7 @@ class CommitStepsSuite extends AnyFunSuite with TimeLimit {
     val aborted = (0L to 2L).map { batch =>
       val late = prepared("blue", batch.toInt, "old")
       of.kafka.put(ONGOING, late)
-      query.commit(batch, Nil, Rows, of.clock.nanoTime(), TransactionTimeoutMs)
+      query.commit(batch, Nil, of.clock.nanoTime(), TransactionTimeoutMs)
       of.kafka.in(COMPLETE_ABORT)(late.transactionalId)
     }
     assert(aborted == Seq(true, true, false))

@@ -33,7 +33,7 @@ class LeftoversSuite extends AnyFunSuite with TimeLimit {
     val of = scene()
     val paused = of.start("first")
     of.claim("second")
-    paused.commit(0L, tasks(mine).map(_.copy(prepared = Nil)), Rows, 0L, TransactionTimeoutMs)
+    paused.commit(0L, tasks(mine).map(_.copy(prepared = Nil)), 0L, TransactionTimeoutMs)
     assert(ids(of).isEmpty)
     paused.abort(1L, tasks(mine))
     assert(ids(of) == Set(mine.transactionalId))
@@ -58,7 +58,7 @@ class LeftoversSuite extends AnyFunSuite with TimeLimit {
     def batch(number: Long, second: Boolean) = {
       val accepted = prepared("blue", number.toInt)
       of.kafka.put(ONGOING, accepted)
-      query.commit(number, tasks(accepted), Rows, of.clock.nanoTime(), TransactionTimeoutMs, second)
+      query.commit(number, tasks(accepted), of.clock.nanoTime(), TransactionTimeoutMs, second)
     }
     of.kafka.put(ONGOING, lost(1))
     batch(0L, second = true)
@@ -79,7 +79,7 @@ class LeftoversSuite extends AnyFunSuite with TimeLimit {
     def batch(number: Long) = {
       val accepted = prepared("blue", number.toInt)
       of.kafka.put(ONGOING, accepted)
-      query.commit(number, tasks(accepted), Rows, of.clock.nanoTime(), TransactionTimeoutMs)
+      query.commit(number, tasks(accepted), of.clock.nanoTime(), TransactionTimeoutMs)
     }
     val left = prepared("green", 2, "old")
     of.kafka.put(ONGOING, left)
@@ -103,7 +103,7 @@ class LeftoversSuite extends AnyFunSuite with TimeLimit {
     def batch(number: Long, cluster: String): Unit = {
       val accepted = prepared(cluster, number.toInt)
       of.kafka.put(ONGOING, accepted)
-      query.commit(number, tasks(accepted), Rows, of.clock.nanoTime(), TransactionTimeoutMs)
+      query.commit(number, tasks(accepted), of.clock.nanoTime(), TransactionTimeoutMs)
     }
     (0L to 3L).foreach(batch(_, "blue"))
     assert(of.kafka.requests.count(_ == "green list") == 1)
@@ -133,7 +133,6 @@ class LeftoversSuite extends AnyFunSuite with TimeLimit {
     of.recovered("first").commit(
       0L,
       tasks(accepted),
-      Rows,
       of.clock.nanoTime(),
       TransactionTimeoutMs,
       leftOut = Set("green")

@@ -26,10 +26,10 @@ class LostAnswerSuite extends AnyFunSuite with TimeLimit {
     hadoop.setBoolean("fs.faulty.impl.disable.cache", true)
     hadoop.set("fault", fault)
     val journal = new Journal(s"faulty://${Files.createTempDirectory("dynamic-kafka-faulty-")}", hadoop)
-    val query = scene.start("first", job = Job, kept = Some(journal))
+    val query = scene.start("first", earlier = Some(Nil), kept = Some(journal))
     val thrown =
       try {
-        query.commit(0L, tasks(one), Rows, scene.clock.nanoTime(), TransactionTimeoutMs)
+        query.commit(0L, tasks(one), scene.clock.nanoTime(), TransactionTimeoutMs)
         "none"
       } catch { case e: IOException => e.getMessage }
     query.abort(0L, tasks(one))

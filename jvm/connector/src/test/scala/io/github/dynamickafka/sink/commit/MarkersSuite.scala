@@ -86,7 +86,7 @@ class MarkersSuite extends AnyFunSuite with TimeLimit {
       }
     )
     val (condition, text) =
-      failure(query.commit(0L, tasks(one), Rows, scene.clock.nanoTime(), TransactionTimeoutMs))
+      failure(query.commit(0L, tasks(one), scene.clock.nanoTime(), TransactionTimeoutMs))
     assert(condition == "COMMIT_INCOMPLETE" && text.contains("partition t-0 has no leader"), text)
     assert(scene.journal.newest().exists(!_._2))
     scene.kafka.setInSync("blue", partition, 1)
@@ -100,7 +100,7 @@ class MarkersSuite extends AnyFunSuite with TimeLimit {
     scene.kafka.setInSync("blue", partition, 0)
     scene.kafka.put(ONGOING, one)
     val (condition, text) =
-      failure(scene.start("first").commit(0L, tasks(one), Rows, scene.clock.nanoTime(), TransactionTimeoutMs))
+      failure(scene.start("first").commit(0L, tasks(one), scene.clock.nanoTime(), TransactionTimeoutMs))
     assert(condition == "TRANSACTIONS_ABORTED" && text.contains("partition t-0 has no leader"), text)
     assert(scene.journal.newest().isEmpty && scene.kafka.in(COMPLETE_COMMIT).isEmpty)
   }

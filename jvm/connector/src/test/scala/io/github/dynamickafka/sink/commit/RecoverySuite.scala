@@ -237,7 +237,7 @@ class RecoverySuite extends AnyFunSuite with TimeLimit {
     val blue = Map("blue" -> 10L)
     val messages = tasks(again).map(_.copy(withheld = blue)) :+
       tasks(prepared("blue", 1)).head.copy(prepared = Nil, withheld = Map("blue" -> 11L))
-    query.commit(4L, messages, Rows, scene.clock.nanoTime(), TransactionTimeoutMs)
+    query.commit(4L, messages, scene.clock.nanoTime(), TransactionTimeoutMs)
     assert(query.lastCommitted.contains(4L) && query.replay.isEmpty)
     assert(scene.journal.newest().exists { case (e, done) =>
       e.round == 1 && e.transactions == Seq(again) && done
@@ -262,7 +262,7 @@ class RecoverySuite extends AnyFunSuite with TimeLimit {
     scene.kafka.put(ONGOING, all: _*)
     val first = scene.start("first", steps = at("decided")(throw new IllegalStateException("died")))
     intercept[IllegalStateException](
-      first.commit(4L, tasks(all: _*), Rows, scene.clock.nanoTime(), TransactionTimeoutMs)
+      first.commit(4L, tasks(all: _*), scene.clock.nanoTime(), TransactionTimeoutMs)
     )
     scene.kafka.recreate("green", "t")
     val second = scene.recovered("second")

@@ -81,7 +81,7 @@ class TwoDriversSuite extends AnyFunSuite with TimeLimit {
 
     def commit(query: TwoPhaseCommit, run: String): Unit = {
       val tasks = CommitScene.tasks(prepared(run))
-      try query.commit(0L, tasks, CommitScene.Rows, scene.clock.nanoTime(), CommitScene.TransactionTimeoutMs)
+      try query.commit(0L, tasks, scene.clock.nanoTime(), CommitScene.TransactionTimeoutMs)
       catch {
         case e: Exception =>
           // As Spark does.

@@ -28,7 +28,6 @@ class TwoPhaseCommitSuite extends AnyFunSuite with TimeLimit {
     failure(query.commit(
       0L,
       tasks(prepared("blue", 0, run)),
-      Rows,
       scene.clock.nanoTime(),
       TransactionTimeoutMs
     ))
@@ -42,11 +41,11 @@ class TwoPhaseCommitSuite extends AnyFunSuite with TimeLimit {
     .forall(r => r.contains(" connect ") || r.contains(" describe "))
 
   test(
-    "a batch that Spark has not logged before writing is not decided (real-time mode logs it afterwards)"
+    "a batch that Spark has not logged before writing is not decided"
   ) {
     val scene = new CommitScene
     val (condition, text) = commit(scene, scene.start("first"), "first")
-    assert(condition == "EXACTLY_ONCE_REFUSED" && text.contains("real-time mode"))
+    assert(condition == "EXACTLY_ONCE_REFUSED" && text.contains("not the checkpoint of the query"))
     assert(newest(scene).isEmpty && scene.kafka.requests.isEmpty)
   }
 
@@ -54,7 +53,7 @@ class TwoPhaseCommitSuite extends AnyFunSuite with TimeLimit {
     val scene = planned()
     scene.clock.advanceMs(31000L)
     val (condition, text) =
-      failure(scene.start("first").commit(0L, tasks(one), Rows, 0L, TransactionTimeoutMs))
+      failure(scene.start("first").commit(0L, tasks(one), 0L, TransactionTimeoutMs))
     assert(condition == "TRANSACTIONS_ABORTED" && text.contains("the transaction timeout is 60000 ms"))
     assert(newest(scene).isEmpty && scene.kafka.requests.isEmpty)
   }
@@ -120,7 +119,6 @@ class TwoPhaseCommitSuite extends AnyFunSuite with TimeLimit {
     query.commit(
       0L,
       tasks(one).map(_.copy(prepared = Nil)),
-      Rows,
       scene.clock.nanoTime(),
       TransactionTimeoutMs
     )

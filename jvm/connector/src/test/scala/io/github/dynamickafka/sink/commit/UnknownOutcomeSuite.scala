@@ -105,7 +105,7 @@ class UnknownOutcomeSuite extends AnyFunSuite with TimeLimit {
     scene.kafka.put(ONGOING, one, two)
     val query = scene.start("first", steps = at("decided")(scene.kafka.forget(two)))
     val (condition, text) =
-      failure(query.commit(0L, tasks(one, two), Rows, scene.clock.nanoTime(), TransactionTimeoutMs))
+      failure(query.commit(0L, tasks(one, two), scene.clock.nanoTime(), TransactionTimeoutMs))
     assert(condition == "TRANSACTION_UNKNOWN" && text.contains(two.transactionalId))
     assert(
       scene.journal.newest().exists(!_._2) && scene.kafka.in(COMPLETE_COMMIT) == ids - two.transactionalId

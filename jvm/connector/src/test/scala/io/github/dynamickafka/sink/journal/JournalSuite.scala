@@ -79,9 +79,6 @@ class JournalSuite extends AnyFunSuite with TimeLimit with Checkers {
     val folder = newFolder()
     assert(Journal.earlier(folder.toString, new Configuration).isEmpty)
     Seq("one", "two").foreach(Journal.ofJob(folder.toString, _, new Configuration).decide(entry(0L)))
-    val named = Seq("a/b %", "..", "job").map(Journal.ofNamedJob(folder.toString, _, new Configuration))
-    named.zipWithIndex.foreach { case (j, batch) => j.decide(entry(batch.toLong)) }
-    assert(named.flatMap(_.newest()).map(_._1.batch) == Seq(0L, 1L, 2L))
     Files.createFile(folder.resolve("dynamic-kafka-jobs").resolve("left-over"))
     val found = Journal.earlier(folder.toString, new Configuration)
     assert(found.flatMap(_.newest()) == Seq.fill(2)(entry(0L) -> false))

@@ -25,7 +25,7 @@ private[simulation] final class Damage(world: World, random: Random, profile: Pr
   private def query(files: Map[String, String] = world.files): String = files.getOrElse(s"$home/metadata", "")
 
   def between(): Unit = {
-    if (profile.handMade && !profile.isForeachBatch) makeCommit()
+    if (profile.handMade) makeCommit()
     if (random.nextInt(1000) < profile.restores) random.nextInt(6) match {
       case 0 | 1 => loseOffsets()
       case 2 =>
@@ -73,8 +73,6 @@ private[simulation] final class Damage(world: World, random: Random, profile: Pr
   /** All but the journal is deleted. */
   private def newQuery(): Unit = {
     world.files = world.files -- of(s"$home/").keys.filterNot(_.startsWith(journal))
-    // Its jobs have the names of those of the former one.
-    if (profile.isForeachBatch) isPlannedAnew = true
     world.tell("a new query starts in the folder of the former one")
   }
 

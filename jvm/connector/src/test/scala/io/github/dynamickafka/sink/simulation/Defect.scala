@@ -33,9 +33,6 @@ private[simulation] sealed abstract class Defect(val name: String) {
   def ignoresPlans: Boolean = false
   def takesUnknownForLost: Boolean = false
 
-  /** Whether a job is identified by its name alone. */
-  def knowsJobsByName: Boolean = false
-
   /** Whether an answer that lacks a cluster is believed at once. */
   def believesAnswers: Boolean = false
   def ignoresTopicIds: Boolean = false
@@ -77,7 +74,7 @@ private[simulation] object Defect {
   }
 
   case object DeferralIsIgnored extends Defect("the digest of a batch ignores what is deferred") {
-    override def skipped: Int = 1280
+    override def skipped: Int = 2080
     override def read(path: String, files: Map[String, String]): Option[String] =
       super.read(path, files).filterNot(_ => path.contains("/deferred/"))
   }
@@ -90,7 +87,7 @@ private[simulation] object Defect {
   }
 
   case object UnknownIsLost extends Defect("B2: what Kafka does not know counts as aborted") {
-    override def skipped: Int = 690
+    override def skipped: Int = 850
     override def takesUnknownForLost = true
     override def comparesKafkaIds = false
   }
@@ -124,7 +121,7 @@ private[simulation] object Defect {
 
   case object MarksAreOrphaned
       extends Defect("B11: decisions are deleted before their marks, which name no decision") {
-    override def skipped: Int = 1300
+    override def skipped: Int = 1330
     override def deletesMarksLast = true
     override def favours(p: Profile): Profile = Defect.calm(p).copy(crashes = 30, restores = 500)
     override def read(path: String, files: Map[String, String]): Option[String] =
@@ -143,12 +140,6 @@ private[simulation] object Defect {
     override def favours(p: Profile): Profile = Defect.calm(p).copy(refusals = 30)
   }
 
-  case object JobsByName extends Defect("a job is known by its name only") {
-    override def knowsJobsByName = true
-    override def favours(p: Profile): Profile =
-      Defect.calm(p).copy(crashes = 10, restores = 500, isForeachBatch = true)
-  }
-
   case object AnswersAreBelieved extends Defect("one answer that lacks a cluster is believed") {
     override def believesAnswers = true
     override def favours(p: Profile): Profile = Defect.calm(p).copy(tasks = p.tasks.copy(lacking = 200))
@@ -161,7 +152,7 @@ private[simulation] object Defect {
   }
 
   case object AnySlotIsTaken extends Defect("a slot is taken without a look at the id that guards it") {
-    override def skipped: Int = 300
+    override def skipped: Int = 370
     override def takesAnySlot = true
     override def favours(p: Profile): Profile =
       Defect.calm(p).copy(pauses = 100, restores = 300, mostAlive = 2)
@@ -198,8 +189,7 @@ private[simulation] object Defect {
     mostAlive = 1,
     copies = 0,
     restores = 0,
-    replayLost = false,
-    isForeachBatch = false
+    replayLost = false
   )
 
   val all: Seq[Defect] = Seq(
@@ -216,7 +206,6 @@ private[simulation] object Defect {
     MarksAreOrphaned,
     FlushIsBelieved,
     RefusalsAreIgnored,
-    JobsByName,
     AnswersAreBelieved,
     RecreatedTopicsAreIgnored,
     AnySlotIsTaken,

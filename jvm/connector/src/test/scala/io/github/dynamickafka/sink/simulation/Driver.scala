@@ -15,7 +15,7 @@ import io.github.dynamickafka.metadata.watch.WriteRemovalGuard
 import io.github.dynamickafka.query.PlannedDeferrals
 import io.github.dynamickafka.sink.WriterFactory
 import io.github.dynamickafka.sink.commit._
-import io.github.dynamickafka.sink.journal.{BatchInput, FreeSlots, JobOrigin, Journal, PlannedBatches}
+import io.github.dynamickafka.sink.journal.{FreeSlots, Journal}
 import io.github.dynamickafka.sink.transaction._
 import io.github.dynamickafka.storage.SimulatedFileManager
 import io.github.dynamickafka.topology.{WriteCluster, WriteEntry, WriteStream, WriteTopology}
@@ -37,7 +37,6 @@ private[simulation] final case class Tasks(
  * A run of the query: Spark's loop around the product's commit protocol, as `SinkRun` calls it.
  *
  * @param checkpoint the name of the checkpoint
- * @param isForeachBatch whether each batch is written by a job that is named by the number of the batch
  * @param most the number of batches after which the query is stopped
  */
 private[simulation] final class Driver(
@@ -46,7 +45,6 @@ private[simulation] final class Driver(
     world: World,
     tasks: Tasks,
     replayLost: Boolean,
-    isForeachBatch: Boolean,
     most: Int
 ) {
   import Driver._
@@ -82,18 +80,10 @@ private[simulation] final class Driver(
   def saw(what: Any): Unit = seen = 1099511628211L * seen + what.hashCode
 
   private val log = new SparkLog(world, checkpoint)
-  private var journal = journalAt(checkpoint)
-  private def journalAt(place: String) =
-    new Journal(
-      s"file:/${world.name}/$place",
-      SimulatedFileManager.hadoop,
-      () => newInstance(),
-      () => world.leastGeneration
-    )
-
-  private val slots = Option.when(!isForeachBatch)(
-    FreeSlots.ofQuery(s"file:/${world.name}/$checkpoint", SimulatedFileManager.hadoop)
-  )
+  private val place = s"file:/${world.name}/$checkpoint"
+  private val journal =
+    new Journal(place, SimulatedFileManager.hadoop, () => newInstance(), () => world.leastGeneration)
+  private val slots = FreeSlots.ofQuery(place, SimulatedFileManager.hadoop)
   private val guard = new WriteRemovalGuard("simulated", if (world.defect.believesAnswers) 1 else 2)
   private var isLacking = true
   private val pool = new TransactionPool(s => new ModelProducer(world, this, s.cluster), IdleMs, world.clock)
@@ -130,30 +120,26 @@ private[simulation] final class Driver(
       var next = log.pending().map(log.planned(_, tasks.deferring))
       (1 to most).foreach { _ =>
         val plan = next.getOrElse(log.plan())
-        val sink = commits.filterNot(_ => isForeachBatch).getOrElse {
-          if (commits.isEmpty) connect()
-          val origin = Option.when(isForeachBatch)(job(query, plan.batch))
-          val of = if (isForeachBatch) s"job-${plan.batch}" else query
-          if (isForeachBatch) journal = journalAt(s"jobs-of-$checkpoint/$of")
-          val claim = journal.claim(of, run)
+        val sink = commits.getOrElse {
+          connect()
+          val claim = journal.claim(query, run)
           generation = claim.generation
           val name =
-            world.defect.name(TransactionName("p", of, claim.instance, claim.generation))
+            world.defect.name(TransactionName("p", query, claim.instance, claim.generation))
           ids = Some(name)
           new TwoPhaseCommit(
             new Slots(
               name,
               claim,
               Some(journal),
-              slots,
+              Some(slots),
               clusters,
               pool,
               if (world.defect.takesAnySlot) (_, _) => true else Slots.follows
             ),
             claim,
             Some(journal),
-            origin,
-            Nil,
+            None,
             clusters,
             replayLost,
             policy,
@@ -169,7 +155,6 @@ private[simulation] final class Driver(
         commits = Some(sink)
         running = Some(sink)
         batch(sink, sink.name, plan, query)
-        if (isForeachBatch) sink.close()
         log.finish(plan)
         next = None
       }
@@ -194,14 +179,6 @@ private[simulation] final class Driver(
     // What other runs do makes no difference to it.
     world.inside(Ids.foreach(clusters.learnTopics(_, Set(Topic))))
   }
-
-  private def job(query: String, batch: Long): JobOrigin =
-    if (world.defect.knowsJobsByName) JobOrigin(None, BatchInput.Empty)
-    else JobOrigin(
-      Some(query),
-      new PlannedBatches(s"file:/${world.name}/$checkpoint", SimulatedFileManager.hadoop)
-        .input(batch).getOrElse(BatchInput.Empty)
-    )
 
   /** The clusters of the topology for the next batch. Of two answers in a row, one has them all, and so has the first one. */
   private def routed(): Set[String] = {
@@ -228,12 +205,10 @@ private[simulation] final class Driver(
   private def batch(sink: TwoPhaseCommit, name: TransactionName, plan: Plan, query: String): Unit = {
     sink.begin()
     val clusters = routed()
-    // The only batch of a job has number 0.
-    val number = if (isForeachBatch) 0L else plan.batch
     val started = world.clock.nanoTime()
     val with_ =
       WriterFactory.Transactions(name, idSets.current, sink.lastCommitted, sink.replay, journal.path)
-    val isWritten = with_.isWritten(number)
+    val isWritten = with_.isWritten(plan.batch)
     var done = Vector.empty[TaskTransactions]
     var second = false
     try {
@@ -243,7 +218,6 @@ private[simulation] final class Driver(
           val rows = plan.rows.filter(r => r / Ids.size % tasks.perBatch == p)
           done :+= task(
             with_,
-            number,
             plan.batch,
             p,
             rows.map(r => Ids((r % Ids.size).toInt) -> World.record(checkpoint, query, r))
@@ -256,13 +230,12 @@ private[simulation] final class Driver(
       val mine = done.flatMap(_.prepared)
       val opened = mine.map(ModelProducer.opened(world, _))
       world.batches ++= opened.map(_ -> opened)
-      val count = if (world.defect.knowsJobsByName) 0L else plan.rows.size.toLong
       val reported = if (world.defect.forgetsAttempts) done.map(_.copy(retried = false)) else done
-      sink.commit(number, reported, count, started, id => world.leads(id).timeoutMs, second)
+      sink.commit(plan.batch, reported, started, id => world.leads(id).timeoutMs, second)
     } catch {
       case e: Exception =>
         // As Spark does.
-        sink.abort(number, done)
+        sink.abort(plan.batch, done)
         throw e
     }
     if (world.defect.changesIdSets) idSets.ended(second)
@@ -277,7 +250,6 @@ private[simulation] final class Driver(
   private def task(
       of: WriterFactory.Transactions,
       batch: Long,
-      planned: Long,
       partition: Int,
       rows: Seq[(String, String)]
   ): TaskTransactions = {
@@ -295,7 +267,7 @@ private[simulation] final class Driver(
         world.clock
       )
       def send(some: Seq[(String, String)]): Unit = {
-        opening = planned
+        opening = batch
         some.foreach { case (cluster, r) =>
           sender.send(cluster, new ProducerRecord(Topic, r.getBytes(UTF_8)))
         }

@@ -77,7 +77,6 @@ private[simulation] final class History(seed: Long, defect: Defect, isRecording:
       world,
       profile.tasks,
       profile.replayLost,
-      profile.isForeachBatch,
       most = 1 + random.nextInt(6)
     )
     choices.drivers :+= driver

@@ -30,7 +30,6 @@ private[simulation] final class Interleaving(name: String, isDeferred: Boolean, 
       world,
       Tasks(1, failing = 0, stalled = 0, deferring),
       replayLost = false,
-      isForeachBatch = false,
       most
     )
   }

@@ -92,7 +92,6 @@ private[simulation] final case class Profile(
     copies: Int,
     restores: Int,
     replayLost: Boolean,
-    isForeachBatch: Boolean,
     splits: Int,
     refusals: Int,
     marksLate: Boolean,
@@ -103,8 +102,6 @@ private[simulation] object Profile {
   def of(random: Random): Profile = {
     def any(some: Int*): Int = some(random.nextInt(some.size))
     val isExclusive = random.nextInt(4) > 0
-    // Jobs in foreachBatch are not written by two drivers at a time, and not copied.
-    val isForeachBatch = random.nextInt(5) == 0
     Profile(
       crashes = any(0, 3, 10, 30),
       pauses = any(0, 10, 100, 300),
@@ -120,11 +117,10 @@ private[simulation] object Profile {
       ),
       isAlias = random.nextInt(6) == 0,
       isExclusive,
-      mostAlive = if (isExclusive && !isForeachBatch) 1 + random.nextInt(2) else 1,
-      copies = if (isForeachBatch) 0 else any(0, 0, 200),
+      mostAlive = if (isExclusive) 1 + random.nextInt(2) else 1,
+      copies = any(0, 0, 200),
       restores = any(0, 0, 300),
       replayLost = random.nextInt(4) == 0,
-      isForeachBatch,
       splits = 0,
       refusals = 0,
       marksLate = false,

@@ -89,19 +89,18 @@ class SourceCheckpointSuite extends AnyFunSuite with TimeLimit {
   test("the registry of a cluster is stored without secrets, and no text of a topology has one") {
     val reference = "$" + "{file:/x:y}"
     val stored = Map(
-      "format" -> "avro-confluent",
       "registry.url" -> "http://r:1",
       "registry.basicAuth.userInfo" -> reference,
       "registry.ssl.truststore.location" -> "/t"
     )
     val secrets = Map("registry.bearerAuth.token" -> "pw", "registry.ssl.keystore.password" -> "pw")
-    val topic = TopologyTopic("s", formatOptions = stored ++ secrets)
+    val topic = TopologyTopic("s", registry = stored ++ secrets)
     val topology =
       Topology(SortedMap(cluster("blue", Map("bootstrap.servers" -> "b:1"), "orders" -> topic)))
     val folder = Files.createTempDirectory("checkpoint").toUri.toString
     new SourceCheckpoint(folder, new Configuration).remember(topology, CompositeOffset.empty)
     val again = new SourceCheckpoint(folder, new Configuration)
-    assert(again.cluster("blue").map(_.topics("orders").formatOptions).contains(stored))
+    assert(again.cluster("blue").map(_.topics("orders").registry).contains(stored))
     assert(!s"$topology$topic".contains("pw"))
     assert(!WriteEntry("blue", SortedMap.empty, None, None, secrets).toString.contains("pw"))
     assert(!RegistryOptionSpecs.isStorable("registry.url", "http://u:pw@r:1"))

@@ -35,23 +35,28 @@ class RecordTimesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
   test("the last record, the greatest time, and the next record if it was fetched") {
     assert(read(100L).isEmpty)
     assert(
-      read(100L, slice(2, 5L -> 70L, 6L -> 60L)).contains(ReportedTimes(TimedOffset(6L, 60L), 70L))
+      read(
+        100L,
+        slice(2, 5L -> 70L, 6L -> 60L)
+      ).contains(ReportedTimes(TimedOffset(6L, 60L), 70L, written = 60L))
     )
     val next = Some(TimedOffset(9L, 65L))
     assert(
       read(100L, slice(2, 5L -> 70L, 6L -> 60L), slice(1, 7L -> 61L, 9L -> 65L, 10L -> 99L))
-        .contains(ReportedTimes(TimedOffset(7L, 61L), 70L, next))
+        .contains(ReportedTimes(TimedOffset(7L, 61L), 70L, next, written = 61L))
     )
   }
 
-  test("a time in the future counts as now, and is not the greatest; a record may have no time") {
+  test(
+    "a time in the future counts as now, and is not the greatest, and is known as it was written; a record may have no time"
+  ) {
     assert(
       read(100L, slice(1, 5L -> 500L, 6L -> 900L))
-        .contains(ReportedTimes(TimedOffset(5L, 100L), -1L, Some(TimedOffset(6L, 100L))))
+        .contains(ReportedTimes(TimedOffset(5L, 100L), -1L, Some(TimedOffset(6L, 100L)), written = 500L))
     )
     assert(
       read(100L, slice(2, 5L -> 500L, 6L -> 70L), slice(1, 7L -> 900L))
-        .contains(ReportedTimes(TimedOffset(7L, 100L), 70L))
+        .contains(ReportedTimes(TimedOffset(7L, 100L), 70L, written = 900L))
     )
     assert(read(100L, slice(1, 5L -> -1L)).contains(ReportedTimes(TimedOffset(5L, -1L), -1L)))
   }
@@ -85,7 +90,7 @@ class RecordTimesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
     time <- Gen.choose(0L, 5L)
     more <- Gen.choose(0L, 5L)
     next <- Gen.option(Gen.choose(1L, 3L).map(n => TimedOffset(offset + n, n)))
-  } yield ReportedTimes(TimedOffset(offset, time), time + more, next)
+  } yield ReportedTimes(TimedOffset(offset, time), time + more, next, written = time)
 
   private val reports: Gen[List[(LogKey, ReportedTimes)]] =
     Gen.listOf(Gen.zip(Gen.choose(0, 2).map(p => of.copy(partition = p)), times))
@@ -98,7 +103,7 @@ class RecordTimesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
 
   /** The accumulator of a task with this result. */
   private def reported(report: (LogKey, ReportedTimes)): CollectionAccumulator[Array[AnyRef]] = {
-    val (of, ReportedTimes(last, greatest, next, _)) = report
+    val (of, ReportedTimes(last, greatest, next, _, _)) = report
     val task = new CollectionAccumulator[Array[AnyRef]]
     val range = new TaskTimes(task, measures = false).of(of)
     // Of several records, the first one has the greatest time.
@@ -163,7 +168,7 @@ class RecordTimesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
     assert(!driver.found.contains(of.copy(partition = 3)))
     context.parallelize(1 to 4, 4).foreach(p => RecordTimesSuite.read(tasks, p, time = 20L * p))
     assert(driver.found == (1 to 4).map(p =>
-      of.copy(partition = p) -> ReportedTimes(TimedOffset(7L, 20L * p), 20L * p)
+      of.copy(partition = p) -> ReportedTimes(TimedOffset(7L, 20L * p), 20L * p, written = 20L * p)
     ).toMap)
     assert(driver.copyAndReset().getClass == classOf[CollectionAccumulator[_]])
     val bytes = new ju.ArrayList(ju.List.of(new RangeTimes(of).reported))

@@ -12,16 +12,15 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{Path, RawLocalFileSystem}
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.offset.replacement.{LastRecord, ReadUpTo}
+import io.github.dynamickafka.error.DynamicKafkaRuntimeException
+import io.github.dynamickafka.offset.replacement.LastRecord
 import io.github.dynamickafka.offset.{CompositeOffset, Positions}
 import io.github.dynamickafka.source.Logs
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.time.ManualClock
 
 /** The file with the times of the last records that were read. */
 class LastRecordsSuite extends AnyFunSuite with TimeLimit {
-  private val clock = new ManualClock
   private val home = Files.createTempDirectory("checkpoint")
   private val file = home.resolve("sources/0/dynamic-kafka/read.json")
   private var reported = Option.empty[LastRecord]
@@ -29,12 +28,11 @@ class LastRecordsSuite extends AnyFunSuite with TimeLimit {
   private def start() = new LastRecords(
     new SourceCheckpoint(home.resolve("sources/0").toUri.toString, new Configuration),
     _ => reported,
-    clock,
     _.run()
   )
   private def at(offset: Long) = CompositeOffset(SortedMap("a" -> Positions.from(Seq(("t", 0, offset)))))
   private def known(records: LastRecords, offset: Long) =
-    records.of("a", at(offset).position("a"))(("t", 0))
+    records.of("a", at(offset).position("a")).get(("t", 0))
 
   test(
     "a run knows what the one before has read; an idle trigger writes nothing; a damaged file is no error"
@@ -42,11 +40,8 @@ class LastRecordsSuite extends AnyFunSuite with TimeLimit {
     val first = start()
     reported = Some(LastRecord(9L, 100L))
     val end = at(10L)
-    first.planned(end)
-    val planned = clock.currentTimeMillis()
     first.finished(end, end)
-    val expected = ReadUpTo(10L, planned, Some(LastRecord(9L, 100L)))
-    assert(known(first, 10L) == expected && known(start(), 10L) == expected)
+    assert(known(first, 10L) == reported && known(start(), 10L) == reported)
     val written = Files.readString(file)
     Files.writeString(file, "{")
     Files.deleteIfExists(file.resolveSibling(".read.json.crc"))
@@ -54,11 +49,14 @@ class LastRecordsSuite extends AnyFunSuite with TimeLimit {
     first.finished(at(10L), at(10L))
     assert(Files.readString(file) == "{", "nothing is written")
     // Nothing was logged either.
-    assert(known(start(), 10L) == ReadUpTo(10L, 0L, None))
+    assert(known(start(), 10L).isEmpty && start().lastBatchMs == 0L)
     Files.createDirectories(home.resolve("offsets"))
     Files.writeString(home.resolve("offsets/3"), "v1\n{\"batchWatermarkMs\":0,\"batchTimestampMs\":777}\n-")
-    assert(known(start(), 10L) == ReadUpTo(10L, 777L, None))
+    assert(start().lastBatchMs == 777L)
     assert(written.contains("\"times\""))
+    Files.writeString(file, written.replace("\"version\":1", "\"version\":2"))
+    val e = intercept[DynamicKafkaRuntimeException](start().finished(at(11L), at(11L)))
+    assert(e.getCondition.endsWith("UNKNOWN_OFFSET_VERSION"))
   }
 
   /** On a file system that does this before `read.json` appears. */
@@ -72,14 +70,14 @@ class LastRecordsSuite extends AnyFunSuite with TimeLimit {
     val checkpoint = new SourceCheckpoint(s"slow://${Files.createTempDirectory("slow")}", hadoop)
     // On a thread of its own, which a file system that hangs would hold up.
     val all = CompletableFuture.runAsync { () =>
-      val _ = body(new LastRecords(checkpoint, _ => reported, clock, executor), checkpoint)
+      val _ = body(new LastRecords(checkpoint, _ => reported, executor), checkpoint)
     }
     val _ = all.get(3, TimeUnit.MINUTES)
   }
 
-  private def finish(records: LastRecords, offsets: Long*): Unit = offsets.map(at).foreach { end =>
-    records.planned(end)
-    records.finished(end, end)
+  private def finish(records: LastRecords, offsets: Long*): Unit = offsets.foreach { offset =>
+    reported = Some(LastRecord(offset - 1, 100L))
+    records.finished(at(offset), at(offset))
   }
 
   test("a file system that hangs holds up neither a batch nor the stop, and the thread ends with the query") {
@@ -94,7 +92,7 @@ class LastRecordsSuite extends AnyFunSuite with TimeLimit {
       finish(records, 10L)
       val thread = entered.get(1, TimeUnit.MINUTES)
       finish(records, 11L, 12L)
-      assert(known(records, 12L).position == 12L)
+      assert(known(records, 12L).exists(_.offset == 11L))
       val lines = Logs.during(classOf[LastRecords])(records.close(waitMs = 1))
       assert(lines.exists(_.contains("are not stored after 1 ms")), lines)
       thread.join()
@@ -116,7 +114,7 @@ class LastRecordsSuite extends AnyFunSuite with TimeLimit {
       goOn.countDown()
       records.close(waitMs = TimeUnit.MINUTES.toMillis(2))
       assert(renames.get == 2)
-      assert(checkpoint.recordsRead.partitions.values.map(_.position) == Seq(12L))
+      assert(checkpoint.recordsRead.partitions.values.map(_.offset) == Seq(11L))
     }
   }
 

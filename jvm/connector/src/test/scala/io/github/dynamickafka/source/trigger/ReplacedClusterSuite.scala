@@ -14,34 +14,17 @@ class ReplacedClusterSuite extends SourceTest {
   private val since = System.currentTimeMillis() - 3600000L
 
   /** Records of two partitions, one a second; each cluster has the same time for a value. */
-  private def write(cluster: KafkaCluster, topic: String, values: Range, prefix: String = "v"): Unit = {
+  private def write(cluster: KafkaCluster, topic: String, values: Range): Unit = {
     cluster.produce(
       topic,
-      values.map(i =>
-        Record(math.floorMod(i, 2), Some(s"$prefix$i"), s"$prefix$i", timestamp = Some(since + i * 1000L))
-      )
+      values.map(i => Record(i % 2, Some(s"v$i"), s"v$i", timestamp = Some(since + i * 1000L)))
     )
     ()
   }
 
   private def values(all: Range) = all.map(i => s"v$i").sorted
 
-  private def policy(name: String, more: (String, String)*) = ("replacedClusterPolicy" -> name) +: more
-  private val byTime = policy("timestamp", "replacedClusterOverlap" -> "2s")
-
-  /** Twenty records of blue are read. Green has older ones too, so that its offsets differ by two, and ten unread ones. */
-  private def failedOver(body: (Scene, String) => Any): Unit = scene { s =>
-    val topic = newTopicOn(2, blue, green)
-    write(blue, topic, 0 until 20)
-    write(green, topic, -4 until 0, "old")
-    write(green, topic, 0 until 30)
-    s.orders(Entry("blue", blue, topic))
-    s.catchUp()
-    assert(s.results.values == values(0 until 20))
-    s.orders(Entry("blue", green, topic))
-    body(s, topic)
-    ()
-  }
+  private def policy(name: String) = Seq("replacedClusterPolicy" -> name)
 
   /** What is read by this run. */
   private def read(s: Scene, options: Seq[(String, String)]): Seq[String] = {
@@ -50,87 +33,8 @@ class ReplacedClusterSuite extends SourceTest {
     s.seen.drop(before).map(_.value).sorted
   }
 
-  test(
-    "timestamp: the new cluster is read from the last record less the overlap, and so is the former one later"
-  ) {
-    failedOver { (s, topic) =>
-      val lines = Logs.during(classOf[ReplacedClusters]) {
-        val query = s.start(Trigger.AvailableNow(), byTime: _*)
-        assert(query.awaitTermination(300000))
-        assert(s.metrics(query)("repeatedRecords") == "4" && s.metrics(query)("lostRecords") == "0")
-      }
-      assert(s.seen.drop(20).map(_.value).sorted == values(16 until 30))
-      assert(lines.size == 1 && lines.head.contains(s"""former offsets {"$topic":{"0":10,"1":10}}"""), lines)
-      assert(lines.head.contains(s"""new offsets {"$topic":{"0":10,"1":10}}"""), lines)
-      write(green, topic, 30 until 36)
-      assert(read(s, Nil) == values(30 until 36), "decided once")
-      write(blue, topic, 20 until 40)
-      s.orders(Entry("blue", blue, topic))
-      assert(read(s, byTime) == values(32 until 40))
-      assert(read(s, Nil).isEmpty)
-    }
-  }
-
-  test("timestamp: a driver is killed after the decision, which stays, whatever the policy is then") {
-    failedOver { (s, topic) =>
-      assert(read(s, byTime) == values(16 until 30))
-      val logged = s.results.logged.position("blue")
-      s.crashBeforeLastCommit()
-      write(green, topic, 30 until 32)
-      assert(read(s, policy("latest")) == values(30 until 32))
-      assert(s.results.repeated.nonEmpty && logged.get(topic, 0).contains(17L))
-    }
-  }
-
-  test("timestamp: another number of partitions, and a checkpoint without the times of records") {
-    scene { s =>
-      val topic = newTopic()
-      blue.createTopic(topic, 2)
-      green.createTopic(topic, 3)
-      write(blue, topic, 0 until 20)
-      write(green, topic, 0 until 30)
-      s.orders(Entry("blue", blue, topic))
-      s.catchUp()
-      s.orders(Entry("blue", green, topic))
-      val lines = Logs.during(classOf[ReplacedClusters])(s.catchUp(byTime: _*))
-      // The least time of both partitions, less the overlap.
-      assert(s.seen.drop(20).map(_.value).sorted == values(16 until 30))
-      assert(lines.exists(_.contains("3 partitions instead of 2")), lines)
-    }
-    failedOver { (s, topic) =>
-      Files.delete(readFile(s.results))
-      assert(read(s, byTime).isEmpty, "no record is later than the last batch")
-      write(green, topic, 30 until 32)
-      assert(read(s, Nil) == values(30 until 32))
-    }
-  }
-
-  private def readFile(results: Results): Path =
-    results.checkpoint.resolve("sources/0/dynamic-kafka/read.json")
-
-  test("timestamp: a batch of the former cluster was logged, and not read") {
-    scene { s =>
-      val topic = newTopicOn(2, blue, green)
-      write(blue, topic, 0 until 20)
-      write(green, topic, -4 until 0, "old")
-      write(green, topic, 0 until 40)
-      s.orders(Entry("blue", blue, topic))
-      s.catchUp()
-      val before = Files.copy(readFile(s.results), s.folder.resolve("read.json"))
-      write(blue, topic, 20 until 30)
-      s.catchUp()
-      s.crashBeforeLastCommit()
-      Files.copy(before, readFile(s.results), StandardCopyOption.REPLACE_EXISTING)
-      Files.deleteIfExists(readFile(s.results).resolveSibling(".read.json.crc"))
-      s.orders(Entry("blue", green, topic))
-      val later = new Results(s.results.checkpoint)
-      assert(later.start(s.frame(byTime: _*), Trigger.AvailableNow()).awaitTermination(300000))
-      assert(later.values == values(16 until 40))
-    }
-  }
-
-  /** Green has the same records at the same offsets. */
-  private def mirrored(body: (Scene, String) => Any): Unit = scene { s =>
+  /** Twenty records of blue are read; then its id leads to green. */
+  private def failedOver(body: (Scene, String) => Any): Unit = scene { s =>
     val topic = newTopicOn(2, blue, green)
     write(blue, topic, 0 until 20)
     s.orders(Entry("blue", blue, topic))
@@ -143,15 +47,56 @@ class ReplacedClusterSuite extends SourceTest {
   private val same = policy("same-offsets")
 
   test("same-offsets: there and back, without a loss or a repeat") {
-    mirrored { (s, topic) =>
+    failedOver { (s, topic) =>
       write(green, topic, 0 until 30)
-      assert(read(s, same) == values(20 until 30))
+      val lines = Logs.during(classOf[ReplacedClusters]) {
+        assert(read(s, same) == values(20 until 30))
+      }
+      assert(lines.size == 1 && lines.head.contains(s"""former offsets {"$topic":{"0":10,"1":10}}"""), lines)
+      assert(lines.head.contains(s"""new offsets {"$topic":{"0":10,"1":10}}"""), lines)
+      write(green, topic, 30 until 32)
+      assert(read(s, Nil) == values(30 until 32), "decided once")
       write(blue, topic, 20 until 40)
       s.orders(Entry("blue", blue, topic))
-      assert(read(s, same) == values(30 until 40))
+      assert(read(s, same) == values(32 until 40))
       assert(s.results.values == values(0 until 40))
     }
   }
+
+  test("a driver is killed after the decision, which stays, whatever the policy is then") {
+    failedOver { (s, topic) =>
+      write(green, topic, 0 until 30)
+      assert(read(s, same) == values(20 until 30))
+      val logged = s.results.logged.position("blue")
+      s.crashBeforeLastCommit()
+      write(green, topic, 30 until 32)
+      assert(read(s, policy("latest")) == values(30 until 32))
+      assert(s.results.repeated.nonEmpty && logged.get(topic, 0).contains(15L))
+    }
+  }
+
+  test("a batch of the former cluster was logged, and not read") {
+    scene { s =>
+      val topic = newTopicOn(2, blue, green)
+      write(blue, topic, 0 until 20)
+      write(green, topic, 0 until 40)
+      s.orders(Entry("blue", blue, topic))
+      s.catchUp()
+      val before = Files.copy(readFile(s.results), s.folder.resolve("read.json"))
+      write(blue, topic, 20 until 30)
+      s.catchUp()
+      s.crashBeforeLastCommit()
+      Files.copy(before, readFile(s.results), StandardCopyOption.REPLACE_EXISTING)
+      Files.deleteIfExists(readFile(s.results).resolveSibling(".read.json.crc"))
+      s.orders(Entry("blue", green, topic))
+      val later = new Results(s.results.checkpoint)
+      assert(later.start(s.frame(same: _*), Trigger.AvailableNow()).awaitTermination(300000))
+      assert(later.values == values(20 until 40))
+    }
+  }
+
+  private def readFile(results: Results): Path =
+    results.checkpoint.resolve("sources/0/dynamic-kafka/read.json")
 
   private def refusedReplacement(s: Scene, options: Seq[(String, String)], texts: String*): Unit = {
     val before = s.results.loggedText
@@ -162,7 +107,7 @@ class ReplacedClusterSuite extends SourceTest {
   }
 
   test("same-offsets: a log that is shorter, was cut and filled again, or has expired is refused") {
-    mirrored { (s, topic) =>
+    failedOver { (s, topic) =>
       write(green, topic, 0 until 16)
       refusedReplacement(s, same, "the next offset to read is 10, but the latest offset is 8")
       write(green, topic, 100 until 120)
@@ -176,26 +121,34 @@ class ReplacedClusterSuite extends SourceTest {
   }
 
   test("same-offsets: the last record that was read is gone, and the next one is not older") {
-    mirrored { (s, topic) =>
+    failedOver { (s, topic) =>
       write(green, topic, 0 until 30)
       Seq(0, 1).foreach(green.deleteRecords(topic, _, 10))
       assert(read(s, same) == values(20 until 30))
     }
   }
 
-  test("group-offsets: a group that is ahead does not count beyond the time, one that is behind repeats") {
+  test(
+    "same-offsets: without the last record, one that is later than the last batch is another one; a producer whose clock is ahead"
+  ) {
     failedOver { (s, topic) =>
-      val group = newTopic("group")
-      // Of partition 0 to the end; of partition 1, v5 is next.
-      green.commitOffsets(group, topic, Map(0 -> 17L, 1 -> 4L))
-      val options = policy("group-offsets", "replacedClusterOverlap" -> "2s", "commitGroupId" -> group)
-      assert(read(s, options) == (values(16 until 30 by 2) ++ values(5 until 30 by 2)).sorted)
-      write(blue, topic, 20 until 34)
+      val late = System.currentTimeMillis() + 1800000L
+      def later(cluster: KafkaCluster) =
+        Seq(0, 1).foreach(p =>
+          cluster.produce(topic, Seq(Record(p, None, s"late$p", timestamp = Some(late))))
+        )
+      write(green, topic, 0 until 20)
+      later(green)
+      write(green, topic, 20 until 30)
       s.orders(Entry("blue", blue, topic))
-      val back = Logs.during(classOf[ReplacedClusters]) {
-        assert(read(s, options) == values(26 until 34))
-      }
-      assert(back.exists(_.contains(s"the group has no committed offset of $topic-0, $topic-1")), back)
+      later(blue)
+      assert(read(s, same) == Seq("late0", "late1"))
+      s.orders(Entry("blue", green, topic))
+      val file = readFile(s.results)
+      val kept = Files.move(file, s.folder.resolve("kept.json"))
+      refusedReplacement(s, same, "partition 0: the record at offset 10 has the time", "than the last batch")
+      Files.move(kept, file, StandardCopyOption.REPLACE_EXISTING)
+      assert(read(s, same) == values(20 until 30))
     }
   }
 
@@ -203,10 +156,11 @@ class ReplacedClusterSuite extends SourceTest {
     "replaces in the metadata: the new cluster enters by the policy, and so does the former one on the way back"
   ) {
     failedOver { (s, topic) =>
+      write(green, topic, 0 until 30)
       s.orders(Entry("green", green, topic).replacing("blue"))
       refusedReplacement(s, Nil, "'green'", "'replacedClusterPolicy'")
       val lines = Logs.during(classOf[ReplacedClusters]) {
-        assert(read(s, byTime) == values(16 until 30))
+        assert(read(s, same) == values(20 until 30))
       }
       assert(lines.exists(_.contains("Cluster 'green' replaces cluster 'blue'")), lines)
       assert(s.results.logged.retained("blue").positions.get(topic, 0).contains(10L))
@@ -214,7 +168,7 @@ class ReplacedClusterSuite extends SourceTest {
       assert(read(s, Nil) == values(30 until 36), "it counts once")
       write(blue, topic, 20 until 40)
       s.orders(Entry("blue", blue, topic).replacing("green"))
-      assert(read(s, byTime) == values(32 until 40))
+      assert(read(s, same) == values(36 until 40))
     }
   }
 
@@ -223,11 +177,12 @@ class ReplacedClusterSuite extends SourceTest {
   ) {
     failedOver { (s, topic) =>
       write(blue, topic, 20 until 24)
+      write(green, topic, 0 until 30)
       s.orders(Entry("blue", blue, topic).draining, Entry("green", green, topic).replacing("blue"))
-      val query = s.start(byTime: _*)
+      val query = s.start(same: _*)
       settle(query)
       query.stop()
-      assert(s.seen.drop(20).map(_.value).sorted == (values(20 until 24) ++ values(20 until 30)).sorted)
+      assert(s.seen.drop(20).map(_.value).sorted == values(20 until 30))
       s.orders(
         Entry("green", green, topic).replacing("blue"),
         Entry("red", red, newTopicOn(1, red)).replacing("gone")

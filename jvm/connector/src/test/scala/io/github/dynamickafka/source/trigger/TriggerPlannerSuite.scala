@@ -57,7 +57,7 @@ class TriggerPlannerSuite extends AnyFunSuite with TimeLimit with Eventually {
     )
     private val checkpoint =
       new SourceCheckpoint(Files.createTempDirectory("checkpoint").toUri.toString, new Configuration)
-    val lastRecords = new LastRecords(checkpoint, read, Clock.System)
+    val lastRecords = new LastRecords(checkpoint, read)
     private val planner =
       new TriggerPlanner(
         options,
@@ -163,7 +163,6 @@ class TriggerPlannerSuite extends AnyFunSuite with TimeLimit with Eventually {
       _ => Some(LastRecord(4L, 100L)),
       (_, questions) => questions.map { case (key, of) => key -> Answer(Some(LastRecord(of.record, time))) }
     )) { q =>
-      q.lastRecords.planned(before)
       q.lastRecords.finished(before, before)
       body(q)
     }

@@ -13,6 +13,9 @@ import io.github.dynamickafka.source.{Entry, EntryService, Scene}
 /** The sink that writes in real-time mode. */
 class RealTimeWriteSuite extends RealTimeTest {
 
+  /** The options of the sink of a test. */
+  private var options = Map.empty[String, String]
+
   /** A stream `out` to write to, and one to read from. */
   private def written(body: (Scene, String, DataFrame => DataStreamWriter[Row]) => Any): Unit =
     realTime { (s, _) =>
@@ -21,10 +24,13 @@ class RealTimeWriteSuite extends RealTimeTest {
       service.streams = Map("out" -> Seq(Entry("blue", blue, topic), Entry("green", green, topic)))
       val handle = ServiceRegistry.register(service)
       var queries = Seq.empty[StreamingQuery]
-      def writer(frame: DataFrame) = DynamicKafka.writer(frame)
-        .setOption("metadataService", "registered")
-        .setOption("metadataService.handle", handle)
-        .setStreamId("out")
+      options = Map(
+        "metadataService" -> "registered",
+        "metadataService.handle" -> handle,
+        "streamId" -> "out"
+      )
+      def writer(frame: DataFrame) = options
+        .foldLeft(DynamicKafka.writer(frame)) { case (all, (name, value)) => all.setOption(name, value) }
         .writeStream()
         .outputMode("update")
         .option("checkpointLocation", s.results.checkpoint.toString)
@@ -89,6 +95,26 @@ class RealTimeWriteSuite extends RealTimeTest {
       val e = refused(writer(rows(s)).option("deliveryGuarantee", "exactly-once").start())
       assert(condition(e) == "INVALID_OPTION")
       assert(text(e).contains("exactly-once") && text(e).contains("real-time"), text(e))
+    }
+  }
+
+  test("... also by format, without Spark's list of sinks, before a row is written") {
+    written { (s, topic, _) =>
+      val source = newTopicOn(1, blue)
+      s.orders(Entry("blue", blue, source))
+      produce(blue, source, 1, values("b", 0, 5))
+      val allowlist = "spark.sql.streaming.realTimeMode.allowlistCheck"
+      spark.conf.set(allowlist, "false")
+      try {
+        val e = refused {
+          rows(s).writeStream.format("dynamic-kafka").options(options).outputMode("update")
+            .option("deliveryGuarantee", "exactly-once")
+            .option("checkpointLocation", s.results.checkpoint.toString)
+            .trigger(Trigger.RealTime("5 minutes")).start()
+        }
+        assert(condition(e) == "EXACTLY_ONCE_REFUSED" && text(e).contains("real-time mode"), text(e))
+        assert(blue.dump(topic).isEmpty)
+      } finally spark.conf.unset(allowlist)
     }
   }
 

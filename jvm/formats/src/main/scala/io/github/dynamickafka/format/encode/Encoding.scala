@@ -1,6 +1,6 @@
 package io.github.dynamickafka.format.encode
 
-import io.github.dynamickafka.format.{FormatOptions, SideSource}
+import io.github.dynamickafka.format.SideSource
 import io.github.dynamickafka.schemaregistry.Frame
 
 /**
@@ -15,14 +15,4 @@ private[dynamickafka] final case class Encoding(
     key: Option[SideSource],
     frames: Seq[Frame] = Nil,
     upserts: Option[UpsertRows] = None
-) {
-
-  /** The same bytes, with the ids of the registries of these formats. */
-  def in(formats: FormatOptions): Encoding = copy(frames =
-    frames.map(frame =>
-      frame.copy(registries =
-        if (frame.ofKeys) formats.key.fold(frame.registries)(_.registries) else formats.value.registries
-      )
-    )
-  )
-}
+)

@@ -25,7 +25,6 @@ private[dynamickafka] trait FormatOptionSpecs {
     "The format of the values, also as `valueFormat`. `raw`: the binary columns of Spark's Kafka source; `string`: a " +
       "column `value` of type STRING; `metadata`: format, schema and options as the [metadata](metadata.md#formats) has them; all " +
       "others: the columns of `schema`. See [formats](formats.md).",
-    perCluster = true,
     aliases = Seq("valueFormat", "value.format")
   )
 
@@ -73,8 +72,7 @@ private[dynamickafka] trait FormatOptionSpecs {
     None,
     "required by formats with fields",
     "The columns of the records: DDL (`id BIGINT, name STRING`), the JSON of a `StructType`, an Avro schema of a record, or " +
-      "`registry`: the newest schema in the registry of a format that has one.",
-    perCluster = true
+      "`registry`: the newest schema in the registry of a format that has one."
   )
 
   val MetadataColumns: OptionSpec[Seq[MetadataItem]] = OptionSpec(

@@ -20,7 +20,7 @@ private[dynamickafka] object FormatOptionsParser {
   import FormatOptionSpecs._
 
   /**
-   * @param isCatalogTable whether the metadata of clusters may have formats and registries too
+   * @param isCatalogTable whether the metadata of clusters may have registries too
    * @param formats those that the options can name
    */
   def parse(

@@ -14,7 +14,8 @@ import io.github.dynamickafka.format.json.{Json, JsonConfluent}
 import io.github.dynamickafka.format.protobuf.{Protobuf, ProtobufConfluent}
 import io.github.dynamickafka.format.raw.{Raw, Text}
 import io.github.dynamickafka.format.{Format, FormatOptions, SideFormat}
-import io.github.dynamickafka.option.{FormatKey, OptionType}
+import io.github.dynamickafka.option.{FormatKey, OptionTable, OptionType}
+import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 
 /**
  * Formats by their names, and what options and error messages say about all of them.
@@ -49,7 +50,7 @@ private[dynamickafka] final class Formats(val all: Seq[Format]) {
       name =>
         if (name.equalsIgnoreCase(Formats.OfMetadata))
           Left(
-            "it is an option of queries with 'format(\"dynamic-kafka\")'. Tables of a DynamicKafkaCatalog, and clusters, have the format of " +
+            "it is an option of queries with 'format(\"dynamic-kafka\")'. Tables of a DynamicKafkaCatalog have the format of " +
               "the metadata without it; tables of Spark's own catalog name their format."
           )
         else named.parse(name)
@@ -101,6 +102,15 @@ private[dynamickafka] object Formats {
       ProtobufConfluent
     )
   )
+
+  /** Whether this is the name of an option about formats. */
+  def isOption(name: String, table: OptionTable): Boolean =
+    FormatKey.of(name, table.formats).isDefined ||
+      table.find(name).exists(spec =>
+        (FormatOptionSpecs.ofFormats ++ WriteOptionSpecs.classes ++ RegistryOptionSpecs.all).exists(
+          _.key == spec.key
+        )
+      )
 
   /** The format of queries that set none. */
   val default: Format = Raw

@@ -68,7 +68,7 @@ private[format] object RegistryOptions {
 
   /** An option without a format that has a registry is refused. */
   def checkUse(raw: RawOptions, formats: Seq[Format]): Unit =
-    if (!formats.exists(_.hasRegistry) && !ofClusters(raw).exists(_.hasRegistry)) {
+    if (!formats.exists(_.hasRegistry)) {
       val written = RegistryOptionSpecs.all.flatMap(raw.written).map(_.name) ++
         perCluster(raw).keys.toSeq.sorted.map(OptionName.Cluster + _)
       written.headOption.foreach(name =>
@@ -79,14 +79,6 @@ private[format] object RegistryOptions {
         )
       )
     }
-
-  /** The formats that `cluster.<id>.format` sets. */
-  private def ofClusters(raw: RawOptions): Seq[Format] = raw.cluster.toSeq.flatMap { case (key, value) =>
-    val ends = key.indices.filter(key(_) == '.').map(dot => key.drop(dot + 1))
-    Formats.registered.all.filter(f =>
-      ends.exists(FormatOptionSpecs.ValueFormat.named) && f.name.equalsIgnoreCase(value.trim)
-    )
-  }
 
   /**
    * Keys and values have different schemas.

@@ -16,7 +16,7 @@ private[dynamickafka] object WriteOptionsParser {
   import WriteOptionSpecs._
 
   /**
-   * @param isCatalogTable whether the metadata of clusters may have formats and registries too
+   * @param isCatalogTable whether the metadata of clusters may have registries too
    * @param formats those that the options can name
    */
   def parse(

@@ -46,7 +46,7 @@ private[dynamickafka] object NewestSchemas {
     )
   )
 
-  private def nothing = Errors.invalidSchema("the streams have no cluster with this format.")
+  private def nothing = Errors.invalidSchema("the streams have no cluster.")
 
   private def columns(side: SideFormat, found: Found): DeclaredSchema = {
     val expected = schemasOf(side.format)

@@ -297,10 +297,12 @@ class FormatOptionsSuite extends AnyFunSuite with TimeLimit {
     assertRefused("INVALID_OPTION", "fixed columns")("format" -> "string", "schema" -> "id INT")
   }
 
-  test("a cluster can have a format of its own, but no columns") {
-    assert(of("cluster.blue.format" -> "json").isPlain)
-    assertRefused("INVALID_OPTION", "applies to the whole query")("cluster.blue.keyFields" -> "id")
-    assertRefused("INVALID_OPTION", "'raw', 'string'")("cluster.blue.format" -> "xml")
+  test("a cluster has no format and no columns of its own: two streams have") {
+    for (option <- Seq("format", "valueFormat", "schema", "keyFormat", "keyFields", "parseErrors"))
+      assertRefused(
+        "INVALID_OPTION",
+        "is two streams, each with a query of its own"
+      )(s"cluster.blue.$option" -> "json")
   }
 
   test("options of Avro that give a schema other columns") {
