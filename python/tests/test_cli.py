@@ -112,8 +112,6 @@ def test_warnings_do_not_count(file: Path) -> None:
         ("validate", "--quickly", "streams.yaml"),
         ("describe", "streams.yaml"),
         ("diff", "streams.yaml"),
-        ("offsets", "nowhere"),
-        ("offsets", ".", "--timeout", "0"),
         ("invent",),
     ],
 )
@@ -306,5 +304,5 @@ def test_a_command_that_an_error_names_exists_with_its_options(command: str) -> 
 
 
 def test_errors_name_commands() -> None:
-    assert {"doctor", "migrate", "rename-cluster", "resolve"} <= set(named())
+    assert {"migrate", "rename-cluster", "resolve"} <= set(named())
     assert "--abandon-cluster" in named()["resolve"]

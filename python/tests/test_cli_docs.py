@@ -12,15 +12,9 @@ import pytest
 from click.testing import CliRunner
 from conftest import REPOSITORY
 
-from dynamic_kafka._tools.checkpoint import kafka
-from dynamic_kafka._tools.checkpoint.ends import EARLIEST, LATEST, Ends, Partition
 from dynamic_kafka._tools.cli.app import app
-from dynamic_kafka._tools.doctor.check import Result as Found
-from dynamic_kafka._tools.doctor.check import run as run_checks
-from dynamic_kafka._tools.plan.plan import Plan
 
 DOCS = REPOSITORY / "docs"
-CHECKPOINT = REPOSITORY / "jvm/connector/src/test/resources/checkpoints/v1"
 GOLDEN = REPOSITORY / "tests/conformance/checkpoints/aggregation-4.2.0"
 EXAMPLES = [
     (arguments, output)
@@ -42,55 +36,17 @@ NEW = {
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with all files of the examples, and brokers, one of which is down."""
+    """A folder with all files of the examples."""
     found = re.search(r"```yaml\n(.*?)```", (DOCS / "metadata.md").read_text(), re.DOTALL)
     assert found is not None
     (tmp_path / "streams.yaml").write_text(found[1])
     (tmp_path / "broken.yaml").write_text(changed(found[1], BROKEN))
     (tmp_path / "new.yaml").write_text(changed(found[1], NEW))
-    shutil.copytree(CHECKPOINT, tmp_path / "checkpoint")
-    for file in (tmp_path / "checkpoint").rglob("topology/*.json"):
-        file.write_text(re.sub(r"@(\w+)@", r"\1-1:9092", file.read_text()))
 
     shutil.copytree(GOLDEN, tmp_path / "counts")
-    for folder, cluster in (("moved", "blue"), ("renamed", "blue"), ("orders", "green")):
+    for folder, cluster in (("moved", "blue"), ("renamed", "blue")):
         done("migrate", tmp_path / "counts", "--to", tmp_path / folder, "--cluster", cluster)
     done("rename-cluster", tmp_path / "renamed", "blue", "azure")
-
-    def end_offsets(properties: Mapping[str, str], partitions: list[Partition], timeout_s: float) -> Ends:
-        address = properties["bootstrap.servers"]
-        if address == "green-1:9092":
-            return Ends(missing=f"{address}: Failed to get metadata: Local: Broker transport failure")
-        return Ends({(topic, partition): 4 + 3 * partition for topic, partition in partitions})
-
-    def offsets_at(
-        properties: Mapping[str, str], client: Mapping[str, str], asked: Mapping[Partition, int], timeout_s: float
-    ) -> Ends:
-        return Ends({at: {EARLIEST: 3, LATEST: 14}[offset] for at, offset in asked.items()})
-
-    down = Found(
-        "failed",
-        "no connection to blue-1:9093 (Connection refused); blue-2:9093 (no answer)",
-        "start the broker, correct the port, or open the firewall",
-    )
-    blue = {"dns": lambda: Found("ok", "2 of 2 names resolve"), "tcp": lambda: down}
-    monkeypatch.setattr("dynamic_kafka._tools.cli.doctor.examine", lambda *_: list(run_checks("blue", blue)))
-
-    def place(cluster: str) -> dict[str, object]:
-        return {"cluster": cluster, "topic": "orders", "partition": 0}
-
-    planned = Plan(
-        enters=[{**place("green"), "position": 0, "by": "earliest"}],
-        drains=[{**place("red"), "position": 4, "target": 10}],
-        leaves=[{**place("blue"), "position": 4, "end": 7, "records": 3}],
-        lost_records=3,
-        lost_bytes=600,
-        rights=[{"cluster": "green", "topic": "orders", "right": "Read"}],
-        next_batch={"green": 10, "red": 6},
-    )
-    monkeypatch.setattr("dynamic_kafka._tools.cli.plan.make", lambda *_: planned)
-    monkeypatch.setattr(kafka, "end_offsets", end_offsets)
-    monkeypatch.setattr(kafka, "offsets_at", offsets_at)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

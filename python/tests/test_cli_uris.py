@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,13 +10,14 @@ import fsspec  # type: ignore[import-not-found,import-untyped,unused-ignore]
 import pytest
 from click.testing import CliRunner, Result
 from conftest import REPOSITORY
-from test_plan import FILE, FakeCluster
 
-from dynamic_kafka._tools.cli import watching
 from dynamic_kafka._tools.cli.app import app
-from dynamic_kafka._tools.plan import asking
 
 CHECKPOINT = REPOSITORY / "jvm/connector/src/test/resources/checkpoints/v1"
+FILE = """version: 1
+clusters: {blue: {properties: {bootstrap.servers: "blue:9092"}}}
+streams: {orders: {clusters: {blue: {topics: [orders]}}}}
+"""
 STREAMS = "memory://bucket/streams.yaml"
 
 
@@ -26,12 +25,8 @@ STREAMS = "memory://bucket/streams.yaml"
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A checkpoint and a file in the working folder, and the same in the store."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(asking, "Cluster", FakeCluster)
     shutil.copytree(CHECKPOINT, "checkpoint")
-    (topology,) = Path("checkpoint").rglob("topology/1.json")
-    clusters = json.loads(topology.read_text())["current"].values()
-    (stream,) = {topic["stream"] for cluster in clusters for topic in cluster["topics"].values()}
-    Path("streams.yaml").write_text(FILE.replace("golden:", f"{stream}:"))
+    Path("streams.yaml").write_text(FILE)
     store = fsspec.filesystem("memory")
     store.put("checkpoint", "/bucket/checkpoint", recursive=True)
     store.put("streams.yaml", "/bucket/streams.yaml")
@@ -49,10 +44,6 @@ def run(*arguments: str) -> Result:
 @pytest.mark.parametrize(
     "command",
     [
-        ["offsets", "{at}/checkpoint", "--no-lag", "--json"],
-        ["offsets", "{at}/checkpoint/", "--no-lag"],
-        ["lag", "{at}/checkpoint", "--metadata", "{at}/streams.yaml", "--timeout", "0.1", "--json"],
-        ["plan", "{at}/checkpoint", "{at}/streams.yaml", "--json"],
         ["validate", "{at}/streams.yaml"],
         ["diff", "{at}/streams.yaml", "{at}/streams.yaml"],
     ],
@@ -74,32 +65,6 @@ def test_problems_name_the_uri(files: Path) -> None:
     result = run("validate", STREAMS)
     assert result.exit_code == 1
     assert STREAMS in result.stdout + result.stderr
-    result = run("plan", "memory://bucket/checkpoint", STREAMS)
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert STREAMS in result.stderr
-
-
-def test_the_newest_batches_are_read_of_many(files: Path) -> None:
-    store = fsspec.filesystem("memory")
-    newest = store.cat_file("/bucket/checkpoint/offsets/1")
-    for number in range(2, 120):
-        store.pipe(f"/bucket/checkpoint/offsets/{number}", newest)
-        store.pipe(f"/bucket/checkpoint/commits/{number}", b"v1\n{}")
-    assert json.loads(run("offsets", "memory://bucket/checkpoint", "--no-lag", "--json").stdout)["batch"] == 119
-
-
-def test_watch_reads_again(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = fsspec.filesystem("memory")
-
-    def write_a_batch() -> None:
-        if store.exists("/bucket/checkpoint/offsets/2"):
-            raise KeyboardInterrupt
-        store.pipe("/bucket/checkpoint/offsets/2", store.cat_file("/bucket/checkpoint/offsets/1"))
-
-    monkeypatch.setattr(watching, "wait", write_a_batch)
-    result = run("offsets", "memory://bucket/checkpoint", "--no-lag", "--watch")
-    assert result.exit_code == 0, result.stderr
-    assert "batch 2" in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -108,10 +73,6 @@ def test_watch_reads_again(files: Path, monkeypatch: pytest.MonkeyPatch) -> None
         (["migrate", "{checkpoint}", "--to", "new", "--cluster", "blue"], "copy it here"),
         (["rename-cluster", "{checkpoint}", "blue", "azure"], "copy it here"),
         (["restore", "{checkpoint}"], "copy it here"),
-        (
-            ["reset", "{checkpoint}", "--cluster", "blue", "--to", "latest", "--metadata", STREAMS],
-            "CALL <catalog>.system.reset",
-        ),
         (["drain", STREAMS, "blue"], "CALL <catalog>.system.drain"),
         (["activate", STREAMS, "blue"], "CALL <catalog>.system.activate"),
         (["move", STREAMS, "--stream", "x", "--from", "blue", "--to", "red"], "CALL <catalog>.system.move"),
@@ -133,24 +94,3 @@ def test_a_new_checkpoint_on_a_uri(files: Path) -> None:
     assert (result.exit_code, result.stdout) == (2, "")
     assert "copy it to its place afterwards" in result.stderr
     assert sorted(path.name for path in files.iterdir()) == ["checkpoint", "streams.yaml"]
-
-
-@pytest.mark.parametrize(
-    ("uri", "code", "says"),
-    [
-        ("memory://bucket/none", 2, "Directory 'memory://bucket/none' does not exist"),
-        ("memory://bucket/streams.yaml", 2, "does not exist"),
-        ("nowhere://bucket/checkpoint", 1, "nowhere"),
-    ],
-)
-def test_what_is_not_there(files: Path, uri: str, code: int, says: str) -> None:
-    result = run("offsets", uri)
-    assert (result.exit_code, result.stdout) == (code, "")
-    assert says in result.stderr
-
-
-def test_without_fsspec(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "fsspec.core", None)
-    result = run("offsets", "memory://bucket/checkpoint")
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert "pip install 'dynamic-kafka[uri]'" in result.stderr

@@ -14,7 +14,6 @@ from dynamic_kafka._tools.checkpoint import composite
 from dynamic_kafka._tools.checkpoint.composite import Positions
 from dynamic_kafka._tools.checkpoint.error import CheckpointError
 from dynamic_kafka._tools.checkpoint.log import logged, read_batch
-from dynamic_kafka._tools.checkpoint.positions import positions_of
 from dynamic_kafka._tools.cli import redaction
 from dynamic_kafka._tools.metadata_file.document import read
 from dynamic_kafka._tools.metadata_file.edits import EditError, moved, with_state
@@ -195,16 +194,6 @@ def test_offset_logs(case: Case) -> None:
     ] == case["batches"]
     for batch in batches:
         assert batch.text({}) == (checkpoint / "offsets" / str(batch.number)).read_text("utf-8")
-
-
-@pytest.mark.parametrize("case", cases("positions"), ids=name)
-def test_positions(case: Case) -> None:
-    # The procedures name states as the metadata does, and what has left is retained.
-    states = {"reading": "active", "drained": "retained"}
-    assert [
-        [p.cluster, p.topic, p.partition, p.position, states.get(p.state, p.state)]
-        for p in positions_of(composite.read(case["offset"]))
-    ] == case["positions"]
 
 
 @pytest.mark.parametrize("case", cases("edits"), ids=name)

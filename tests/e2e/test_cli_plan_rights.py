@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from click.testing import CliRunner
-from dynamic_kafka._tools.cli.app import app
+
+from tests.harness.command import command
 
 if TYPE_CHECKING:
     from dynamic_kafka_testkit import Cluster, Testkit
@@ -56,8 +56,8 @@ class Stopped:
         stream = {"clusters": {"guarded": {"topics": list(topics)}}}
         clusters = {"guarded": {"properties": self._properties}}
         self.file.write_text(json.dumps({"version": 1, "clusters": clusters, "streams": {"orders": stream}}))
-        done = CliRunner().invoke(app, ["plan", str(self.checkpoint), str(self.file), "--json", "--timeout", "60"])
-        return done.exit_code, json.loads(done.stdout) if done.stdout else None, done.stderr
+        done = command("plan", self.checkpoint, self.file, "--json", "--timeout", "60")
+        return done.exit_code, done.json, done.stderr
 
 
 def test_a_user_that_may_only_read(guarded: Cluster, tmp_path: Path) -> None:

@@ -13,11 +13,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from click.testing import CliRunner
-from dynamic_kafka._tools.cli.app import app
 from dynamic_kafka_testkit import Cluster, Record
 
 from tests.harness import stateful_program
+from tests.harness.command import command
 from tests.harness.metadata import MetadataFile
 from tests.harness.scala_compiler import compiled
 from tests.harness.stateful_program import COPIES, QUERIES, TOPICS
@@ -197,9 +196,9 @@ def _clusters(query: str, id: str) -> list[str]:
 
 
 def _command(*arguments: object) -> Any:
-    result = CliRunner().invoke(app, [*map(str, arguments), "--json"])
-    assert result.exit_code == 0, result.output
-    return json.loads(result.stdout)
+    reply = command(*arguments, "--json")
+    assert reply.exit_code == 0, reply.stderr
+    return reply.json
 
 
 def _offsets(found: Any) -> dict[str, dict[str, int]]:

@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from click.testing import CliRunner
 from confluent_kafka import Producer
 from dynamic_kafka import DynamicKafka
-from dynamic_kafka._tools.cli.app import app
 from pyspark.sql import SparkSession
 
 from tests.harness.checkpoint import Checkpoint
+from tests.harness.command import command
 from tests.harness.jars import connector_jars
 from tests.harness.metadata import MetadataFile
 
@@ -85,9 +84,8 @@ class Failover:
 
     def planned(self) -> tuple[int, Any]:
         """Exit code, and the JSON or the reason, of the command."""
-        command = ["plan", str(self.checkpoint.folder), str(self.metadata.path), "--json", "--timeout", "20"]
-        done = CliRunner().invoke(app, command)
-        return done.exit_code, json.loads(done.stdout) if done.stdout else done.stderr
+        done = command("plan", self.checkpoint.folder, self.metadata.path, "--json", "--timeout", "20")
+        return done.exit_code, done.json or done.stderr
 
     def assert_done(self, id: str, expected: dict[int, int]) -> None:
         """Assert that the command, the procedure and then the next batch enter at these offsets."""

@@ -16,9 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyspark
 import pytest
-from click.testing import CliRunner
 from dynamic_kafka import DynamicKafka, FileMetadataService, OffsetsInitializer
-from dynamic_kafka._tools.cli.app import app
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -30,6 +28,7 @@ sys.path.insert(0, str(docs.ROOT / "jvm" / "testkit" / "python"))
 
 from dynamic_kafka_testkit import Record, Testkit
 
+from tests.harness.command import command as run_command
 from tests.harness.own_jvm import own_jvm
 from tests.harness.waiting import until
 
@@ -200,7 +199,8 @@ def _run_command(text: str, spark: SparkSession, here: Path) -> None:
         arguments = command.removeprefix(COMMAND).replace("/checkpoints/", f"{here}/checkpoints/")
         for file in ("streams.yaml", "next.yaml"):
             arguments = arguments.replace(f" {file}", f" {here}/{file}")
-        assert CliRunner().invoke(app, shlex.split(arguments)).output.replace(str(here), "") == output
+        reply = run_command(*shlex.split(arguments))
+        assert (reply.stdout + reply.stderr).replace(str(here), "") == output
 
 
 @pytest.mark.parametrize("block", docs.blocks("yaml"), ids=str)

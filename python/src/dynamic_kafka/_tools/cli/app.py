@@ -6,15 +6,10 @@ import click
 
 from dynamic_kafka._tools.cli.describe import describe
 from dynamic_kafka._tools.cli.diff import diff
-from dynamic_kafka._tools.cli.doctor import doctor
 from dynamic_kafka._tools.cli.edit import activate, drain, move
-from dynamic_kafka._tools.cli.lag import lag
 from dynamic_kafka._tools.cli.migrate import migrate
-from dynamic_kafka._tools.cli.offsets import offsets
-from dynamic_kafka._tools.cli.plan import plan
 from dynamic_kafka._tools.cli.publish import publish
 from dynamic_kafka._tools.cli.rename_cluster import rename_cluster
-from dynamic_kafka._tools.cli.reset import reset
 from dynamic_kafka._tools.cli.restore import restore
 from dynamic_kafka._tools.cli.schema import schema
 from dynamic_kafka._tools.cli.validate import validate
@@ -31,7 +26,7 @@ def app() -> None:
     """
 
 
-_METADATA = (validate, describe, diff, doctor, drain, activate, move, publish, schema)
-_CHECKPOINTS = (plan, lag, offsets, migrate, rename_cluster, reset, restore)
+_METADATA = (validate, describe, diff, drain, activate, move, publish, schema)
+_CHECKPOINTS = (migrate, rename_cluster, restore)
 for _command in (*_METADATA, *_CHECKPOINTS):
     app.add_command(_command)

@@ -42,7 +42,8 @@ private[dynamickafka] final class Context(
 private[dynamickafka] object Context {
 
   /** A file with no stream, for commands without metadata. */
-  private val NoStreams = Map("metadataService" -> "static", "metadataService.document" -> "{version: 1, streams: {}}")
+  private val NoStreams =
+    Map("metadataService" -> "static", "metadataService.document" -> "{version: 1, streams: {}}")
 
   /**
    * For a command line.

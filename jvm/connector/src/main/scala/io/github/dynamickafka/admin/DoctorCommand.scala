@@ -1,78 +1,138 @@
 package io.github.dynamickafka.admin
 
 import scala.jdk.CollectionConverters._
-import scala.util.Using
 import scala.util.control.NonFatal
+import scala.util.{Failure, Success, Try, Using}
 
-import io.github.dynamickafka.admin.doctor.{Brokers, Check, Network, Result}
-import io.github.dynamickafka.catalog.StreamCatalog
+import org.apache.kafka.clients.admin.AdminClientConfig
+
+import io.github.dynamickafka.admin.checkpoint.OffsetLog
+import io.github.dynamickafka.admin.doctor.{Brokers, Check, Network, Result => Found}
 import io.github.dynamickafka.error.FailureText
 import io.github.dynamickafka.kafka.address.BrokerSocket
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
 import io.github.dynamickafka.redaction.Redaction
-import io.github.dynamickafka.source.cluster.{ClusterConfig, ClusterConfigs}
+import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
+import io.github.dynamickafka.source.cluster.ClusterConfigs
 
-/** `doctor`: whether the driver can use the clusters of the metadata service. Nothing is written. */
+/** `doctor`: whether this process can use the clusters of the metadata. Nothing is written without a topic for that. */
 private[admin] object DoctorCommand {
+  private val Checkpoint = Parameter.path(
+    "checkpoint",
+    "The checkpoint of a query: compare the cluster.id of the clusters that it has read"
+  ).optional
+  private val WriteTest = Parameter.text(
+    "write_test",
+    "A topic: write to it in a transaction on each cluster, and abort it. Checks the rights on transactional ids"
+  ).optional.onlyOnLine
 
   val all: Seq[Command] = Seq(
-    Command.procedure(
+    Command(
       "doctor",
-      "Checks from the driver whether queries can use the clusters of the metadata service",
-      Nil,
-      "cluster STRING, check STRING, status STRING, message STRING, remedy STRING"
-    ) { (context, _) =>
-      val catalog = context.catalog
-      val checks = KafkaOffsets.inParallel(clusters(catalog.streams()))(examine(catalog, _)).flatten
-      Check.withDuplicates(checks).map(c =>
-        Seq(c.cluster, c.name, c.result.status, c.result.message, c.result.remedy.orNull)
-      )
-    }
+      "Checks from this machine, or from the driver, whether queries can use the clusters of the metadata. For each cluster: names, " +
+        "connections, TLS, log-in, versions, rights, cluster.id, and the addresses that the brokers advertise. Exit code 1: a check " +
+        "has failed",
+      Seq(Parameter.File, Checkpoint, WriteTest, Parameter.Timeout),
+      "cluster STRING, check STRING, status STRING, message STRING, remedy STRING",
+      (context, arguments) => {
+        val streams = context.streams()
+        val known = arguments.get(Checkpoint).fold(Known(Map.empty, Nil))(knownOf(context, _, streams))
+        val checks = KafkaOffsets.inParallel(clusters(streams))(cluster =>
+          new Examination(
+            context,
+            cluster,
+            known.clusters.getOrElse(cluster.id, KnownCluster()),
+            arguments.get(WriteTest)
+          ).checks
+        ).flatten
+        new Checked(context, known.lacking ++ Check.withDuplicates(checks))
+      }
+    )
   )
 
-  private def examine(catalog: StreamCatalog, cluster: Cluster): Seq[Check] = {
-    val config = ClusterConfigs(catalog.reading, Set(cluster.id))(cluster.id, cluster.properties)
-    BrokerSocket.addresses(config.bootstrapServers) match {
-      case None => Check.run(
-          cluster.id,
-          _ => Result.failed("bootstrap.servers is not host:port", "correct bootstrap.servers")
+  private[admin] final class Checked(context: Context, checks: Seq[Check]) extends Result {
+    private val ok = !checks.exists(_.result.isFailed)
+
+    override def rows: Seq[Seq[Any]] =
+      checks.map(c => Seq(c.cluster, c.name, c.result.status, c.result.message, c.result.remedy))
+
+    override def json: Any = Json.fields(
+      "file" -> context.file,
+      "ok" -> ok,
+      "checks" -> checks.map(c =>
+        Json.fields(
+          "cluster" -> c.cluster,
+          "check" -> c.name,
+          "status" -> c.result.status,
+          "message" -> c.result.message,
+          "remedy" -> c.result.remedy
         )
-      case Some(servers) =>
-        val network = new Network(servers, math.min(config.attemptMs, Int.MaxValue.toLong).toInt)
-        Using.resource(new Brokers(config.properties.admin, config.requestTimeoutMs))(brokers =>
-          Check.run(cluster.id, name => safely(config)(check(name, cluster, network, brokers)))
-        )
-    }
+      )
+    )
+
+    override def text: String = Text.table(
+      Seq("cluster", "check", "status", "message"),
+      checks.map { c =>
+        val remedy = c.result.remedy.fold("")(r => s". Remedy: $r")
+        Seq(c.cluster, c.name, c.result.status, c.result.message + remedy)
+      }
+    )
+
+    override def exitCode: Int = if (ok) 0 else 1
   }
 
-  private def check(
-      name: String,
+  /** The checks of one cluster. */
+  private final class Examination(
+      context: Context,
       cluster: Cluster,
-      network: Network,
-      brokers: Brokers
-  ): Result = name match {
-    case "dns" => network.dns
-    case "tcp" => network.tcp
-    case "tls" => brokers.tls(network.speaksTls)
-    case "login" => brokers.login(network.speaksTls)
-    case "versions" => network.versions(brokers.hasTls)
-    case "topics" => brokers.topics(cluster.topics, cluster.patterns)
-    case "groups" => brokers.groups(cluster.properties.get("group.id"))
-    case "transactional_ids" => Result.skipped("only by the command, with --write-test TOPIC")
-    case "cluster_id" => brokers.clusterId
-    case "transaction_timeout" => brokers.transactionTimeout(cluster.properties.get("transaction.timeout.ms"))
-    case "advertised" => network.advertised(brokers.advertised)
-  }
+      known: KnownCluster,
+      writeTest: Option[String]
+  ) {
+    private val configs = ClusterConfigs(context.catalog.reading, Set(cluster.id))
+    private val config = configs(cluster.id, cluster.properties)
 
-  private def safely(config: ClusterConfig)(check: => Result): Result =
-    try check
-    catch {
-      case NonFatal(e) =>
-        Result(
-          "failed",
-          FailureText.of(Redaction.scrub(e, config.properties.client ++ config.properties.admin))
+    def checks: Seq[Check] =
+      // Kafka's own class, which resolves the references.
+      Try(new AdminClientConfig(config.properties.admin.asJava)
+        .getList(AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG).asScala.mkString(",")) match {
+        case Failure(e) => only(Found.failed(reason(e), "correct the properties of the cluster"))
+        case Success(servers) => BrokerSocket.addresses(servers) match {
+            case None => only(Found.failed("bootstrap.servers is not host:port", "correct bootstrap.servers"))
+            case Some(addresses) =>
+              val network = new Network(addresses, math.min(config.attemptMs, Int.MaxValue.toLong).toInt)
+              Using.resource(new Brokers(config.properties.admin, config.requestTimeoutMs))(brokers =>
+                Check.run(cluster.id, name => safely(check(name, network, brokers)))
+              )
+          }
+      }
+
+    private def only(result: Found) = Check.run(cluster.id, _ => result)
+
+    private def check(name: String, network: Network, brokers: Brokers): Found = name match {
+      case "dns" => network.dns
+      case "tcp" => network.tcp
+      case "tls" => brokers.tls(network.speaksTls)
+      case "login" => brokers.login(network.speaksTls)
+      case "versions" => network.versions(brokers.hasTls)
+      case "topics" => known.topics(brokers.topics(cluster.topics, cluster.patterns))
+      case "groups" => brokers.groups(cluster.properties.get("group.id"))
+      case "transactional_ids" =>
+        writeTest.fold(Found.skipped("only by the command, with --write-test TOPIC"))(
+          brokers.transactionalIds(_, configs.producer(cluster.id, cluster.properties))
         )
+      case "cluster_id" => brokers.clusterId(known.clusterId)
+      case "transaction_timeout" =>
+        brokers.transactionTimeout(cluster.properties.get("transaction.timeout.ms"))
+      case "advertised" => network.advertised(brokers.advertised)
     }
+
+    private def safely(check: => Found): Found =
+      try check
+      catch { case NonFatal(e) => Found("failed", reason(e)) }
+
+    private def reason(e: Throwable) =
+      FailureText.of(Redaction.scrub(e, config.properties.client ++ config.properties.admin))
+  }
 
   /** What streams say about a cluster. */
   final case class Cluster(
@@ -95,5 +155,96 @@ private[admin] object DoctorCommand {
         here.flatMap(e => Option(e.topicPattern)).distinct
       )
     }
+  }
+
+  /**
+   * What the checkpoint of a query says.
+   *
+   * @param lacking checks of clusters that the metadata lack
+   */
+  private final case class Known(clusters: Map[String, KnownCluster], lacking: Seq[Check])
+
+  /**
+   * @param kafkaId the `cluster.id` of Kafka, if it is known
+   * @param policy the `replacedClusterPolicy` of the query
+   * @param isMigrated whether `migrate` has written the positions, and the query has not run since
+   * @param missingTopics topics of such positions that no stream has
+   */
+  private final case class KnownCluster(
+      kafkaId: Option[String] = None,
+      policy: String = "fail",
+      isMigrated: Boolean = false,
+      missingTopics: Seq[String] = Nil
+  ) {
+
+    /** Whether this is the Kafka cluster that the query has read. */
+    def clusterId(found: String): Found = kafkaId match {
+      case _ if isMigrated =>
+        Found.warning(
+          s"$found; whether the query has read it is not known: migrated checkpoints have no cluster.id",
+          "compare bootstrap.servers with kafka.bootstrap.servers of the former query"
+        )
+      case None => Found.ok(found)
+      case Some(`found`) => Found.ok(s"$found, as in the checkpoint")
+      case Some(other) if policy != "fail" =>
+        Found.warning(
+          s"$found, but the checkpoint has read $other: replacedClusterPolicy=$policy decides where the query continues",
+          "look at what 'plan' says"
+        )
+      case Some(other) => Found.failed(
+          s"$found, but the checkpoint has read $other",
+          "correct bootstrap.servers; if the cluster was replaced, see replacedClusterPolicy"
+        )
+    }
+
+    /** With the topics that the first start would miss. */
+    def topics(found: Found): Found =
+      if (missingTopics.isEmpty) found
+      else {
+        val lacking =
+          s"no stream has ${missingTopics.mkString(", ")} of the migrated checkpoint: MIGRATION_MISMATCH"
+        Found.failed(
+          if (found.status == "ok") lacking else s"${found.message}; $lacking",
+          found.remedy.getOrElse("add the topic to a stream of the query")
+        )
+      }
+  }
+
+  private def knownOf(context: Context, checkpoint: String, streams: Seq[KafkaStream]): Known = {
+    val log = new OffsetLog(checkpoint, context.hadoop)
+    val all = log.composite(log.newest).map { case (source, offset) =>
+      val stored = new SourceCheckpoint(log.folder(source).toString, context.hadoop)
+      val topology = stored.topology
+      if (stored.initial.isEmpty && topology.isEmpty && offset.identities.isEmpty) {
+        val migrated = QueryClusters.migrated(offset, streams)
+        val lacking = migrated.missingClusters
+        Known(
+          offset.clusters.keys.filterNot(lacking.contains).map(id =>
+            id -> KnownCluster(isMigrated = true, missingTopics = migrated.missingTopics(id))
+          ).toMap,
+          lacking.flatMap(lackingChecks(_, migrated.suggestion))
+        )
+      } else {
+        val policy = topology.flatMap(_.options.get("replacedClusterPolicy")).getOrElse("fail")
+        Known(
+          offset.identities.map { case (id, identity) => id -> KnownCluster(identity.kafkaId, policy) }.toMap,
+          Nil
+        )
+      }
+    }
+    Known(all.flatMap(_.clusters).toMap, all.flatMap(_.lacking))
+  }
+
+  private def lackingChecks(id: String, suggestion: Option[String]): Seq[Check] = Check.Names.map {
+    case "cluster_id" => Check(
+        id,
+        "cluster_id",
+        Found.failed(
+          "no stream has this cluster of the migrated checkpoint: MIGRATION_MISMATCH." +
+            suggestion.fold("")(s => s" Did you mean '$s'?"),
+          "give it its id of the metadata, with rename-cluster"
+        )
+      )
+    case name => Check(id, name, Found.skipped("no stream has the cluster"))
   }
 }

@@ -16,7 +16,7 @@ import io.github.dynamickafka.admin.checkpoint.Refusal
 import io.github.dynamickafka.error.FailureText
 import io.github.dynamickafka.kafka.ClusterFailure
 import io.github.dynamickafka.redaction.Redaction
-import io.github.dynamickafka.source.client.{AdminClusterClient, ClusterClient}
+import io.github.dynamickafka.source.client.ClusterClient
 import io.github.dynamickafka.source.cluster.{ClusterConfig, Futures}
 
 /** Requests to the clusters of a catalog, each with a client of its own and the time limit of the catalog. Blocks. */
@@ -25,8 +25,8 @@ private[admin] object KafkaOffsets {
   /** Offsets of partitions, or why they are not known, without secrets. */
   type Answer = Map[TopicPartition, Either[String, Long]]
 
-  def of(config: ClusterConfig, specs: Map[TopicPartition, OffsetSpec]): Answer =
-    try withClient(config) { client =>
+  def of(context: Context, config: ClusterConfig, specs: Map[TopicPartition, OffsetSpec]): Answer =
+    try withClient(context, config) { client =>
         client.offsets(specs, config.isolation).map { case (at, answer) =>
           at -> (try Right(answer.get(config.requestTimeoutMs, TimeUnit.MILLISECONDS).offset)
           catch { case NonFatal(e) => Left(reason(config, e)) })
@@ -35,19 +35,19 @@ private[admin] object KafkaOffsets {
     catch { case NonFatal(e) => specs.map { case (at, _) => at -> Left(reason(config, e)) } }
 
   /** The committed offsets of a consumer group. */
-  def committed(config: ClusterConfig, group: String): Map[TopicPartition, Long] =
-    asked(config)(_.committed(group))
+  def committed(context: Context, config: ClusterConfig, group: String): Map[TopicPartition, Long] =
+    asked(context, config)(_.committed(group))
 
   /** Kafka's `cluster.id`, if the cluster has one. */
-  def kafkaId(config: ClusterConfig): Option[String] =
-    Option(asked(config)(_.clusterId)).filter(_.nonEmpty)
+  def kafkaId(context: Context, config: ClusterConfig): Option[String] =
+    Option(asked(context, config)(_.clusterId)).filter(_.nonEmpty)
 
-  private def asked[A](config: ClusterConfig)(ask: ClusterClient => CompletableFuture[A]): A =
-    try withClient(config)(ask(_).get(config.requestTimeoutMs, TimeUnit.MILLISECONDS))
+  private def asked[A](context: Context, config: ClusterConfig)(ask: ClusterClient => CompletableFuture[A]): A =
+    try withClient(context, config)(ask(_).get(config.requestTimeoutMs, TimeUnit.MILLISECONDS))
     catch { case NonFatal(e) => throw new Refusal(reason(config, e), e) }
 
-  def withClient[A](config: ClusterConfig)(use: ClusterClient => A): A = {
-    val client = new AdminClusterClient(config.properties.admin)
+  def withClient[A](context: Context, config: ClusterConfig)(use: ClusterClient => A): A = {
+    val client = context.connect(config)
     try use(client)
     finally client.close()
   }

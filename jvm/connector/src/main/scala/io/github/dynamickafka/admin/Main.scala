@@ -23,7 +23,10 @@ import io.github.dynamickafka.option.Suggestions
 private[dynamickafka] object Main {
 
   def main(arguments: Array[String]): Unit = {
-    sys.props.getOrElseUpdate("log4j2.configurationFile", "classpath:io/github/dynamickafka/admin/log4j2.properties")
+    sys.props.getOrElseUpdate(
+      "log4j2.configurationFile",
+      "classpath:io/github/dynamickafka/admin/log4j2.properties"
+    )
     val out = new PrintStream(System.out, true, UTF_8)
     // For anything that a library prints.
     System.setOut(System.err)
@@ -56,7 +59,8 @@ private[dynamickafka] object Main {
   private val LoadClasses = "load-classes"
 
   // Options that are not parameters, with what they take and their help.
-  private val Jars = ("--jars", "JARS", "The connector's jar and those it needs, or their folder, separated by commas")
+  private val Jars =
+    ("--jars", "JARS", "The connector's jar and those it needs, or their folder, separated by commas")
   private val AsJson = ("--json", "", "Print JSON for programs")
   private val Watch = ("--watch", "", "Repeat it every 2 seconds, until Ctrl-C")
   private val Help = ("--help", "", "Print this text")
@@ -167,7 +171,11 @@ private[admin] final class Main(
           .foreach(p => throw new WrongUsage(s"${p.lineName} is missing: ${help(p)}"))
         call
       case "--" :: more if more.size <= places.size =>
-        next(Nil, places.drop(more.size), places.zip(more).foldLeft(call) { case (c, (p, v)) => valueOf(p, v, c) })
+        next(
+          Nil,
+          places.drop(more.size),
+          places.zip(more).foldLeft(call) { case (c, (p, v)) => valueOf(p, v, c) }
+        )
       case option :: more if option.startsWith("--") =>
         val (name, inline) = option.split("=", 2) match {
           case Array(n, v) => (n, Some(v))
@@ -176,7 +184,8 @@ private[admin] final class Main(
         def value = inline.orElse(more.headOption).getOrElse(throw new WrongUsage(s"$name needs a value"))
         def after = if (inline.isDefined) more else more.drop(1)
         options.find(_.lineName == name) match {
-          case Some(p) if p.kind == Kind.Flag && inline.isEmpty => next(more, places, valueOf(p, "true", call))
+          case Some(p) if p.kind == Kind.Flag && inline.isEmpty =>
+            next(more, places, valueOf(p, "true", call))
           case Some(p) => next(after, places, valueOf(p, value, call))
           case None if name == Jars._1 =>
             val _ = value
@@ -203,7 +212,8 @@ private[admin] final class Main(
 
   private def refuseMissing(p: Parameter[_], value: String): Unit = {
     val path = new Path(value)
-    if (!path.getFileSystem(hadoop).exists(path)) throw new WrongUsage(s"${p.lineName} '$value' does not exist")
+    if (!path.getFileSystem(hadoop).exists(path))
+      throw new WrongUsage(s"${p.lineName} '$value' does not exist")
   }
 
   private def unknown(name: String): Int = throw new WrongUsage(

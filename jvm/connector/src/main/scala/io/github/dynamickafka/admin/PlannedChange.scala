@@ -11,6 +11,9 @@ import io.github.dynamickafka.topology.Topology
  * @param target the offset up to which it drains
  * @param records left to drain, or unread; None: not known
  * @param lost whether unread records leave without a drain
+ * @param canLose whether they would, if there are any
+ * @param end the latest offset of what leaves
+ * @param by why it enters where it does: `retained`, or the start
  */
 private[admin] final case class PlannedChange(
     change: String,
@@ -20,7 +23,10 @@ private[admin] final case class PlannedChange(
     position: Long,
     target: Option[Long] = None,
     records: Option[Long] = None,
-    lost: Boolean = false
+    lost: Boolean = false,
+    canLose: Boolean = false,
+    end: Option[Long] = None,
+    by: Option[String] = None
 )
 
 /** Reads the changes from what `Reconcile` and `NextOffset` have decided. Pure. */
@@ -50,12 +56,13 @@ private[admin] object PlannedChange {
       PlannedChange("drains", id, topic, p, at, Some(target), Some(math.max(0L, target - at)))
     }
     (enters ++ drains ++ leaving(start, next).map { case (id, topic, p, at) =>
-      val unread = latest(id, topic, p).map(end => math.max(0L, end - at))
+      val end = latest(id, topic, p)
+      val unread = end.map(e => math.max(0L, e - at))
       // Only what has reached its target leaves like this.
       val drained = topology.clusters.get(id).flatMap(_.topics.get(topic))
         .fold(drainRemoved && !topology.removes(id, topic))(t => t.draining && t.reads(p))
-      val isLost = unread.exists(_ > 0) && !drained && !continued(id)
-      PlannedChange("leaves", id, topic, p, at, None, unread, isLost)
+      val canLose = !drained && !continued(id)
+      PlannedChange("leaves", id, topic, p, at, None, unread, canLose && unread.exists(_ > 0), canLose, end)
     }).sortBy(c => (Order.indexOf(c.change), c.cluster, c.topic, c.partition))
   }
 

@@ -2,18 +2,20 @@ package io.github.dynamickafka.admin
 
 import java.util.concurrent.TimeUnit
 
-import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
+import scala.util.{Failure, Success, Try, Using}
 
 import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.TopicPartition
+import org.apache.kafka.common.errors.UnknownTopicOrPartitionException
+import org.apache.spark.sql.connector.read.streaming.ReadLimit
 
 import io.github.dynamickafka.admin.checkpoint.{OffsetLog, Refusal, SourceId}
-import io.github.dynamickafka.catalog.{StreamCatalog, StreamProperties}
+import io.github.dynamickafka.admin.doctor.Brokers
 import io.github.dynamickafka.error.DynamicKafkaError
+import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.resolve.Resolution
 import io.github.dynamickafka.metadata.watch.RemovalGuard
-import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
 import io.github.dynamickafka.offset.replacement.ReplacingClusters
 import io.github.dynamickafka.offset.{
   ClusterTransition,
@@ -22,19 +24,21 @@ import io.github.dynamickafka.offset.{
   Continuation,
   Loss,
   NextOffset,
+  StoppingOffsets,
   Transition
 }
-import io.github.dynamickafka.source.checkpoint.{MigratedPositions, SourceCheckpoint}
+import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.client.ClusterClient
 import io.github.dynamickafka.source.cluster.{
   ClusterAdmin,
   ClusterConfig,
   ClusterConfigs,
   FunctionCalls,
+  Futures,
   Patience
 }
 import io.github.dynamickafka.source.replacement.{DecidedReplacements, PlannedReplacements}
-import io.github.dynamickafka.source.trigger.{Trigger, TriggerPlanner}
+import io.github.dynamickafka.source.trigger.{Limits, Trigger, TriggerPlanner}
 import io.github.dynamickafka.time.Clock
 import io.github.dynamickafka.topology.{ReplacedClusterPolicy, Topology}
 
@@ -46,24 +50,24 @@ import io.github.dynamickafka.topology.{ReplacedClusterPolicy, Topology}
  * @param isActive whether the metadata service calls a cluster active
  */
 private[admin] final class QueryPlan(
-    catalog: StreamCatalog,
+    context: Context,
     log: OffsetLog,
     source: SourceId,
     start: CompositeOffset,
     streams: Seq[KafkaStream],
     isActive: String => Boolean
 ) {
-  private val clusters = new QueryClusters(catalog, log, streams)
+  private val clusters = new QueryClusters(context, log, streams)
   private val known = clusters.remembered(source)
-  private val checkpoint = new SourceCheckpoint(log.folder(source).toString, catalog.hadoop)
-  private val options = catalog.readingAs(known.options, streamsRead)
+  private val checkpoint = new SourceCheckpoint(log.folder(source).toString, context.hadoop)
+  private val options = context.catalog.readingAs(known.options, streamsRead)
 
-  /** The changes, and the estimated bytes of records that are lost. */
-  def changes: Seq[(PlannedChange, Option[Long])] = {
+  def planned: Planned = {
     refuseUnreadFiles()
     if (start.ends.nonEmpty)
       refuse("the query has stopping offsets, which are not among what is planned")
-    val replacing = ReplacingClusters(start, withTopics(resolved), options.drainRemovedClusters)
+    val (lacking, described) = withoutHidden(withTopics(resolved))
+    val replacing = ReplacingClusters(start, described, options.drainRemovedClusters)
     val topology = replacing.topology
     val trigger = Trigger.begin(
       replacing.start,
@@ -86,14 +90,64 @@ private[admin] final class QueryPlan(
     val ends = latest(PlannedChange.leaving(start, next).collect {
       case (id, topic, p, _) if !replaced(id) => id -> new TopicPartition(topic, p)
     })
-    PlannedChange.all(
+    val changes = PlannedChange.all(
       start,
       topology,
       options.drainRemovedClusters,
       next,
-      (id, topic, p) => ends.get(id -> new TopicPartition(topic, p)),
+      (id, topic, p) => ends.get(id -> new TopicPartition(topic, p)).flatten,
       decided.toSeq.flatMap(_.entered).filter(_ => continues).map(c => replacing.former(c.cluster)).toSet
-    ).map(c => c -> bytes(c))
+    ).map(c => if (c.change == "enters") c.copy(by = Some(by(c, replacing, transition, next))) else c)
+    val limit = ReadLimit.maxRows(options.limits.maxOffsetsPerTrigger.getOrElse(Long.MaxValue))
+    val granted = new Limits()
+      .grant(next.spans, limit, trigger.topologyConfigs.maxOffsetsPerTrigger, now = 0L, wait = false)
+    Planned(
+      changes.map(c => c -> bytes(c)),
+      next.spans.map(_.cluster).zip(granted).groupMapReduce(_._1)(_._2)(_ + _).toSeq,
+      lacking.map { case (id, topic, right) => (id, topic, right) },
+      lacking.collect { case (id, topic, Brokers.Describe) =>
+        s"cluster '$id', topic '$topic': whether it exists is not known without the right Describe"
+      },
+      changes.filter(c => c.canLose && !ends.contains(c.cluster -> new TopicPartition(c.topic, c.partition)))
+        .map(c =>
+          s"cluster '${c.cluster}', topic '${c.topic}', partition ${c.partition}: how many records are unread is not " +
+            "known, because it does not answer"
+        ),
+      QueryPlan.assumed(known.options)
+    )
+  }
+
+  /** Why a partition enters where it does. */
+  private def by(
+      change: PlannedChange,
+      replacing: ReplacingClusters,
+      transition: Transition,
+      next: NextOffset
+  ): String = {
+    val id = change.cluster
+    val entering = transition.clusters.get(id).flatMap(_.entering.get(change.topic))
+    val isRenamed = next.renamed.exists(r => r.cluster == id && r.topic == change.topic)
+    val isReplaced =
+      next.replaced.exists(_.cluster == id) || entering.isDefined && replacing.former.contains(id)
+    val isRetained =
+      start.retained.get(id).exists(_.positions.get(change.topic, change.partition).isDefined)
+    if (isRenamed || isRetained && !isReplaced) "retained"
+    else if (isReplaced) known.options.getOrElse("replacedClusterPolicy", "fail")
+    else entering.flatMap(StoppingOffsets.wording(id, change.topic, _)).getOrElse("earliest")
+  }
+
+  /** The rights that are missing, and the metadata without topics that may not be described and were not read. */
+  private def withoutHidden(topology: Topology): (Seq[(String, String, String)], Topology) = {
+    val lacking = KafkaOffsets.inParallel(topology.clusters.values.toSeq) { cluster =>
+      val reached = config(cluster.id)
+      Using.resource(new Brokers(reached.properties.admin, reached.requestTimeoutMs))(
+        _.lacking(cluster.topics.keys.toSeq).map { case (topic, right) => (cluster.id, topic, right) }
+      )
+    }.flatten
+    val hidden = lacking.collect {
+      case (id, topic, Brokers.Describe) if !start.position(id).topics.contains(topic) => id -> topic
+    }.toSet
+    lacking -> (if (hidden.isEmpty) topology else topology.without(hidden))
   }
 
   /** Whether a cluster that replaces another one is read from where that was left. */
@@ -144,21 +198,13 @@ private[admin] final class QueryPlan(
 
   /** What the first start with a checkpoint of `migrate` would fail with. */
   private def refuseMismatch(): Unit = if (checkpoint.initial.isEmpty) {
-    val entries = streams.flatMap(_.getClusterMetadataMap.asScala).groupMap(_._1)(_._2)
-    val migrated = MigratedPositions(
-      start,
-      entries.map { case (id, of) => id -> ((topic: String) => of.exists(selects(_, topic))) },
-      entries.values.flatten.flatMap(e => Option(e.replaces)).toSet
-    )
+    val migrated = QueryClusters.migrated(start, streams)
     if (migrated.missing.nonEmpty) refuse(
       s"the query fails with MIGRATION_MISMATCH: the metadata lack ${migrated.missing.mkString(", ")}." +
         migrated.suggestion.fold("")(s => s" Did you mean '$s'?") +
         " 'rename-cluster' gives a cluster of the checkpoint its id of the metadata"
     )
   }
-
-  private def selects(entry: ClusterMetadata, topic: String) =
-    Option(entry.topicPattern).fold(StreamProperties.topics(entry).contains(topic))(topic.matches(_))
 
   private def refuseUnreadFiles(): Unit = if (start.history.nonEmpty) {
     val left = checkpoint.history.fold(0L)(_.pending(start))
@@ -212,10 +258,21 @@ private[admin] final class QueryPlan(
     case _ => true
   }.foreach(loss => refuse(s"cluster '${loss.cluster}', topic '${loss.topic}': ${loss.text}"))
 
-  private def latest(asked: Seq[(String, TopicPartition)]): Map[(String, TopicPartition), Long] =
+  /** The latest offsets; None of a topic that is gone, and nothing of a cluster that does not answer. */
+  private def latest(asked: Seq[(String, TopicPartition)]): Map[(String, TopicPartition), Option[Long]] =
     KafkaOffsets.inParallel(asked.groupMap(_._1)(_._2).toSeq) { case (id, places) =>
-      KafkaOffsets.of(config(id), places.map(_ -> OffsetSpec.latest()).toMap)
-        .collect { case (at, Right(offset)) => (id, at) -> offset }
+      val answers = clusters.config(source, id, options).toOption.toSeq.flatMap(reached =>
+        Try(KafkaOffsets.withClient(context, reached)(
+          _.offsets(places.map(_ -> OffsetSpec.latest()).toMap, reached.isolation).map { case (at, answer) =>
+            at -> Try(answer.get(reached.requestTimeoutMs, TimeUnit.MILLISECONDS).offset)
+          }
+        )).getOrElse(Nil)
+      )
+      answers.collect {
+        case (at, Success(offset)) => (id, at) -> Some(offset)
+        case (at, Failure(e)) if Futures.cause(e).isInstanceOf[UnknownTopicOrPartitionException] =>
+          (id, at) -> None
+      }
     }.flatten.toMap
 
   private def bytes(change: PlannedChange): Option[Long] = Option.when(change.lost) {
@@ -228,7 +285,7 @@ private[admin] final class QueryPlan(
 
   private def on[A](id: String)(use: (ClusterConfig, ClusterClient) => A): A = {
     val reached = config(id)
-    try KafkaOffsets.withClient(reached)(use(reached, _))
+    try KafkaOffsets.withClient(context, reached)(use(reached, _))
     catch {
       case e: Refusal => throw e
       case NonFatal(e) => refuse(s"cluster '$id': ${KafkaOffsets.reason(reached, e)}")
@@ -242,4 +299,18 @@ private[admin] final class QueryPlan(
     clusters.config(source, id, options).fold(why => refuse(s"cluster '$id': $why"), identity)
 
   private def refuse(reason: String): Nothing = throw new Refusal(reason)
+}
+
+private[admin] object QueryPlan {
+  private val MayBeSmaller = Seq(
+    "minOffsetsPerTrigger" -> "waits until it has %s records, which may delay the batch",
+    "maxBytesPerTrigger" -> "limits the bytes of a batch (%s), so the batch may be smaller",
+    "alignment" -> "aligns clusters by time (%s), so the batch may be smaller"
+  )
+
+  /** What the plan leaves out, given the options of the last run. */
+  def assumed(options: collection.Map[String, String]): Seq[String] = MayBeSmaller.flatMap {
+    case (name, text) =>
+      options.get(name).filterNot(_.equalsIgnoreCase("none")).map(value => s"the query ${text.format(value)}")
+  }
 }

@@ -18,46 +18,84 @@ private[admin] object ResetCommand {
   )
 
   val all: Seq[Command] = Seq(
-    Command.procedure(
+    Command(
       "reset",
-      "Sets the positions of a query in one cluster, where it continues at its next start. The command restore undoes it",
-      Seq(Parameter.Checkpoint, Cluster, To),
-      "source INT, cluster STRING, topic STRING, partition INT, old_position BIGINT, new_position BIGINT"
-    )((context, arguments) =>
-      reset(context, arguments(Parameter.Checkpoint), arguments(Cluster), arguments(To))
+      "Sets the positions of a query in one cluster, where it continues at its next start. Kafka is asked for the offsets, which " +
+        "are written as numbers. Stop the query first. The command restore undoes it",
+      Seq(Parameter.Checkpoint, Cluster, To, Parameter.Metadata, Parameter.Timeout),
+      "source INT, cluster STRING, topic STRING, partition INT, old_position BIGINT, new_position BIGINT",
+      (context, arguments) =>
+        reset(context, arguments(Parameter.Checkpoint), arguments(Cluster), arguments(To))
     )
   )
 
-  private def reset(context: Context, checkpoint: String, cluster: String, to: String): Seq[Seq[Any]] = {
-    val catalog = context.catalog
-    val log = new OffsetLog(checkpoint, catalog.hadoop)
-    val edit = new CheckpointEdit(checkpoint, catalog.hadoop)
-    val form = ResetForm.parse(to)
+  private final case class Change(
+      source: SourceId,
+      cluster: String,
+      topic: String,
+      partition: Int,
+      old: Long,
+      at: Long
+  )
+
+  private final class Done(batch: Long, changes: Seq[Change]) extends Result {
+    override def rows: Seq[Seq[Any]] =
+      changes.map(c => Seq(c.source.number, c.cluster, c.topic, c.partition, c.old, c.at))
+
+    override def json: Any = Json.fields("changes" -> changes.map(c =>
+      Json.fields(
+        "source" -> c.source.shown,
+        "cluster" -> c.cluster,
+        "topic" -> c.topic,
+        "partition" -> c.partition,
+        "from" -> c.old,
+        "to" -> c.at
+      )
+    ))
+
+    override def text: String =
+      if (changes.isEmpty) "nothing to change"
+      else s"after batch $batch, the query continues at\n\n" + Text.table(
+        Seq("source", "cluster", "topic", "partition", "from", "to"),
+        changes.map(c => Seq(c.source.name, c.cluster, c.topic, c.partition, c.old, c.at))
+      )
+  }
+
+  private def reset(context: Context, checkpoint: String, cluster: String, to: String): Result = {
+    val form =
+      try ResetForm.parse(to)
+      catch { case e: Refusal => throw new WrongUsage(e.getMessage) }
+    val log = new OffsetLog(checkpoint, context.hadoop)
+    val edit = new CheckpointEdit(checkpoint, context.hadoop)
     edit.refuseInterrupted()
     val newest = log.newestFinished
     val reading = log.composite(newest).filter(_._2.position(cluster).nonEmpty)
     val where = s"batch ${newest.number} of $checkpoint"
     if (reading.isEmpty) throw new Refusal(unknown(where, cluster, log.composite(newest).map(_._2)))
     checkKnown(form, reading.map(_._2.position(cluster)), cluster, where)
-    val clusters = new QueryClusters(catalog, log, catalog.streams())
+    val clusters = new QueryClusters(context, log)
     val moves = reading.map { case (source, offset) =>
-      refuseDeferred(catalog.hadoop, log, source, offset, where)
-      val config = clusters.config(source, cluster, catalog.reading)
+      refuseDeferred(context.hadoop, log, source, offset, where)
+      val config = clusters.config(source, cluster, clusters.reading(source))
         .fold(why => throw new Refusal(s"cluster '$cluster': $why"), identity)
-      val other = KafkaOffsets.kafkaId(config)
+      val other = KafkaOffsets.kafkaId(context, config)
         .filter(found => ClusterIdentity.differ(offset.identity(cluster).kafkaId, Some(found)))
       val start = other.fold(offset)(offset.inKafka(cluster, _))
       val now = start.position(cluster)
-      val found = resolved(form, start, cluster, config)
+      val found = resolved(context, form, start, cluster, config)
       if (other.isDefined && found.size < now.size) throw new Refusal(
         s"cluster '$cluster' is another Kafka cluster than the one that was read, so each of its partitions needs an offset"
       )
-      val moved = found.filter { case (topic, p, at) => other.isDefined || !now.get(topic, p).contains(at) }
-      (source, start, moved)
+      val changes = found.collect {
+        case (topic, p, at) if other.isDefined || !now.get(topic, p).contains(at) =>
+          Change(source, cluster, topic, p, now.get(topic, p).get, at)
+      }
+      (source, start, changes)
     }.filter(_._3.nonEmpty)
     if (moves.nonEmpty) {
-      val texts = moves.map { case (source, start, moved) =>
-        source -> CompositeOffsetJson.write(movedTo(start, cluster, Positions.from(moved)))
+      val texts = moves.map { case (source, start, changes) =>
+        val moved = Positions.from(changes.map(c => (c.topic, c.partition, c.at)))
+        source -> CompositeOffsetJson.write(movedTo(start, cluster, moved))
       }
       edit.apply(
         s"reset --cluster $cluster --to $to",
@@ -69,11 +107,11 @@ private[admin] object ResetCommand {
         log.logged.last == newest.number
       )
     }
-    for ((source, start, moved) <- moves; (topic, p, at) <- moved)
-      yield Seq(source.number, cluster, topic, p, start.position(cluster).get(topic, p).get, at)
+    new Done(newest.number, moves.flatMap(_._3))
   }
 
   private def resolved(
+      context: Context,
       form: ResetForm,
       offset: CompositeOffset,
       cluster: String,
@@ -81,14 +119,14 @@ private[admin] object ResetCommand {
   ): Seq[(String, Int, Long)] = {
     val places = form.places(offset.position(cluster))
     def ask(spec: OffsetSpec): Map[TopicPartition, Long] =
-      KafkaOffsets.of(config, places.map(_._1 -> spec).toMap).map { case (at, answer) =>
+      KafkaOffsets.of(context, config, places.map(_._1 -> spec).toMap).map { case (at, answer) =>
         at -> answer.fold(why => throw new Refusal(s"the offsets are not known: $why"), identity)
       }
     val Seq(first, last) = ResetForm.Bounds.map(ask)
     val known = form match {
       case ResetForm.Time(ms) => ask(OffsetSpec.forTimestamp(ms))
       case ResetForm.Group(id) =>
-        val committed = KafkaOffsets.committed(config, id)
+        val committed = KafkaOffsets.committed(context, config, id)
         places.map(_._1).find(!committed.contains(_)).foreach(at =>
           throw new Refusal(
             s"group '$id' has no committed offset of topic '${at.topic}', partition ${at.partition}"

@@ -63,7 +63,7 @@ private[admin] object TransactionCommands {
     found.transactions.map(t => Seq(t.cluster, t.id, t.state))
   )
 
-  private final class Open(found: Option[OpenDecision.Found]) extends Result {
+  private[admin] final class Open(found: Option[OpenDecision.Found]) extends Result {
     override def rows: Seq[Seq[Any]] =
       found.toSeq.flatMap(f => f.transactions.map(t => Seq(f.batch, f.generation, t.cluster, t.id, t.state)))
     override def json: Any = Json.fields("decisions" -> found.toSeq.map(f => Json.Fields(fields(f))))
@@ -74,7 +74,7 @@ private[admin] object TransactionCommands {
     override def exitCode: Int = found.size
   }
 
-  private final class Closed(found: OpenDecision.Found, how: Resolution) extends Result {
+  private[admin] final class Closed(found: OpenDecision.Found, how: Resolution) extends Result {
     override def rows: Seq[Seq[Any]] = Seq(Seq(found.batch, how.name, found.transactions.size.toLong))
     override def json: Any =
       Json.Fields(fields(found) ++ Seq("resolution" -> how.name) ++ how.cluster.map("cluster" -> _))

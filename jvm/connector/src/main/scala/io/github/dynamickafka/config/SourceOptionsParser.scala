@@ -4,6 +4,7 @@ import java.util.Locale
 
 import scala.collection.immutable.SortedMap
 
+import org.apache.kafka.clients.consumer.ConsumerConfig
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.config.offsets.ClusterOffsets
@@ -290,6 +291,15 @@ private object RememberedOptions {
     val ofPolicy = raw.under(ReplicationPolicyProperty).map { case (name, value) =>
       ReplicationPolicyProperty + name -> value
     }
-    SortedMap.from(declared ++ clusters ++ (ofPolicy -- SecretOptions.contained(ofPolicy)))
+    SortedMap.from(declared ++ clusters ++ isolation(raw) ++ (ofPolicy -- SecretOptions.contained(ofPolicy)))
+  }
+
+  /** Up to which offset a partition is read, of all clusters and of one. */
+  private def isolation(raw: RawOptions): Map[String, String] = {
+    def is(name: String) = name.toLowerCase(Locale.ROOT).endsWith(ConsumerConfig.ISOLATION_LEVEL_CONFIG)
+    raw.kafka.collect {
+      case (name, value) if is(name) => s"${OptionName.Kafka}${name.toLowerCase(Locale.ROOT)}" -> value
+    } ++
+      raw.cluster.collect { case (name, value) if is(name) => s"${OptionName.Cluster}$name" -> value }
   }
 }

@@ -54,7 +54,7 @@ private[dynamickafka] object StoppingOffsets {
   def kept(before: Option[TopicEnds]): Option[Ending] = before.map(e => Ending(None, e.by, e.offsets))
 
   /** None if the policy does not contain this topic. */
-  private def wording(cluster: String, topic: String, policy: OffsetsPolicy): Option[String] = {
+  def wording(cluster: String, topic: String, policy: OffsetsPolicy): Option[String] = {
     def of(all: OffsetsPolicy.ByCluster) = all
       .get(cluster)
       .orElse(all.get(OffsetsPolicy.AnyCluster))

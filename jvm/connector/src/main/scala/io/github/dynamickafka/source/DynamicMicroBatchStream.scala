@@ -147,7 +147,11 @@ private[source] final class DynamicMicroBatchStream(
 
   override def latestOffset(from: Offset, limit: ReadLimit): Offset = {
     val start = from.asInstanceOf[CompositeOffset]
-    if (realTime.isOn) realTime.begin(start)
+    checkpoint.ofQuery.begin()
+    if (realTime.isOn) {
+      checkpoint.ofQuery.refuseEdited()
+      realTime.begin(start)
+    }
     else {
       logged.starts(start)
       val files = if (aligner.isAligned(limit)) None else histories.next(start)
@@ -177,6 +181,7 @@ private[source] final class DynamicMicroBatchStream(
     val end =
       batches.end(start, snapshot, knownBefore, limit, clock.monotonicMs(), wait = !snapshots.isAvailableNow)
     if (end ne start) {
+      checkpoint.ofQuery.refuseEdited()
       val changes = OffsetChangeText.changes(start, end)
       OffsetChangeText.describe(changes).foreach(log.info(_))
       reporter.changed(changes)

@@ -42,10 +42,31 @@ class MainSuite extends AnyFunSuite with TimeLimit {
       Seq("transactions", s"$folder") -> "--metadata is missing",
       Seq("transactions", s"$folder", "--metadat", s"$file") -> "Did you mean '--metadata'?",
       Seq("transactions", s"$folder", "--metadata") -> "--metadata needs a value",
-      Seq("transactions", s"$folder", "--metadata", s"$file", "--timeout", "0") -> "a number of seconds above 0",
+      Seq(
+        "transactions",
+        s"$folder",
+        "--metadata",
+        s"$file",
+        "--timeout",
+        "0"
+      ) -> "a number of seconds above 0",
       Seq("resolve", s"$folder", "--metadata", s"$file", "--rewrite") -> "--batch is missing",
-      Seq("resolve", s"$folder", "--metadata", s"$file", "--batch=-1") -> "'-1' of --batch is not a number, 0 or greater",
-      Seq("resolve", s"$folder", "--metadata", s"$file", "--batch=1", "--batch", "2") -> "--batch is given twice"
+      Seq(
+        "resolve",
+        s"$folder",
+        "--metadata",
+        s"$file",
+        "--batch=-1"
+      ) -> "'-1' of --batch is not a number, 0 or greater",
+      Seq(
+        "resolve",
+        s"$folder",
+        "--metadata",
+        s"$file",
+        "--batch=1",
+        "--batch",
+        "2"
+      ) -> "--batch is given twice"
     ).foreach { case (arguments, said) =>
       val reply = run(arguments: _*)
       assert(reply.exitCode == 2 && reply.out.isEmpty && reply.err.contains(said), s"$arguments: $reply")
@@ -78,14 +99,20 @@ class MainSuite extends AnyFunSuite with TimeLimit {
     assert(json.get("file").asText == s"$file")
     assert(json.at("/streams/0/clusters/0").toString ==
       """{"cluster":"blue","state":"draining","topics":[],"partitions":{"orders":[0,2]}}""")
-    assert(json.at("/streams/1").toString ==
-      """{"stream":"payments","clusters":[{"cluster":"green","state":"active","topics":[],"topic_pattern":"payments-.*"}]}""")
+    assert(
+      json.at("/streams/1").toString ==
+        """{"stream":"payments","clusters":[{"cluster":"green","state":"active","topics":[],"topic_pattern":"payments-.*"}]}"""
+    )
     val invalid = run("streams", write("bad.yaml", "version: 2\nstreams: {}").toString)
-    assert(invalid.exitCode == 1 && invalid.out.isEmpty && invalid.err.contains("version 2 is unknown"), invalid)
+    assert(
+      invalid.exitCode == 1 && invalid.out.isEmpty && invalid.err.contains("version 2 is unknown"),
+      invalid
+    )
   }
 
   test("JSON is indented, and empty lists are short") {
-    val value = Json.fields("a" -> Seq.empty, "b" -> Seq[Any](1, Json.fields("é\"" -> None)), "c" -> Some(true))
+    val value =
+      Json.fields("a" -> Seq.empty, "b" -> Seq[Any](1, Json.fields("é\"" -> None)), "c" -> Some(true))
     assert(Json.write(value) ==
       """{
         |  "a": [],

@@ -1,114 +1,80 @@
 package io.github.dynamickafka.admin
 
-import scala.collection.immutable.{SortedMap, SortedSet}
-import scala.jdk.CollectionConverters._
+import scala.collection.immutable.SortedMap
 
-import com.fasterxml.jackson.databind.JsonNode
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.Conformance
-import io.github.dynamickafka.offset.replacement.ReplacingClusters
-import io.github.dynamickafka.offset.{
-  ClusterView,
-  CompositeOffsetJson,
-  Continuation,
-  NextOffset,
-  Positions,
-  Reconcile
-}
+import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, NextOffset, Positions, Reconcile}
 import io.github.dynamickafka.topology.{
   OffsetsPolicy,
-  Removal,
   ReplacedClusterPolicy,
   Topology,
   TopologyCluster,
   TopologyTopic
 }
 
-/** The changes that `plan` shows, for the cases in `tests/conformance/plan`, which the command reads too. */
+/** The changes that `plan` shows. What is decided is in the suites of `offset`. */
 class PlannedChangeSuite extends AnyFunSuite {
 
-  private def fields(node: JsonNode): Seq[(String, JsonNode)] =
-    node.properties.asScala.map(e => e.getKey -> e.getValue).toSeq
+  private def at(offsets: (String, Long)*): SortedMap[String, Positions] =
+    SortedMap.from(offsets.map { case (id, offset) => id -> Positions.from(Seq(("t", 0, offset))) })
 
-  private def topology(one: JsonNode) = Topology(
-    SortedMap.from(fields(one.get("topology")).map { case (id, topics) =>
-      val named = fields(topics).map { case (name, t) =>
-        name -> TopologyTopic(
-          Option(t.get("stream")).fold("s")(_.asText),
-          t.get("draining").asBoolean,
-          partitions = Option(t.get("partitions")).map(p => SortedSet.from(p.elements.asScala.map(_.asInt)))
-        )
-      }
-      val replaces = Option(one.get("replaces")).flatMap(of => Option(of.get(id))).map(_.asText)
-      id -> TopologyCluster(id, SortedMap.from(named), Map.empty[String, String], replaces = replaces)
-    }),
-    removals = SortedMap.from(fields(one.get("removed")).map { case (id, topics) =>
-      id -> Removal(SortedSet.from(Conformance.texts(topics)), Set.empty)
-    })
-  )
+  private def topology(draining: (String, Boolean)*): Topology =
+    Topology(SortedMap.from(draining.map { case (id, drains) =>
+      id -> TopologyCluster(id, SortedMap("t" -> TopologyTopic("s", drains)), Map.empty[String, String])
+    }))
 
-  private def positions(node: JsonNode) = Positions.from(for {
-    (topic, of) <- fields(node)
-    (p, at) <- fields(of)
-  } yield (topic, p.toInt, at.asLong))
-
-  private def rows(node: JsonNode): Seq[(String, String, Int, Long)] = node.elements.asScala
-    .map(r => (r.get(0).asText, r.get(1).asText, r.get(2).asInt, r.get(3).asLong)).toSeq
-
-  Conformance.cases("plan").foreach { one =>
-    test(one.get("name").asText) {
-      val start = CompositeOffsetJson.read(one.get("offset").asText)
-      val drainRemoved = one.get("drain_removed").asBoolean
-      val kafka = fields(one.get("kafka")).map { case (id, of) =>
-        id -> (positions(of.get("ends")) -> positions(of.get("earliest")))
-      }.toMap
-      val continued = Option(one.get("continued")).toSeq.flatMap(fields)
-        .map { case (id, at) => id -> positions(at) }.toMap
-      val rules = Reconcile.Rules(-1, drainRemoved, (_, _, _, _) => OffsetsPolicy.Earliest)
-      val replacing = ReplacingClusters(start, topology(one), drainRemoved)
-      val isLatest = Option(one.get("replaced_cluster_policy")).exists(_.asText == "latest")
-      val transition = Reconcile(replacing.start, replacing.topology, 2000L, rules)
-      val views = transition.clusters.collect {
-        case (id, work) if kafka.contains(id) =>
-          def asked(at: Positions) = at.filter((t, p) => work.topics(t) && work.only.get(t).forall(_(p)))
-          val (ends, earliest) = kafka(id)
-          val entering =
-            if (!replacing.former.contains(id)) Positions.empty
-            else if (isLatest) asked(ends)
-            else asked(earliest)
-          id -> ClusterView.Reachable(
-            asked(ends),
-            asked(earliest),
-            entering = entering,
-            missing = work.topics -- ends.topics,
-            kafkaId = continued.get(id).map(_ => "another")
-          )
-      }
-      val next = NextOffset(
-        replacing.start,
-        transition,
-        views,
-        ReplacedClusterPolicy.Fail,
-        _ => false,
-        continued.map { case (id, at) => id -> Continuation(at) }
-      )
-      val found = PlannedChange.all(
-        start,
-        replacing.topology,
-        drainRemoved,
-        next,
-        (id, t, p) => kafka.get(id).flatMap(_._1.get(t, p))
-      )
-      def of(change: String)(number: PlannedChange => Long) =
-        found.filter(_.change == change).map(c => (c.cluster, c.topic, c.partition, number(c)))
-      assert(of("enters")(_.position) == rows(one.get("enters")))
-      assert(of("drains")(_.target.get) == rows(one.get("drains")))
-      assert(of("leaves")(_.position) == rows(one.get("leaves")))
-      // What has reached its drain target is not lost, whatever Kafka has behind it.
-      found.filter(c => c.lost).foreach(c =>
-        assert(c.change == "leaves" && c.records.exists(_ > 0), c)
-      )
+  /** Each cluster has the offsets 0 to 10. */
+  private def changes(
+      start: CompositeOffset,
+      topology: Topology,
+      drainRemoved: Boolean = false,
+      continued: Set[String] = Set.empty
+  ): Seq[PlannedChange] = {
+    val rules = Reconcile.Rules(-1, drainRemoved, (_, _, _, _) => OffsetsPolicy.Earliest)
+    val transition = Reconcile(start, topology, 2000L, rules)
+    val views = transition.clusters.map { case (id, _) =>
+      id -> ClusterView.Reachable(at(id -> 10L)(id), at(id -> 0L)(id))
     }
+    val next = NextOffset(start, transition, views, ReplacedClusterPolicy.Fail, _ => false)
+    PlannedChange.all(start, topology, drainRemoved, next, (_, _, _) => Some(10L), continued)
+  }
+
+  test("what enters, drains and leaves, with the records that are left or lost") {
+    val start = CompositeOffset(at("blue" -> 4L, "red" -> 6L))
+    assert(changes(start, topology("green" -> false, "red" -> true)) == Seq(
+      PlannedChange("enters", "green", "t", 0, 0L),
+      PlannedChange("drains", "red", "t", 0, 6L, Some(10L), Some(4L)),
+      PlannedChange(
+        "leaves",
+        "blue",
+        "t",
+        0,
+        4L,
+        None,
+        Some(6L),
+        lost = true,
+        canLose = true,
+        end = Some(10L)
+      )
+    ))
+    assert(changes(start, topology("blue" -> false, "red" -> false)).isEmpty)
+  }
+
+  test("nothing is lost that was drained, or that another cluster continues") {
+    val start = CompositeOffset(at("blue" -> 4L))
+    assert(changes(start, topology(), drainRemoved = true).map(_.change) == Seq("drains"))
+    val drained = changes(start.copy(draining = at("blue" -> 4L)), topology("blue" -> true))
+    assert(drained == Seq(PlannedChange("leaves", "blue", "t", 0, 4L, None, Some(6L), end = Some(10L))))
+    assert(changes(
+      start,
+      topology(),
+      continued = Set("blue")
+    ).map(c => (c.change, c.lost)) == Seq("leaves" -> false))
+  }
+
+  test("what the plan leaves out is named") {
+    assert(QueryPlan.assumed(Map("minOffsetsPerTrigger" -> "100", "alignment" -> "none", "x" -> "y")) ==
+      Seq("the query waits until it has 100 records, which may delay the batch"))
   }
 }

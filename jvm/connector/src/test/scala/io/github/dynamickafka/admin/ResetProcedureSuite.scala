@@ -4,6 +4,7 @@ import java.nio.file.{Files, Path}
 
 import com.fasterxml.jackson.databind.ObjectMapper
 
+import io.github.dynamickafka.error.DynamicKafkaError
 import io.github.dynamickafka.offset.CompositeOffsetJson
 import io.github.dynamickafka.source.Entry
 import io.github.dynamickafka.testkit.{KafkaCluster, Record}
@@ -90,6 +91,23 @@ class ResetProcedureSuite extends ProcedureTest {
       more = 2,
       expected = Seq(6, 8, 10, 11)
     )
+  }
+
+  test("an idle query whose checkpoint is edited fails before its next batch, and then continues as edited") {
+    val topic = newTopicOn(1, blue)
+    produce(blue, topic, 1, Seq("a", "b"))
+    scene { s =>
+      s.orders(Entry("blue", blue, topic))
+      val query = s.start()
+      query.processAllAvailable()
+      val k = catalog(s.options())
+      assert(rows(s"CALL $k.system.reset('${s.results.checkpoint}', 'blue', 'earliest')").size == 1)
+      produce(blue, topic, 1, Seq("c"))
+      val e: DynamicKafkaError = refused(query.processAllAvailable())
+      assert(condition(e) == "CHECKPOINT_EDITED")
+      s.catchUp()
+      assert(s.seen.map(_.value) == Seq("a", "b", "a", "b", "c"))
+    }
   }
 
   test("what is refused, with the text of the command, and nothing is changed") {

@@ -255,6 +255,9 @@ private[dynamickafka] object Errors {
   /**
    * @param missing what the metadata lack, `migrated` the cluster ids of the checkpoint, `known` those of the metadata
    */
+  def checkpointEdited(checkpoint: String): Runtime =
+    runtime("CHECKPOINT_EDITED", Map("checkpoint" -> checkpoint))
+
   def migrationMismatch(
       missing: Seq[String],
       migrated: Seq[String],

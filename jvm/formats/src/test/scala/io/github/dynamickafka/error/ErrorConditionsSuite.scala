@@ -17,6 +17,7 @@ class ErrorConditionsSuite extends AnyFunSuite with TimeLimit {
   private val errors: Seq[Exception with SparkThrowable] = Seq(
     Errors.clusterAuthenticationFailed("blue", "blue:9092", "wrong password.", cause),
     Errors.clusterAuthorizationFailed("blue", "blue:9092", "topic 'orders'.", cause),
+    Errors.checkpointEdited("/checkpoint"),
     Errors.clusterReplaced("blue", "K1", "K2", "the offsets do not apply to it"),
     Errors.clusterUnreachable("blue", "blue:9092", "no answer.", cause),
     Errors.commitIncomplete(3, "cluster 'blue', transaction 'x'", "TimeoutException: no answer.", cause),

@@ -8,8 +8,7 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson}
 
 /**
- * One entry of Spark's offset log, versions 1 and 2. The commands read them by `_tools/checkpoint/log.py`: both read the
- * checkpoints in `tests/conformance`.
+ * One entry of Spark's offset log, versions 1 and 2.
  *
  * @param offsets the text of the offset where the batch ends, by source, in the order of the entry; None: the source has none
  * @param metadata the line of the batch's metadata
@@ -49,6 +48,9 @@ private[admin] final case class SourceId(name: String, index: Int) {
 
   /** The number; of a source with a name, its place. */
   def number: Int = name.toIntOption.getOrElse(index)
+
+  /** In JSON, a number where Spark has numbered the source. */
+  def shown: Any = name.toIntOption.filter(_.toString == name).getOrElse(name)
 }
 
 private[admin] object LoggedBatch {

@@ -12,8 +12,10 @@ import org.apache.kafka.clients.admin.{
   Admin,
   DescribeClusterResult,
   DescribeConsumerGroupsOptions,
-  DescribeTopicsOptions
+  DescribeTopicsOptions,
+  TopicDescription
 }
+import org.apache.kafka.clients.producer.{KafkaProducer, ProducerConfig, ProducerRecord}
 import org.apache.kafka.common.KafkaFuture
 import org.apache.kafka.common.acl.AclOperation
 import org.apache.kafka.common.config.ConfigResource
@@ -25,7 +27,7 @@ import org.apache.kafka.common.errors.{
   UnknownTopicOrPartitionException
 }
 
-import io.github.dynamickafka.kafka.ClusterFailure
+import io.github.dynamickafka.kafka.{ClusterFailure, ProducerSettings}
 import io.github.dynamickafka.redaction.Redaction
 
 /**
@@ -81,21 +83,25 @@ private[admin] final class Brokers(properties: Map[String, String], timeoutMs: L
       Result.failed(s"no answer to a request: ${text(e)}", "correct security.protocol, or the port")
   }
 
+  /** The rights that are missing: the topics that may not be described, and those that may not be read. */
+  def lacking(topics: Seq[String]): Seq[(String, String)] = describe(topics).flatMap {
+    case (topic, Success(found)) => Option.when(!allows(found.authorizedOperations))(topic -> Read)
+    case (topic, Failure(e)) => Option.when(isRefused(e))(topic -> Describe)
+  }
+
+  private def describe(topics: Seq[String]): Seq[(String, Try[TopicDescription])] =
+    admin.get.describeTopics(topics.asJava, new DescribeTopicsOptions().includeAuthorizedOperations(true))
+      .topicNameValues.asScala.toSeq.sortBy(_._1).map { case (topic, future) => topic -> answer(future) }
+
   /** @param patterns of names of topics */
   def topics(topics: Seq[String], patterns: Seq[String]): Result = {
-    val named =
-      admin.get.describeTopics(topics.asJava, new DescribeTopicsOptions().includeAuthorizedOperations(true))
-        .topicNameValues.asScala.toSeq.sortBy(_._1)
-    val failed = named.flatMap { case (topic, description) =>
-      answer(description) match {
-        case Success(found) if allows(found.authorizedOperations) => None
-        case Success(_) => Some(s"topic $topic: no right to Read")
-        case Failure(e) if chain(e).exists(_.isInstanceOf[AuthorizationException]) =>
-          Some(s"topic $topic: no right to Describe")
-        case Failure(e) if chain(e).exists(_.isInstanceOf[UnknownTopicOrPartitionException]) =>
-          Some(s"topic $topic does not exist")
-        case Failure(e) => Some(s"topic $topic: ${text(e)}")
-      }
+    val failed = describe(topics).flatMap {
+      case (_, Success(found)) if allows(found.authorizedOperations) => None
+      case (topic, Success(_)) => Some(s"topic $topic: no right to $Read")
+      case (topic, Failure(e)) if isRefused(e) => Some(s"topic $topic: no right to $Describe")
+      case (topic, Failure(e)) if chain(e).exists(_.isInstanceOf[UnknownTopicOrPartitionException]) =>
+        Some(s"topic $topic does not exist")
+      case (topic, Failure(e)) => Some(s"topic $topic: ${text(e)}")
     }
     lazy val there = answer(admin.get.listTopics().names()).map(_.asScala.toSeq).getOrElse(Nil)
     val unmatched = patterns.filterNot(p => there.exists(_.matches(p))).map(p => s"no topic matches $p")
@@ -118,16 +124,54 @@ private[admin] final class Brokers(properties: Map[String, String], timeoutMs: L
         case Success(_) => Result.failed(s"group $id: no right to Read", remedy)
         case Failure(e) if chain(e).exists(_.isInstanceOf[GroupIdNotFoundException]) =>
           Result.ok(s"group $id does not exist yet")
-        case Failure(e) if chain(e).exists(_.isInstanceOf[AuthorizationException]) =>
+        case Failure(e) if isRefused(e) =>
           Result.failed(s"group $id: no right to Describe", remedy)
         case Failure(e) => Result("failed", s"group $id: ${text(e)}")
       }
     }
 
-  def clusterId: Result = answer(cluster.get.clusterId).toOption.flatMap(Option(_)).filter(_.nonEmpty)
-    .fold(
+  /** @param judge what is said about the `cluster.id` */
+  def clusterId(judge: String => Result): Result =
+    answer(cluster.get.clusterId).toOption.flatMap(Option(_)).filter(_.nonEmpty).fold(
       Result("warning", "the brokers give no cluster.id, so a replaced cluster is not recognized")
-    )(Result.ok)
+    )(judge)
+
+  /**
+   * Whether a transaction can write to a topic; the transaction is aborted.
+   *
+   * @param settings of a producer of this cluster
+   */
+  def transactionalIds(topic: String, settings: ProducerSettings): Result = {
+    val id = s"$Prefix-doctor"
+    val producer = new KafkaProducer[Array[Byte], Array[Byte]](settings.and(
+      ProducerConfig.TRANSACTIONAL_ID_CONFIG -> id,
+      ProducerConfig.LINGER_MS_CONFIG -> "0",
+      ProducerConfig.MAX_BLOCK_MS_CONFIG -> timeoutMs.toString,
+      ProducerConfig.REQUEST_TIMEOUT_MS_CONFIG -> timeoutMs.toString,
+      ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG -> timeoutMs.toString
+    ).forProducer)
+    try
+      Try {
+        producer.initTransactions()
+        producer.beginTransaction()
+      } match {
+        case Failure(e) =>
+          Result.failed(s"$id: ${text(e)}", s"grant Write on transactional ids with the prefix $Prefix")
+        case Success(_) =>
+          val record = new ProducerRecord[Array[Byte], Array[Byte]](topic, "dynamic-kafka doctor".getBytes)
+          val sent = Try(producer.send(record).get(timeoutMs, TimeUnit.MILLISECONDS))
+          val aborted = Try(producer.abortTransaction())
+          (sent, aborted) match {
+            case (Failure(e), _) => Result.failed(
+                s"no record can be written to $topic: ${text(Option(e.getCause).getOrElse(e))}",
+                s"grant Write on $topic"
+              )
+            case (_, Failure(e)) => Result("failed", s"$id: ${text(e)}")
+            case _ => Result.ok(s"a transaction wrote to $topic and was aborted")
+          }
+      }
+    finally producer.close(Duration.ZERO)
+  }
 
   /** @param wanted `transaction.timeout.ms` of the metadata */
   def transactionTimeout(wanted: Option[String]): Result = {
@@ -174,11 +218,17 @@ private[admin] final class Brokers(properties: Map[String, String], timeoutMs: L
 
 private[admin] object Brokers {
 
+  val Read = "Read"
+  val Describe = "Describe"
+  private val Prefix = "dynamic-kafka"
+
   /** What the sink asks for, unless the brokers allow less. */
   private val OfSinkMs = 15L * 60 * 1000
 
   private def chain(e: Throwable): Iterator[Throwable] =
     Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(10)
+
+  private def isRefused(e: Throwable): Boolean = chain(e).exists(_.isInstanceOf[AuthorizationException])
 
   private def isTls(e: Throwable): Boolean =
     e.isInstanceOf[SslAuthenticationException] || e.isInstanceOf[SSLException]

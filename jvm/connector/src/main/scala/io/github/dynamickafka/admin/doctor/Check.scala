@@ -50,12 +50,14 @@ private[admin] object Check {
       )
     }._1
 
+  private def kafkaId(c: Check) = c.result.message.takeWhile(_ != ',')
+
   /** Two ids of one Kafka cluster are read twice where they share a topic. */
   def withDuplicates(checks: Seq[Check]): Seq[Check] = {
     val (ids, others) = checks.partition(c => c.name == "cluster_id" && c.result.status == "ok")
-    val first = ids.reverse.map(c => c.result.message -> c.cluster).toMap
+    val first = ids.reverse.map(c => kafkaId(c) -> c.cluster).toMap
     val marked = ids.map { c =>
-      val id = c.result.message
+      val id = kafkaId(c)
       if (first(id) == c.cluster) c
       else c.copy(result =
         Result.warning(

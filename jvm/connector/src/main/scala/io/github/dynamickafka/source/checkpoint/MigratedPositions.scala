@@ -25,12 +25,19 @@ private[dynamickafka] final case class MigratedPositions(
     start.clusters.filter { case (id, _) => !replaced(id) && start.identity(id).kafkaId.isEmpty }
 
   /** What the metadata lack, for users. */
-  def missing: Seq[String] = named.toSeq.flatMap { case (id, position) =>
-    selected.get(id) match {
-      case None => Seq(s"cluster '$id'")
-      case Some(has) => position.topics.filterNot(has).toSeq.map(topic => s"topic '$topic' on cluster '$id'")
-    }
-  }
+  def missing: Seq[String] = named.keys.toSeq.flatMap(id =>
+    if (missingClusters.contains(id)) Seq(s"cluster '$id'")
+    else missingTopics(id).map(topic => s"topic '$topic' on cluster '$id'")
+  )
+
+  def missingClusters: Seq[String] = named.keys.filterNot(selected.contains).toSeq
+
+  /** The topics of a cluster that the metadata have. */
+  def missingTopics(id: String): Seq[String] = (for {
+    position <- named.get(id).toSeq
+    has <- selected.get(id).toSeq
+    topic <- position.topics.filterNot(has)
+  } yield topic).sorted
 
   /** The id of the metadata that was probably meant. */
   def suggestion: Option[String] =

@@ -5,6 +5,7 @@ import scala.util.Try
 import com.fasterxml.jackson.databind.ObjectMapper
 import org.apache.hadoop.fs.Path
 
+import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.storage.AtomicFiles
 
 /**
@@ -20,6 +21,21 @@ private[source] final class QueryCheckpoint(source: Path, files: => AtomicFiles)
   /** The number of the last batch that Spark has logged; None if this is not a folder of a checkpoint. */
   def lastLogged: Option[Long] =
     home.flatMap(at => files.names(new Path(at, Offsets)).flatMap(_.toLongOption).maxOption)
+
+  private lazy val editAtStart = newestEdit
+
+  /** Notes the edits of the checkpoint when the query starts. Later calls do nothing. */
+  def begin(): Unit = { val _ = editAtStart }
+
+  /**
+   * The query has its positions in memory, so it would never notice that a command has changed them in the checkpoint.
+   *
+   * @throws DynamicKafkaRuntimeException `CHECKPOINT_EDITED` if one did so since the start
+   */
+  def refuseEdited(): Unit = if (newestEdit != editAtStart) throw Errors.checkpointEdited(home.fold("")(_.toString))
+
+  private def newestEdit: Option[Long] =
+    home.flatMap(at => files.names(new Path(at, Edits)).flatMap(_.toLongOption).maxOption)
 
   /** When Spark logged the last batch, in milliseconds since the epoch, as far as it is known. */
   def lastLoggedMs: Option[Long] = for {
@@ -71,6 +87,9 @@ private[source] object QueryCheckpoint {
 
   /** Spark's commit log, likewise. */
   private val Commits = "commits"
+
+  /** The edits of commands. */
+  private val Edits = "dynamic-kafka-edits"
 
   /** The state of stateful operators. */
   private val State = "state"

@@ -20,7 +20,7 @@ import io.github.dynamickafka.offset.budget.{BudgetShare, ByteShare, MeanSize}
  * clusters. So the partition that has waited longest is always served, and each one is served after a number of batches
  * that is at most the number of partitions.
  */
-private[source] final class Limits {
+private[dynamickafka] final class Limits {
   private var turn = 0L
   private var lastBatch: Option[Long] = None
 

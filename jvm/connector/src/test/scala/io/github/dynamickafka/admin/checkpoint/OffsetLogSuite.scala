@@ -2,17 +2,14 @@ package io.github.dynamickafka.admin.checkpoint
 
 import java.nio.file.{Files, Path}
 
-import scala.jdk.CollectionConverters._
-
 import com.fasterxml.jackson.databind.ObjectMapper
 import org.apache.hadoop.conf.Configuration
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.Conformance
-import io.github.dynamickafka.offset.CompositeOffsetJson
 import io.github.dynamickafka.testkit.TimeLimit
 
-/** Spark's offset log, read as the commands read it: both read the checkpoints in `tests/conformance`. */
+/** Spark's offset log, of each version of Spark in `tests/conformance/checkpoints`. */
 class OffsetLogSuite extends AnyFunSuite with TimeLimit {
   private val mapper = new ObjectMapper
   private val checkpoints =
@@ -38,15 +35,6 @@ class OffsetLogSuite extends AnyFunSuite with TimeLimit {
         assert(batch.text(Map.empty) == Files.readString(file))
       }
       assert(found.toString == one.get("batches").toString)
-    }
-  }
-
-  Conformance.cases("positions").foreach { one =>
-    test(s"the positions of an offset: ${one.get("name").asText}") {
-      val found = Position.of(CompositeOffsetJson.read(one.get("offset").asText)).map(p =>
-        s"""["${p.cluster}","${p.topic}",${p.partition},${p.at},"${p.state}"]"""
-      )
-      assert(found == one.get("positions").elements.asScala.map(_.toString).toSeq)
     }
   }
 

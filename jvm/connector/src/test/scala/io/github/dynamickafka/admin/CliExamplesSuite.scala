@@ -1,0 +1,122 @@
+package io.github.dynamickafka.admin
+
+import java.io.{ByteArrayOutputStream, PrintStream}
+import java.nio.charset.StandardCharsets.UTF_8
+import java.nio.file.{Files, Path}
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.kafka.clients.admin.OffsetSpec
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.admin.doctor.{Check, Result => Found}
+import io.github.dynamickafka.sink.operate.{OpenDecision, Resolution}
+import io.github.dynamickafka.testkit.TimeLimit
+
+/** The output in docs/cli.md is the output of the commands, with scripted brokers. */
+class CliExamplesSuite extends AnyFunSuite with TimeLimit {
+
+  /** What this suite runs. */
+  private val Here = Set("streams", "offsets", "lag", "plan", "doctor", "reset", "transactions", "resolve")
+
+  private val docs = Path.of(sys.props("dynamickafka.root"), "docs")
+  private val folder = Files.createTempDirectory("dynamic-kafka-examples-")
+  private val examples = """(?m)^\$ python -m dynamic_kafka (.+)\n((?:.*\n)*?)```$""".r
+    .findAllMatchIn(Files.readString(docs.resolve("cli.md"))).map(m => m.group(1) -> m.group(2)).toSeq
+
+  private val streams =
+    """(?s)```yaml\n(.*?)```""".r.findFirstMatchIn(Files.readString(docs.resolve("metadata.md"))).get
+  Seq("streams.yaml", "new.yaml").foreach(name => Files.writeString(folder.resolve(name), streams.group(1)))
+  Files.createDirectory(folder.resolve("shipments"))
+
+  private def prepare(): Unit = {
+    val _ = new CheckpointFolder(folder.resolve("checkpoint")).commit(0).log(
+      1,
+      """{"version":2,"clusters":{"blue":{"golden-orders":{"0":4,"1":4}},"red":{"golden-old":{"0":1,"1":1}}},""" +
+        """"draining":{"red":{"golden-old":{"0":2,"1":2}}},""" +
+        """"retained":{"green":{"topics":{"golden-orders":{"since":1795246634419,"offsets":{"0":2,"1":2}}}}}}"""
+    ).topology(Seq("blue" -> "golden-orders", "red" -> "golden-old"), Seq("green" -> "golden-orders"))
+    val _ = new CheckpointFolder(folder.resolve("orders"))
+      .log(2, """{"version":2,"clusters":{"green":{"orders":{"0":14,"1":10}}}}""").commit(2)
+  }
+
+  private def contextOf(file: Option[String], timeout: Option[Long], hadoop: Configuration): Context =
+    CheckpointFolder.answering { (config, at, spec) =>
+      spec match {
+        case _ if at.topic == "orders" => Some(if (spec.isInstanceOf[OffsetSpec.EarliestSpec]) 3L else 14L)
+        case _ => Option.when(config.bootstrapServers != "green-1:9092")(4L + 3 * at.partition)
+      }
+    }(Context.ofFile(file, timeout, hadoop))
+
+  private def decision(ofBlue: String, ofGreen: String, reasons: String*) = OpenDecision.Found(
+    7L,
+    3L,
+    Seq("blue" -> ofBlue, "green" -> ofGreen).map { case (id, state) =>
+      OpenDecision.Transaction(id, s"dynamic-kafka-q-i-3-$id-0.1-0-0.0", state)
+    },
+    reasons
+  )
+
+  /** Of commands that ask more than offsets. */
+  private def scripted(context: Context): Map[String, Result] = Map(
+    "plan" -> new PlanCommand.Plan(
+      1L,
+      Seq(Planned(
+        Seq(
+          PlannedChange("enters", "green", "orders", 0, 0L, by = Some("earliest")) -> None,
+          PlannedChange("drains", "red", "orders", 0, 4L, Some(10L), Some(6L)) -> None,
+          PlannedChange("leaves", "blue", "orders", 0, 4L, None, Some(3L), lost = true) -> Some(600L)
+        ),
+        Seq("green" -> 10L, "red" -> 6L),
+        Seq(("green", "orders", "Read")),
+        Nil,
+        Nil,
+        Nil
+      ))
+    ),
+    "doctor" -> new DoctorCommand.Checked(
+      context,
+      Check.run(
+        "blue",
+        name =>
+          if (name == "dns") Found.ok("2 of 2 names resolve")
+          else Found.failed(
+            "no connection to blue-1:9093 (Connection refused); blue-2:9093 (no answer)",
+            "start the broker, correct the port, or open the firewall"
+          )
+      )
+    ),
+    "transactions" -> new TransactionCommands.Open(Some(decision(
+      "unreachable",
+      "open",
+      "cluster 'blue' is unreachable: blue-1:9093,blue-2:9093: TimeoutException"
+    ))),
+    "resolve" -> new TransactionCommands.Closed(
+      decision("unreachable", "committed"),
+      Resolution.AbandonCluster("blue")
+    )
+  )
+
+  examples.filter(e => Here(e._1.takeWhile(_ != ' '))).foreach { case (line, output) =>
+    test(line) {
+      prepare()
+      val commands = Commands.all.map(command =>
+        scripted(Context.ofFile(None, None, new Configuration)).get(command.name)
+          .fold(command)(result => command.copy(run = (_, _) => result))
+      )
+      val shown = new ByteArrayOutputStream
+      // As a terminal shows it: reasons come first, because standard output is written last.
+      val (out, err) = (new ByteArrayOutputStream, new PrintStream(shown, true, UTF_8))
+      val main = new Main(new PrintStream(out, true, UTF_8), err, commands, new Configuration, contextOf)
+      val words =
+        """'([^']*)'|(\S+)""".r.findAllMatchIn(line).map(m => Option(m.group(1)).getOrElse(m.group(2)))
+      main.run(words.map(w => if (Files.exists(folder.resolve(w))) folder.resolve(w).toString else w).toSeq)
+      out.writeTo(shown)
+      assert(shown.toString(UTF_8) == output)
+    }
+  }
+
+  test("every command has an example") {
+    val shown = examples.map(_._1.takeWhile(_ != ' ')).toSet
+    assert(Commands.all.filter(_.isCommand).map(_.commandName).filterNot(shown).isEmpty)
+  }
+}

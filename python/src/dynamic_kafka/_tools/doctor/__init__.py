@@ -1,1 +1,0 @@
-"""Checks the clusters of a metadata file, as ``doctor`` prints them."""
