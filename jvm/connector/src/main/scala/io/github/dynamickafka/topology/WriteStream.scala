@@ -3,44 +3,8 @@ package io.github.dynamickafka.topology
 import scala.collection.immutable.SortedMap
 
 /**
- * The streams that a query can write to, at one moment. Immutable. Tasks use `streams` for routing; `clusters` stays on the
- * driver.
+ * Where the rows of a stream go. For tasks, too.
  *
- * @param streams by stream id
- * @param clusters all clusters of these streams, by cluster id, with their properties
- */
-private[dynamickafka] final case class WriteTopology(
-    streams: SortedMap[String, WriteStream],
-    clusters: SortedMap[String, WriteCluster]
-) {
-
-  /** The clusters that at least one stream leaves out. */
-  def leftOut: Set[String] = streams.values.flatMap(_.leftOut).toSet
-
-  /** Why nothing can be written to a cluster; None: at least one stream takes writes on it. */
-  def problem(cluster: String): Option[String] = {
-    val entries = streams.values.flatMap(_.entry(cluster)).toSeq
-    if (entries.isEmpty)
-      Some(s"the cluster is not in the metadata, which has ${clusters.keys.mkString(", ")}")
-    else if (entries.exists(_.closed.isEmpty)) None
-    else entries.head.closed.map(why => s"the cluster takes no writes: $why")
-  }
-
-  /** Routes to none of these clusters where a stream has others; see [[WriteStream.without]]. */
-  def without(ids: Set[String]): WriteTopology =
-    if (ids.isEmpty) this else copy(streams = streams.map { case (id, s) => id -> s.without(ids) })
-}
-
-private[dynamickafka] object WriteTopology {
-  val empty: WriteTopology = WriteTopology(SortedMap.empty, SortedMap.empty)
-}
-
-/** @param properties the Kafka client properties of the metadata; `toString` shows only the bootstrap servers */
-private[dynamickafka] final case class WriteCluster(id: String, properties: Map[String, String]) {
-  override def toString: String = s"WriteCluster($id, ${properties.getOrElse("bootstrap.servers", "")})"
-}
-
-/**
  * @param clusters in the order of the metadata, which `clusterRouting=first` uses
  * @param leftOut clusters that take writes, but only of rows that name them
  */
