@@ -21,7 +21,7 @@ from dynamic_kafka._tools.operator import connector
 from dynamic_kafka._tools.plan.plan import Plan
 
 DOCS = REPOSITORY / "docs"
-CHECKPOINT = REPOSITORY / "jvm/connector/src/test/resources/checkpoints/v1"
+CHECKPOINT = REPOSITORY / "jvm/connector/src/test/resources/checkpoints/0.1.0"
 GOLDEN = REPOSITORY / "tests/conformance/checkpoints/aggregation-4.2.0"
 EXAMPLES = re.findall(r"^\$ python -m dynamic_kafka (.+)\n((?:.*\n)*?)```$", (DOCS / "cli.md").read_text(), re.M)
 # The differences of the other files in the examples from streams.yaml.

@@ -33,7 +33,7 @@ streams:
 def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Mapping[str, str]]:
     """The golden checkpoint and a metadata file in the working folder; with what properties brokers are asked."""
     monkeypatch.chdir(tmp_path)
-    shutil.copytree(REPOSITORY / "jvm/connector/src/test/resources/checkpoints/v1", "checkpoint")
+    shutil.copytree(REPOSITORY / "jvm/connector/src/test/resources/checkpoints/0.1.0", "checkpoint")
     for file in Path("checkpoint").rglob("topology/*.json"):
         file.write_text(file.read_text().replace("@", ""))
     Path("streams.yaml").write_text(METADATA)

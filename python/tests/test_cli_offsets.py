@@ -27,7 +27,7 @@ ADDRESSES = {"blue": "blue:9092", "green": "green:9092", "red": "red:9092"}
 def checkpoint(tmp_path: Path) -> Path:
     """The connector's golden checkpoint, with addresses."""
     checkpoint = tmp_path / "checkpoint"
-    shutil.copytree(RESOURCES / "v1", checkpoint)
+    shutil.copytree(RESOURCES / "0.1.0", checkpoint)
     for file in checkpoint.rglob("topology/*.json"):
         text = file.read_text()
         for cluster, address in ADDRESSES.items():
@@ -91,7 +91,7 @@ def test_positions_with_lag(checkpoint: Path, brokers: dict[str, Ends]) -> None:
 
 
 def test_files_of_a_history_that_are_read(checkpoint: Path) -> None:
-    offset = '{"version":4,"clusters":{"blue":{"t":{"0":7}}},"history":{"orders":250}}'
+    offset = '{"version":2,"clusters":{"blue":{"t":{"0":7}}},"history":{"orders":250}}'
     log(checkpoint, 7, offset)
     lines = run(checkpoint, "--no-lag").stdout.splitlines()
     assert "stream orders: 250 files of the history are read, and Kafka follows on the last one" in lines
@@ -123,27 +123,15 @@ def test_json(checkpoint: Path, brokers: dict[str, Ends]) -> None:
 
 
 def test_every_section_of_an_offset(checkpoint: Path) -> None:
-    log(checkpoint, 7, "-", (RESOURCES / "offset-version-1.json").read_text().strip())
+    log(checkpoint, 7, "-", (RESOURCES / "offset-0.1.0.json").read_text().strip())
     (checkpoint / "commits" / "7").write_text("v1\n{}")
     text = run(checkpoint, "--no-lag").stdout
     assert text.startswith("batch 7 of 2026-11-21 07:37:14 UTC, finished\n\nsource 1\n")
-    assert [line.split(maxsplit=4) for line in text.splitlines()[5:]] == [
-        ["blue", "orders", "0", "42", "draining to 120"],
-        ["blue", "orders", "1", "7", "draining to 7"],
-        ["blue", "orders", "10", "3", "draining to 3"],
-        ["green", "orders", "0", "5", "reading, entered at 0"],
-        ["old", "orders", "0", "99", "retained since 2025-11-21 04:40:00 UTC"],
-        ["red", "orders", "0", "120", "drained since 2025-11-21 04:40:00 UTC"],
-    ]
-
-
-def test_an_offset_of_version_2(checkpoint: Path) -> None:
-    log(checkpoint, 7, (RESOURCES / "offset-version-2.json").read_text().strip())
-    assert [line.split(maxsplit=4) for line in run(checkpoint, "--no-lag").stdout.splitlines()[5:]] == [
+    assert [line.split(maxsplit=4) for line in text.splitlines()[6:]] == [
         ["blue", "orders", "0", "42", "draining to 120, ends at 42"],
         ["blue", "orders", "1", "7", "draining to 7, ends at 9"],
         ["blue", "orders", "10", "3", "draining to 3"],
-        ["green", "orders", "0", "5", "reading, entered at 0"],
+        ["green", "orders", "0", "5", "reading, ends at 5, entered at 0"],
         ["old", "orders", "0", "99", "retained since 2025-11-21 04:40:00 UTC"],
         ["red", "orders", "0", "120", "drained since 2025-11-21 04:40:00 UTC"],
     ]
@@ -234,8 +222,11 @@ def test_without_a_kafka_client(checkpoint: Path, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("offset", "says"),
     [
-        ('{"version":5,"clusters":{}}', "composite offset of version 5, but this release supports versions up to"),
-        ('{"version":1,"clusters":{},"paused":{}}', "unknown section 'paused' in version 1"),
+        (
+            '{"version":5,"clusters":{}}',
+            "has version 5, but this release supports version 2",
+        ),
+        ('{"version":2,"clusters":{},"paused":{}}', "unknown section 'paused'"),
         (
             '{"orders":{"0":5}}',
             "has no offset of a dynamic-kafka source: its query reads Spark's kafka source, from which",
@@ -281,7 +272,12 @@ def test_a_topology_that_cannot_be_understood(checkpoint: Path) -> None:
 
 
 def test_where_reading_ends(checkpoint: Path) -> None:
-    log(checkpoint, 7, (RESOURCES / "offset-version-1-ends.json").read_text().strip())
+    clusters = {"blue": {"orders": {"0": 42, "1": 7}}, "green": {"orders": {"0": 5}}}
+    ends = {
+        "blue": {"orders": {"by": "latest", "offsets": {"0": 42, "1": 9}}},
+        "green": {"orders": {"by": "latest", "offsets": {"0": 5}}},
+    }
+    log(checkpoint, 7, json.dumps({"version": 2, "clusters": clusters, "ends": ends}))
     assert [line.split(maxsplit=4) for line in run(checkpoint, "--no-lag").stdout.splitlines()[5:]] == [
         ["blue", "orders", "0", "42", "reading, ends at 42"],
         ["blue", "orders", "1", "7", "reading, ends at 9"],

@@ -38,7 +38,7 @@ streams:
 @pytest.fixture
 def checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A checkpoint with a finished batch, and a metadata file."""
-    checkpoint = Path(shutil.copytree(RESOURCES / "v2", tmp_path / "checkpoint"))
+    checkpoint = Path(shutil.copytree(RESOURCES / "0.1.0", tmp_path / "checkpoint"))
     (checkpoint / "commits/1").write_text("v1\n{}")
     log(checkpoint, OFFSET)
     (tmp_path / "streams.yaml").write_text(STREAMS)

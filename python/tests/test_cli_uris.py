@@ -18,7 +18,7 @@ from dynamic_kafka._tools.cli import watching
 from dynamic_kafka._tools.cli.app import app
 from dynamic_kafka._tools.plan import asking
 
-CHECKPOINT = REPOSITORY / "jvm/connector/src/test/resources/checkpoints/v1"
+CHECKPOINT = REPOSITORY / "jvm/connector/src/test/resources/checkpoints/0.1.0"
 STREAMS = "memory://bucket/streams.yaml"
 
 

@@ -75,7 +75,14 @@ class FakeCluster:
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(asking, "Cluster", FakeCluster)
-    shutil.copytree(REPOSITORY / "jvm/connector/src/test/resources/checkpoints/v1", "checkpoint")
+    shutil.copytree(REPOSITORY / "jvm/connector/src/test/resources/checkpoints/0.1.0", "checkpoint")
+    *head, offset = Path("checkpoint/offsets/1").read_text().splitlines()
+    root = json.loads(offset)
+    # Kafka's ids are placeholders.
+    del root["identities"], root["retained"]["green"]["topics"]["golden-orders"]["id"]
+    Path("checkpoint/offsets/1").write_text("\n".join([*head, json.dumps(root)]) + "\n")
+    (topology,) = Path("checkpoint").rglob("topology/1.json")
+    topology.write_text(json.dumps(json.loads(topology.read_text()) | {"options": {"streamIds": "orders"}}))
     Path("streams.yaml").write_text(FILE)
     return Path("streams.yaml")
 
@@ -131,8 +138,7 @@ def test_what_is_lost(file: Path) -> None:
     assert "- cluster blue, topic golden-orders, partition 0 leaves at 4: 6 unread records" in lines
     assert "! cluster green, topic golden-orders: no right to Read" in lines
     assert "lost: 12 records, about 30 bytes" in lines
-    assert lines[-2] == "next batch: 52 records (blue 18, green 16, red 18)"
-    assert lines[-1].startswith("assumed: ")
+    assert lines[-1] == "next batch: 52 records (blue 18, green 16, red 18)"
 
 
 @pytest.mark.parametrize(
@@ -172,7 +178,7 @@ def test_a_stream_that_the_file_lacks(file: Path) -> None:
 def test_positions_that_are_not_planned(file: Path, section: dict[str, object], says: str) -> None:
     written(file)
     with_history({"orders": 3})
-    offset = {"version": 4, "clusters": {"blue": {"golden-new": {"0": 4}}}, **section}
+    offset = {"version": 2, "clusters": {"blue": {"golden-new": {"0": 4}}}, **section}
     Path("checkpoint/offsets/2").write_text(f"v1\n{{}}\n{json.dumps(offset)}\n")
     result = run()
     assert (result.exit_code, result.stdout) == (1, "")
@@ -190,7 +196,7 @@ def with_history(files: Mapping[str, int], **followed: object) -> None:
 def test_a_history_whose_files_are_all_read(file: Path) -> None:
     written(file)
     with_history({"orders": 3}, blue={"golden-orders": {"0": 5}})
-    offset = {"version": 4, "clusters": {"red": {"golden-old": {"0": 1, "1": 1}}}, "history": {"orders": 3}}
+    offset = {"version": 2, "clusters": {"red": {"golden-old": {"0": 1, "1": 1}}}, "history": {"orders": 3}}
     Path("checkpoint/offsets/2").write_text(f"v1\n{{}}\n{json.dumps(offset)}\n")
     result = run("--json")
     assert (result.exit_code, result.stdout) == (1, "")
@@ -278,7 +284,7 @@ def test_a_kafka_cluster_under_another_id(file: Path, monkeypatch: pytest.Monkey
         ("red: {topics: [golden-old]}", "white: {topics: [golden-old]}"),
     )
     offset = {
-        "version": 4,
+        "version": 2,
         "clusters": {"red": {"golden-old": {"0": 4, "1": 4}}},
         "identities": {"red": {"cluster": "kafka-white"}},
     }

@@ -147,9 +147,6 @@ def test_no_limit_is_exceeded() -> None:
             assert found == unread
 
 
-def test_a_checkpoint_without_options() -> None:
-    options = Options(None)
-    assert options.subscribes("any") is None
-    assert "does not have them" in options.assumed[0]
+def test_an_option_that_is_no_number() -> None:
     with pytest.raises(PlanError):
         Options({"maxRemovedClustersPerChange": "x"}).most_removed(3)

@@ -23,13 +23,13 @@ class Remembered:
         properties: Kafka client properties by cluster id. They contain no secrets.
         current: The clusters of the metadata that the last batch was planned with.
         streams: The streams of these clusters that the query reads.
-        options: The options that decide what the next batch reads, by name. None: they were not stored.
+        options: The options that decide what the next batch reads, by name.
     """
 
     properties: dict[str, Properties] = field(default_factory=dict)
     current: frozenset[str] = frozenset()
     streams: frozenset[str] = frozenset()
-    options: dict[str, str] | None = None
+    options: dict[str, str] = field(default_factory=dict)
 
 
 def remembered_clusters(checkpoint: Path, source: SourceId) -> dict[str, Properties]:
@@ -68,7 +68,7 @@ def remembered(checkpoint: Path, source: SourceId) -> Remembered:
                 for cluster in current.values()
                 for topic in (*cluster["topics"].values(), *cluster.get("patterns", ()))
             ),
-            dict(root["options"]) if "options" in root else None,
+            dict(root["options"]),
         )
     except (json.JSONDecodeError, LookupError, TypeError, AttributeError):
         raise CheckpointError(f"{file} is not a topology that the connector wrote") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dynamic_kafka._tools.plan.error import PROCEDURE, PlanError
 from dynamic_kafka._tools.plan.mirror import MirroredTopics
@@ -23,10 +23,10 @@ class Options:
     """The options.
 
     Attributes:
-        given: Those that are set, by name. None: the checkpoint was written by a release that stored none.
+        given: Those that are set, by name.
     """
 
-    given: Mapping[str, str] | None = None
+    given: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def drains_removed(self) -> bool:
@@ -82,10 +82,8 @@ class Options:
             return max(1, clusters // 2)
         return clusters if given < 0 else given
 
-    def subscribes(self, stream: str) -> bool | None:
-        """Whether the query reads a stream that its checkpoint does not name. None: that is not known."""
-        if self.given is None:
-            return None
+    def subscribes(self, stream: str) -> bool:
+        """Whether the query reads a stream that its checkpoint does not name."""
         pattern = self._get("streamPattern")
         if pattern is None:
             return False
@@ -121,8 +119,6 @@ class Options:
     @property
     def assumed(self) -> list[str]:
         """What the plan leaves out, for users."""
-        if self.given is None:
-            return ["the query has the defaults of all options: its checkpoint does not have them"]
         return [
             f"the query {text.format(self.given[name])}"
             for name, text in _BATCH_MAY_BE_SMALLER.items()
@@ -130,7 +126,7 @@ class Options:
         ]
 
     def _get(self, name: str) -> str | None:
-        return (self.given or {}).get(name)
+        return self.given.get(name)
 
     def _number(self, name: str) -> int | None:
         text = self._get(name)

@@ -56,7 +56,13 @@ private[procedure] final class QueryPlan(
   private val clusters = new QueryClusters(catalog, log, streams)
   private val known = clusters.remembered(source)
   private val checkpoint = new SourceCheckpoint(log.folder(source).toString, catalog.hadoop)
-  private val options = catalog.readingAs(known.options, streamsRead)
+  private val options = {
+    if (known.options.isEmpty) {
+      refuseMismatch()
+      refuse("the checkpoint does not name the streams of the query: it does once the query has run with it")
+    }
+    catalog.readingAs(known.options)
+  }
 
   /** The changes, and the estimated bytes of records that are lost. */
   def changes: Seq[(PlannedChange, Option[Long])] = {
@@ -130,17 +136,6 @@ private[procedure] final class QueryPlan(
           s"cluster '$id' $what. The query fails with CLUSTER_REPLACED: $reason (replacedClusterPolicy is '$policy')"
         )
     }
-
-  /** The checkpoints of older releases have no options. */
-  private def streamsRead: Seq[String] = {
-    val read = known.current.clusters.values
-      .flatMap(c => c.topics.values.map(_.stream) ++ c.patterns.map(_.topic.stream)).toSeq.distinct.sorted
-    if (read.isEmpty) {
-      refuseMismatch()
-      refuse("the checkpoint does not name the streams of the query: it does once the query has run with it")
-    }
-    read
-  }
 
   /** What the first start with a checkpoint of `migrate` would fail with. */
   private def refuseMismatch(): Unit = if (checkpoint.initial.isEmpty) {

@@ -17,7 +17,7 @@ import io.github.dynamickafka.sink.transaction.Prepared
  * @param round 0, or the number of times that lost parts of the batch were written again
  * @param clusters the clusters of the transactions
  * @param leftOut the clusters that were left out of the batch, so that its lost parts are routed as before
- * @param job of a job: what identifies its rows; None: a streaming query, or an earlier version of the connector
+ * @param job of a job: what identifies its rows; None: a streaming query
  */
 private[sink] final case class JournalEntry(
     queryId: String,
