@@ -13,7 +13,7 @@ from conftest import REPOSITORY
 
 from dynamic_kafka._tools.cli.app import app
 
-CHECKPOINT = REPOSITORY / "jvm/connector/src/test/resources/checkpoints/v1"
+CHECKPOINT = REPOSITORY / "jvm/connector/src/test/resources/checkpoints/0.1.0"
 FILE = """version: 1
 clusters: {blue: {properties: {bootstrap.servers: "blue:9092"}}}
 streams: {orders: {clusters: {blue: {topics: [orders]}}}}

@@ -129,7 +129,10 @@ class ResetProcedureSuite extends ProcedureTest {
           "blue",
           s"""{"${topic}s": {"0": 1}}"""
         ) -> s"reads no topic '${topic}s' of cluster blue. Did you mean '$topic'?",
-        ("blue", "group:unknown") -> s"group 'unknown' has no committed offset of topic '$topic', partition 0",
+        (
+          "blue",
+          "group:unknown"
+        ) -> s"group 'unknown' has no committed offset of topic '$topic', partition 0",
         ("blue", s"""{"$topic": {"1": 1}}""") -> s"reads no partition 1 of topic '$topic', cluster blue",
         ("blue", s"""{"$topic": {"0": 3}}""") -> s"topic '$topic', partition 0 has the offsets 0 to 2, not 3"
       ).foreach { case ((cluster, to), why) =>
