@@ -13,6 +13,11 @@ private[dynamickafka] final case class Problem(line: Option[Int], place: Place, 
   /** `where: reason`, such as `line 14, stream 'orders', cluster 'blue', key 'state': ...` */
   def text: String = s"${where.fold("")(_ + ": ")}$reason"
 
+  /** `file:line: place: reason`, which editors and terminals show as a link. */
+  def textIn(file: String): String =
+    (Seq(line.fold(file)(n => s"$file:$n")) ++ Option.when(place.path.nonEmpty)(place.names.mkString(", ")) :+ reason)
+      .mkString(": ")
+
   /** The line and the place. None: the whole document. */
   def where: Option[String] =
     Some((line.map(n => s"line $n").toSeq ++ place.names).mkString(", ")).filter(_.nonEmpty)
