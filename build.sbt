@@ -157,11 +157,13 @@ lazy val formats = (project in file("jvm/formats"))
     ),
     // The testkit's, for brokers.
     Test / dependencyClasspath ~= (_.filterNot(_.data.getName.startsWith("kafka-clients"))),
-    // One list of harmless Kafka properties for the jar and the Python package.
+    // One list of harmless Kafka properties, and one schema of metadata files, for the jar and the Python package.
     Compile / resourceGenerators += Def.task {
-      val copy = (Compile / resourceManaged).value / "io" / "github" / "dynamickafka" / "redaction.json"
-      IO.copyFile((ThisBuild / baseDirectory).value / "python/src/dynamic_kafka/redaction.json", copy)
-      Seq(copy)
+      Seq("redaction.json", "metadata.schema.json").map { name =>
+        val copy = (Compile / resourceManaged).value / "io" / "github" / "dynamickafka" / name
+        IO.copyFile((ThisBuild / baseDirectory).value / "python/src/dynamic_kafka" / name, copy)
+        copy
+      }
     }.taskValue
   )
 

@@ -68,25 +68,4 @@ def test_output_is_real(here: Path, arguments: str, output: str) -> None:
 
 
 def test_every_command_has_an_example() -> None:
-    assert {arguments.split()[0] for arguments, _ in EXAMPLES} | {"schema"} == set(app.commands)
-
-
-def test_the_example_of_a_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The commands of docs/changing.md, one after the other."""
-    monkeypatch.chdir(tmp_path)
-    text = (DOCS / "changing.md").read_text()
-    [first] = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
-    [changed_lines] = re.findall(r"changed:\n\n```text\n(.*?)```", text, re.DOTALL)
-    file = Path("streams.yaml")
-    file.write_text(first)
-    steps = re.findall(r"^\$ (.+)\n((?:(?!\$ |```).*\n)*)", text, re.M)
-    assert len(steps) == 6
-    for command, output in steps:
-        program, *arguments = command.split()
-        if program == "cp":
-            shutil.copy(*arguments)
-            continue
-        result = CliRunner().invoke(app, arguments[2:])
-        assert result.output == output, command
-        if arguments[2] == "move":
-            assert file.read_text() == first.replace("      blue: {topics: [orders]}\n", changed_lines)
+    assert {arguments.split()[0] for arguments, _ in EXAMPLES} == set(app.commands)

@@ -51,7 +51,7 @@ def compact(value: object) -> str:
 @pytest.fixture
 def checkpoint(tmp_path: Path) -> Path:
     """The connector's golden checkpoint, whose newest batch is finished, with all files that it may contain."""
-    checkpoint = Path(shutil.copytree(RESOURCES / "v2", tmp_path / "checkpoint"))
+    checkpoint = Path(shutil.copytree(RESOURCES / "0.1.0", tmp_path / "checkpoint"))
     (checkpoint / "commits/1").write_text("v1\n{}")
     for file in ("offsets/1", "metadata"):
         (checkpoint / file).with_name(f".{Path(file).name}.crc").write_bytes(b"crc\0\1\2")

@@ -13,7 +13,7 @@ from conftest import REPOSITORY
 
 from dynamic_kafka._tools.cli.app import app
 
-CHECKPOINT = REPOSITORY / "jvm/connector/src/test/resources/checkpoints/v1"
+CHECKPOINT = REPOSITORY / "jvm/connector/src/test/resources/checkpoints/0.1.0"
 FILE = """version: 1
 clusters: {blue: {properties: {bootstrap.servers: "blue:9092"}}}
 streams: {orders: {clusters: {blue: {topics: [orders]}}}}
@@ -40,42 +40,12 @@ def run(*arguments: str) -> Result:
     return result
 
 
-@pytest.mark.parametrize("root", ["memory://bucket", "file://{here}"])
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["validate", "{at}/streams.yaml"],
-        ["diff", "{at}/streams.yaml", "{at}/streams.yaml"],
-    ],
-    ids=lambda command: command[0],
-)
-def test_the_same_as_on_this_machine(files: Path, command: list[str], root: str) -> None:
-    def at(place: str) -> Result:
-        return run(*(argument.format(at=place) for argument in command))
-
-    place = root.format(here=files)
-    here, there = at("."), at(place)
-    assert (there.exit_code, there.stderr) == (here.exit_code, here.stderr)
-    shown = files if root.startswith("file") else place
-    assert there.stdout == here.stdout.replace("streams.yaml", f"{shown}/streams.yaml")
-
-
-def test_problems_name_the_uri(files: Path) -> None:
-    fsspec.filesystem("memory").pipe("/bucket/streams.yaml", b"version: 3\n")
-    result = run("validate", STREAMS)
-    assert result.exit_code == 1
-    assert STREAMS in result.stdout + result.stderr
-
-
 @pytest.mark.parametrize(
     ("command", "remedy"),
     [
         (["migrate", "{checkpoint}", "--to", "new", "--cluster", "blue"], "copy it here"),
         (["rename-cluster", "{checkpoint}", "blue", "azure"], "copy it here"),
         (["restore", "{checkpoint}"], "copy it here"),
-        (["drain", STREAMS, "blue"], "CALL <catalog>.system.drain"),
-        (["activate", STREAMS, "blue"], "CALL <catalog>.system.activate"),
-        (["move", STREAMS, "--stream", "x", "--from", "blue", "--to", "red"], "CALL <catalog>.system.move"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )

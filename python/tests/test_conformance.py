@@ -14,9 +14,7 @@ from dynamic_kafka._tools.checkpoint import composite
 from dynamic_kafka._tools.checkpoint.composite import Positions
 from dynamic_kafka._tools.checkpoint.error import CheckpointError
 from dynamic_kafka._tools.checkpoint.log import logged, read_batch
-from dynamic_kafka._tools.cli import redaction
 from dynamic_kafka._tools.metadata_file.document import read
-from dynamic_kafka._tools.metadata_file.edits import EditError, moved, with_state
 
 Case = dict[str, Any]
 
@@ -165,17 +163,10 @@ def text_keys(positions: Positions) -> dict[str, Any]:
     return {topic: {str(p): offset for p, offset in partitions.items()} for topic, partitions in positions.items()}
 
 
-@pytest.mark.parametrize("case", cases("redaction"), ids=lambda case: f"{case['property']}={case['value']}")
-def test_redaction(case: Case) -> None:
-    shown = redaction.shown(case["property"], case["value"])
-    assert shown == (case["value"] if case["shown"] else redaction.REDACTED)
-
-
 def test_there_are_cases_of_every_kind() -> None:
     metadata, offsets = cases("metadata"), cases("offsets")
     for kind in (metadata, offsets):
         assert {"refused" in case for case in kind} == {True, False}
-    assert {case["shown"] for case in cases("redaction")} == {True, False}
 
 
 @pytest.mark.parametrize("case", cases("offset-log"), ids=name)
@@ -194,21 +185,3 @@ def test_offset_logs(case: Case) -> None:
     ] == case["batches"]
     for batch in batches:
         assert batch.text({}) == (checkpoint / "offsets" / str(batch.number)).read_text("utf-8")
-
-
-@pytest.mark.parametrize("case", cases("edits"), ids=name)
-def test_edits(case: Case) -> None:
-    text, arguments = case["document"], case["arguments"]
-
-    def edited() -> str:
-        if case["command"] == "move":
-            return moved(text, *arguments)
-        cluster, *stream = arguments
-        return with_state(text, cluster, "draining" if case["command"] == "drain" else "active", *stream)
-
-    if "refused" in case:
-        with pytest.raises(EditError) as e:
-            edited()
-        assert str(e.value).startswith(case["refused"])
-    else:
-        assert edited() == case["result"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -121,16 +120,6 @@ def test_a_cluster_under_a_new_id(session: SparkSession, checkpoint: Path, order
     # The query continues under the new id.
     assert {row["cluster"] for row in found if row["change"] == "enters"} == {"new"}
     assert not any(row["lost"] for row in found)
-
-
-def test_drain_as_the_command_does(session: SparkSession, orders: Orders, tmp_path: Path) -> None:
-    copy = Path(shutil.copy(orders.streams, tmp_path / "copy.json"))
-    changed = command("drain", copy, "blue")["changes"]
-    assert call(session, "drain('blue')") == [
-        {"stream": c["stream"], "cluster": c["cluster"], "old_state": c["old"], "new_state": c["new"]}
-        for c in changed
-    ]
-    assert orders.streams.read_text() == copy.read_text()
 
 
 def test_reset_is_undone_by_the_command(session: SparkSession, checkpoint: Path) -> None:

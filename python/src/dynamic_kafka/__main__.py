@@ -7,17 +7,9 @@ from importlib.util import find_spec
 
 # Commands that do not run the connector's jar yet.
 _IN_PYTHON = {
-    "activate",
-    "describe",
-    "diff",
-    "drain",
     "migrate",
-    "move",
-    "publish",
     "rename-cluster",
     "restore",
-    "schema",
-    "validate",
 }
 # Modules that these need, and the names of their distributions.
 _NEEDED = {"click": "click", "jsonschema": "jsonschema", "yaml": "PyYAML"}

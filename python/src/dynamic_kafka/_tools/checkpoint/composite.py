@@ -1,4 +1,4 @@
-"""Reads composite offsets of versions 1 to 4, which ``docs/semantics.md`` describes."""
+"""Reads composite offsets, which ``docs/semantics.md`` describes."""
 
 from __future__ import annotations
 
@@ -11,16 +11,20 @@ from typing import Any
 from dynamic_kafka._tools.checkpoint.error import CheckpointError
 from dynamic_kafka._tools.checkpoint.packed import unpack
 
-VERSION = 4
+VERSION = 2
 _LARGEST_INT = 2**31 - 1
 _LARGEST_OFFSET = 2**63 - 1
-_SECTIONS_OF_1 = ("version", "clusters", "entered", "retained", "draining", "ends")
-_SECTIONS = {
-    1: _SECTIONS_OF_1,
-    2: (*_SECTIONS_OF_1, "identities"),
-    3: (*_SECTIONS_OF_1, "identities", "earlier"),
-    4: (*_SECTIONS_OF_1, "identities", "earlier", "history"),
-}
+_SECTIONS = (
+    "version",
+    "clusters",
+    "entered",
+    "retained",
+    "draining",
+    "ends",
+    "identities",
+    "earlier",
+    "history",
+)
 
 Positions = dict[str, dict[int, int]]
 """Offsets by topic and partition."""
@@ -124,7 +128,7 @@ def read(text: str) -> CompositeOffset:
     """Reads an offset as strictly as the connector does: positions of an ignored section would be missing.
 
     Raises:
-        CheckpointError: if the text is not a composite offset of a version up to this one.
+        CheckpointError: if the text is not a composite offset of this version.
     """
     try:
         root = json.loads(text, object_pairs_hook=_unique)
@@ -135,19 +139,19 @@ def read(text: str) -> CompositeOffset:
     version = root.get("version")
     if version is None or isinstance(version, dict):
         raise _invalid("field 'version' is missing; the offset was not written by this connector")
-    if type(version) is not int or not 1 <= version <= VERSION:
+    if type(version) is not int or version != VERSION:
         raise CheckpointError(
-            f"The checkpoint contains a composite offset of version {json.dumps(version)}, but this release "
-            f"supports versions up to {VERSION}. Use the release that wrote the checkpoint, or a later one."
+            f"A composite offset in the checkpoint has version {json.dumps(version)}, but this release supports "
+            f"version {VERSION}. Use the release that wrote the checkpoint, or a later one."
         )
-    if version > 1 and "packed" in root:
+    if "packed" in root:
         for name in root:
             if name not in ("version", "packed"):
                 raise _invalid(f"unknown section '{name}' beside 'packed'")
         root = unpack(root["packed"])
     for name in root:
-        if name not in _SECTIONS[version]:
-            raise _invalid(f"unknown section '{name}' in version {version}")
+        if name not in _SECTIONS:
+            raise _invalid(f"unknown section '{name}'")
     if "clusters" not in root:
         raise _invalid("section 'clusters' is missing")
     clusters = _by_cluster(root["clusters"], "clusters")
@@ -156,7 +160,7 @@ def read(text: str) -> CompositeOffset:
     return CompositeOffset(
         clusters=clusters,
         entered=entered,
-        retained={id: _retained(id, below, version) for id, below in retained.items()},
+        retained={id: _retained(id, below) for id, below in retained.items()},
         draining=_by_cluster(root.get("draining", {}), "draining"),
         ends={id: _ends(id, below) for id, below in _mapping(root.get("ends", {}), "ends").items()},
         identities={
@@ -189,32 +193,23 @@ def _earlier(node: Any, where: str) -> EarlierEntries:
     )
 
 
-def _history(node: Any) -> dict[str, int]:
-    return {stream: _number(files, f"history.{stream}") for stream, files in _mapping(node, "history").items()}
-
-
 def _by_cluster(node: Any, section: str) -> dict[str, Positions]:
     return {
         cluster: _positions(topics, f"{section}.{cluster}") for cluster, topics in _mapping(node, section).items()
     }
 
 
-def _retained(cluster: str, node: Any, version: int) -> Retained:
+def _retained(cluster: str, node: Any) -> Retained:
     where = f"retained.{cluster}"
     fields = _mapping(node, where)
-    _check_fields(fields, ("since", "topics", "drained") if version == 1 else ("topics", "drained"), where)
+    _check_fields(fields, ("topics", "drained"), where)
     if "topics" not in fields:
         raise _invalid(f"field 'topics' is missing in {where}")
     drained = fields.get("drained", [])
     if not isinstance(drained, list):
         raise _invalid(f"{where}.drained is not a JSON array")
-    if version == 1:
-        since = _number(fields.get("since"), f"{where}.since")
-        positions = _positions(fields["topics"], f"{where}.topics")
-        topics = {topic: RetainedTopic(since, offsets) for topic, offsets in positions.items()}
-    else:
-        below = _mapping(fields["topics"], f"{where}.topics")
-        topics = {topic: _retained_topic(entry, f"{where}.topics.{topic}") for topic, entry in below.items()}
+    below = _mapping(fields["topics"], f"{where}.topics")
+    topics = {topic: _retained_topic(entry, f"{where}.topics.{topic}") for topic, entry in below.items()}
     return Retained(topics, frozenset(map(str, drained)))
 
 

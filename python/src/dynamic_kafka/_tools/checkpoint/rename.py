@@ -136,7 +136,7 @@ def _initial(text: str, old: str, new: str) -> str:
         rename_key(history.get(section, {}), old, new)
     for table in history.get("streams", {}).values():
         rename_key(table.get("ends", {}), old, new)
-        # Path and times, and in newer lists the times of each cluster.
+        # Path and times, and the times of each cluster unless all rows are of one.
         any([rename_key(times, old, new) for _, _, _, *clusters in table["files"] for times in clusters])
         if "cluster" in table:
             table["cluster"] = _new(table["cluster"], old, new)

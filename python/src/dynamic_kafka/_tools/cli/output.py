@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 import click
 
 from dynamic_kafka._tools.metadata_file.problem import Problem
-from dynamic_kafka.model import ClusterMetadata
 
 
 def print_json(value: object) -> None:
@@ -45,13 +44,3 @@ def print_table(
 def count(number: int, thing: str) -> str:
     """Returns ``1 stream`` or ``2 streams``."""
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
-
-
-def topics_json(entry: ClusterMetadata) -> dict[str, object]:
-    """Returns the topics of a stream on a cluster: ``topics``, and the pattern or the partitions if given."""
-    found: dict[str, object] = {"topics": list(entry.topics)}
-    if entry.topic_pattern is not None:
-        found["topic_pattern"] = entry.topic_pattern
-    if entry.partitions is not None:
-        found["partitions"] = {topic: list(numbers) for topic, numbers in entry.partitions.items()}
-    return found

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path as File
 
-from dynamic_kafka._tools.metadata_file import checks, schema, warnings
+from dynamic_kafka._tools.metadata_file import checks, schema
 from dynamic_kafka._tools.metadata_file.place import Path, place_of
 from dynamic_kafka._tools.metadata_file.problem import Problem, ProblemError
 from dynamic_kafka._tools.metadata_file.streams import streams_of
@@ -22,12 +22,10 @@ class Document:
     Attributes:
         streams: Streams by id, in the order of the file. Empty if there are errors.
         errors: Problems for which the connector rejects the file, in the order of the lines.
-        warnings: Valid content that is probably a mistake. Empty if there are errors.
     """
 
     streams: dict[str, KafkaStream] = field(default_factory=dict)
     errors: list[Problem] = field(default_factory=list)
-    warnings: list[Problem] = field(default_factory=list)
 
 
 def read_file(file: File) -> Document:
@@ -48,8 +46,7 @@ def read(text: str) -> Document:
     errors = _errors(tree)
     if errors:
         return Document(errors=errors)
-    streams = streams_of(tree)
-    return Document(streams, warnings=_problems(tree, warnings.warnings(tree, streams)))
+    return Document(streams_of(tree))
 
 
 def _errors(tree: Tree) -> list[Problem]:

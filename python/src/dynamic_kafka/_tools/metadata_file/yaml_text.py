@@ -73,32 +73,6 @@ for _name, _pattern in _SCALARS.items():
     _Loader.add_implicit_resolver(TAG + _name, re.compile(rf"(?:{_pattern})\Z"), None)
 
 
-class _LoaderAsWritten(_Loader):
-    """Also reads JSON's escape, so that the text needs no replacement that moves places."""
-
-    ESCAPE_REPLACEMENTS = {**_Loader.ESCAPE_REPLACEMENTS, "/": "/"}  # type: ignore[misc]  # noqa: RUF012
-
-
-def needs_quotes(word: str) -> bool:
-    """Whether a word without quotes is not text."""
-    return any(re.fullmatch(pattern, word) for pattern in _SCALARS.values())
-
-
-def is_json(text: str) -> bool:
-    """Whether a document is JSON, or YAML that begins like it."""
-    return text.lstrip("\ufeff \t\r\n").startswith(("{", "["))
-
-
-def nodes_as_written(text: str) -> yaml.Node:
-    """The root node of a document that :func:`compose` accepts, whose marks are places in the text.
-
-    Aliases are the node of their anchor, and merge keys are not expanded.
-    """
-    node = _LoaderAsWritten(text.replace("\t", " ")).get_single_node()
-    assert node is not None, "compose accepts the document"
-    return node
-
-
 def compose(text: str) -> yaml.Node:
     """The root node of a document.
 
@@ -108,7 +82,7 @@ def compose(text: str) -> yaml.Node:
     """
     if len(text) > _MAX_CHARACTERS:
         raise broken(0, f"it has more than {_MAX_CHARACTERS} characters")
-    if is_json(text):
+    if text.lstrip("\ufeff \t\r\n").startswith(("{", "[")):
         text = _without_json_specials(text)
     elif "\t" in text:
         raise refused(text.count("\n", 0, text.index("\t")), "a tab is not allowed, write spaces")

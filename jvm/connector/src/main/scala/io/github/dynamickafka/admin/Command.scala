@@ -62,6 +62,7 @@ private[dynamickafka] object Command {
   /** Why a command has failed, without secrets. */
   def reasons(failure: Throwable): Seq[String] = failure match {
     case e: Refused => e.reasons
+    case e: ExitCode => reasons(e.getCause)
     case e @ (_: Refusal | _: WrongUsage | _: DynamicKafkaError) => Seq(e.getMessage)
     // Hadoop has several exceptions for a path that it cannot read.
     case e => Seq(FailureText.of(e))
@@ -70,6 +71,9 @@ private[dynamickafka] object Command {
 
 /** A call that is not possible with any metadata or checkpoint: arguments that do not go together. */
 private[admin] final class WrongUsage(message: String) extends RuntimeException(message)
+
+/** A failure with another exit code than 1. */
+private[admin] final class ExitCode(val code: Int, cause: Throwable) extends RuntimeException(cause)
 
 /**
  * What a command has found or done. SQL takes the rows, the command line JSON or text, the reasons (to standard error) and the
@@ -87,6 +91,9 @@ private[admin] trait Result {
   def text: String
 
   def reasons: Seq[String] = Nil
+
+  /** Beside the JSON, which may have them. */
+  def reasonsWithJson: Seq[String] = reasons
   def exitCode: Int = 0
 }
 

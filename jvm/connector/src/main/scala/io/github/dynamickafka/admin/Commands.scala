@@ -7,6 +7,7 @@ private[admin] object Commands {
     CheckpointCommands.all,
     TransactionCommands.all,
     MetadataCommands.all,
+    EditCommands.all,
     PlanCommand.all,
     ResetCommand.all,
     DoctorCommand.all

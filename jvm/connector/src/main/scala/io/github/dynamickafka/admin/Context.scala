@@ -1,12 +1,12 @@
 package io.github.dynamickafka.admin
 
-import scala.jdk.CollectionConverters._
-
 import org.apache.hadoop.conf.Configuration
 
+import io.github.dynamickafka.admin.checkpoint.Refusal
 import io.github.dynamickafka.catalog.StreamCatalog
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.service.FileMetadataService
+import io.github.dynamickafka.sink.operate.Refused
 import io.github.dynamickafka.source.client.{AdminClusterClient, ClusterClient}
 import io.github.dynamickafka.source.cluster.ClusterConfig
 
@@ -30,13 +30,27 @@ private[dynamickafka] final class Context(
   /**
    * What the metadata service or the file says now.
    *
-   * @throws DynamicKafkaIllegalArgumentException `METADATA_INVALID` for a file
+   * @throws Refused with all errors of a file
    */
   def streams(): Seq[KafkaStream] = file.fold(catalog.streams())(streamsOf)
 
   /** The streams of another file, in its order. */
   def streamsOf(path: String): Seq[KafkaStream] =
-    new FileMetadataService(path, 0L, hadoop).getAllStreams().asScala.toSeq
+    valid(path)._2.streams.values.toSeq
+
+  /** The text of a metadata file without errors. */
+  def validText(path: String): String = valid(path)._1
+
+  private def valid(path: String) = {
+    val (text, document) = new FileMetadataService(path, 0L, hadoop).check()
+    if (document.errors.nonEmpty) throw new Refused(document.errors.map(_.textIn(path)))
+    text -> document
+  }
+
+  /** Names the file in the reason of a refusal. */
+  def named[A](run: => A): A =
+    try run
+    catch { case e: Refusal if file.isDefined => throw new Refusal(s"${file.mkString}: ${e.getMessage}", e) }
 }
 
 private[dynamickafka] object Context {

@@ -103,6 +103,7 @@ private[admin] final class Main(
           s"a class is missing (${e.getMessage}). The command needs the connector's jar, kafka-clients, spark-sql-kafka-0-10, " +
             "spark-token-provider-kafka-0-10 and commons-pool2, as a query does"
         ))
+      case e: ExitCode => failed(Command.reasons(e), e.code)
       case NonFatal(e) => failed(Command.reasons(e))
     }
 
@@ -127,7 +128,7 @@ private[admin] final class Main(
         val found = result()
         val shown = if (asJson) Json.write(found.json) else found.text
         if (shown.nonEmpty) out.println(shown)
-        found.reasons.foreach(reason => err.println(reason))
+        (if (asJson) found.reasonsWithJson else found.reasons).foreach(reason => err.println(reason))
         found.exitCode
       }
     }
@@ -224,9 +225,9 @@ private[admin] final class Main(
   private def suggestion(name: String, all: Seq[String]) =
     Suggestions.closest(name, all).fold("")(s => s" Did you mean '$s'?")
 
-  private def failed(reasons: Seq[String]): Int = {
+  private def failed(reasons: Seq[String], exitCode: Int = 1): Int = {
     reasons.foreach(reason => err.println(reason))
-    1
+    exitCode
   }
 
   private def print(text: String): Int = {

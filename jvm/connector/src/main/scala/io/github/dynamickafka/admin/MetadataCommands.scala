@@ -1,71 +1,158 @@
 package io.github.dynamickafka.admin
 
+import java.nio.charset.StandardCharsets.UTF_8
+
 import scala.jdk.CollectionConverters._
+import scala.util.Using
 
-import io.github.dynamickafka.admin.checkpoint.Refusal
-import io.github.dynamickafka.catalog.StreamCatalog
-import io.github.dynamickafka.config.MetadataServiceSpecs
-import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.metadata.document.{DocumentEdits, EditRefused}
-import io.github.dynamickafka.metadata.service.EditableService
+import io.github.dynamickafka.metadata.document.Problem
+import io.github.dynamickafka.metadata.service.FileMetadataService
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
+import io.github.dynamickafka.sink.operate.Refused
 
-/** `drain`, `activate` and `move`: changes of the streams where the metadata service has them. */
+/** `validate`, `describe`, `diff` and `schema`: what metadata says. Nothing is changed, and no cluster is asked. */
 private[admin] object MetadataCommands {
-  private val Columns = "stream STRING, cluster STRING, old_state STRING, new_state STRING"
-  private val Cluster = Parameter.text("cluster", "The id of the cluster")
-  private val Stream =
-    Parameter.text("stream", "The id of a stream. NULL: every stream of the cluster").optional
-  private val MovedStream = Parameter.text("stream", "The stream that moves")
-  private val Old = Parameter.text("old", "The cluster that drains")
-  private val New = Parameter.text("new", "The cluster that is added, with the same topics")
+  private val File = Parameter.path("file", "A metadata file, any URI that Spark reads").positional
+  private val Stream = Parameter.text("stream", "The id of the stream").positional
+  private val Old = Parameter.path(
+    "old",
+    "The metadata file that is replaced. NULL: what the metadata service of the catalog says now"
+  )
+  private val New = Parameter.path("new", "The metadata file that replaces it").positional
 
   val all: Seq[Command] = Seq(
-    state("drain", ClusterMetadata.Draining, "Drains a cluster: it is read up to its end, and then leaves"),
-    state("activate", ClusterMetadata.Active, "Reads a cluster again that was draining or removed"),
-    Command.procedure(
-      "move",
-      "Drains a cluster of a stream, and adds another one with the same topics",
-      Seq(MovedStream, Old, New),
-      Columns
-    )((context, arguments) =>
-      edit(
-        context.catalog,
-        "move",
-        DocumentEdits.moved(_, arguments(MovedStream), arguments(Old), arguments(New))
-      )
+    Command(
+      "validate",
+      "Whether a query accepts a metadata file: all errors, and warnings about valid content that is probably a mistake. " +
+        "No row: neither of them. Exit code 1: there are errors",
+      Seq(File),
+      "severity STRING, line INT, stream STRING, cluster STRING, key STRING, message STRING",
+      (context, arguments) => new Validated(context, arguments(File))
+    ),
+    Command(
+      "describe",
+      "Clusters, topics, offsets and properties of a stream. Values of properties are shown only if they are known to be harmless",
+      Seq(Parameter.File, Stream),
+      "cluster STRING, name STRING, value STRING",
+      (context, arguments) => new Described(context, arguments(Stream))
+    ),
+    Command(
+      "diff",
+      "What queries would notice if other metadata took the place of the metadata now. " +
+        "Exit code 1: there are changes; 2: a file is not valid",
+      Seq(Old.positional.onlyOnLine, New, Old.optional.onlyInSql),
+      StreamChange.Columns,
+      (context, arguments) =>
+        try {
+          val old = arguments.get(Old).fold(context.streams())(context.streamsOf)
+          new Changed(StreamChange.all(old, context.streamsOf(arguments(New))))
+        } catch { case e: Refused => throw new ExitCode(2, e) }
+    ),
+    Command(
+      "schema",
+      "The JSON Schema of metadata files, for editors",
+      Nil,
+      "schema STRING",
+      (_, _) =>
+        new Result {
+          private val schema = new String(
+            Using.resource(getClass.getResourceAsStream("/io/github/dynamickafka/metadata.schema.json"))(_.readAllBytes()),
+            UTF_8
+          ).stripTrailing
+          override def rows: Seq[Seq[Any]] = Seq(Seq(schema))
+          override def json: Any = Json.Raw(schema)
+          override def text: String = schema
+        }
     )
   )
 
-  private def state(name: String, state: String, description: String) = Command.procedure(
-    name,
-    description,
-    Seq(Cluster, Stream),
-    Columns
-  )((context, arguments) =>
-    edit(context.catalog, name, DocumentEdits.withState(_, arguments(Cluster), state, arguments.get(Stream)))
-  )
+  private final class Validated(context: Context, file: String) extends Result {
+    private val (_, document) = new FileMetadataService(file, 0L, context.hadoop).check()
 
-  private def edit(catalog: StreamCatalog, procedure: String, change: String => String): Seq[Seq[Any]] =
-    catalog.service match {
-      case service: EditableService =>
-        val (before, after) =
-          try service.edit(change)
-          catch { case e: EditRefused => throw new Refusal(e.getMessage, e) }
-        rows(before, after)
-      case _ =>
-        throw Errors.metadataReadOnly(
-          procedure,
-          catalog.reading.service.name,
-          Seq(MetadataServiceSpecs.File.name)
-        )
+    override def rows: Seq[Seq[Any]] =
+      for ((severity, all) <- Seq("error" -> document.errors, "warning" -> document.warnings); p <- all)
+        yield Seq(severity, p.line, p.place.stream, p.place.cluster, p.place.key, p.reason)
+
+    override def json: Any = Json.fields(
+      "file" -> file,
+      "valid" -> document.errors.isEmpty,
+      "errors" -> document.errors.map(fields),
+      "warnings" -> document.warnings.map(fields)
+    )
+
+    private def fields(p: Problem) = Json.fields(
+      "file" -> file,
+      "line" -> p.line,
+      "stream" -> p.place.stream,
+      "cluster" -> p.place.cluster,
+      "key" -> p.place.key,
+      "message" -> p.reason
+    )
+
+    override def text: String =
+      if (document.errors.nonEmpty) ""
+      else {
+        val clusters = document.streams.values.flatMap(_.getClusterMetadataMap.keySet.asScala).toSet
+        s"$file: ${Text.count(document.streams.size.toLong, "stream")} on ${Text.count(clusters.size.toLong, "cluster")}"
+      }
+
+    override def reasons: Seq[String] =
+      document.errors.map(_.textIn(file)) ++ document.warnings.map(_.textIn(file) + " (warning)") ++
+        Option.when(document.errors.nonEmpty)(Text.count(document.errors.size.toLong, "error"))
+
+    override def reasonsWithJson: Seq[String] = Nil
+
+    override def exitCode: Int = if (document.errors.isEmpty) 0 else 1
+  }
+
+  private final class Described(context: Context, id: String) extends Result {
+    private val stream: KafkaStream = context.named {
+      val all = context.streams()
+      Unknown.refuseStream(id, all.map(_.streamId))
+      all.filter(_.streamId == id).head
     }
+    private val clusters = stream.getClusterMetadataMap.asScala.toSeq
 
-  /** The clusters of streams whose state has changed; null: the stream did not have the cluster. Pure. */
-  def rows(before: Map[String, KafkaStream], after: Map[String, KafkaStream]): Seq[Seq[Any]] = for {
-    (id, stream) <- after.toSeq.sortBy(_._1)
-    (cluster, entry) <- stream.getClusterMetadataMap.asScala.toSeq.sortBy(_._1)
-    old = before.get(id).flatMap(s => Option(s.getClusterMetadataMap.get(cluster))).map(_.state)
-    if !old.contains(entry.state)
-  } yield Seq(id, cluster, old.orNull, entry.state)
+    private def offsets(entry: ClusterMetadata) = Seq(
+      "starting_offsets" -> Option(entry.startingOffsets),
+      "stopping_offsets" -> Option(entry.stoppingOffsets)
+    )
+
+    private def properties(entry: ClusterMetadata): Seq[(String, String)] =
+      entry.getProperties.asScala.toSeq.sorted.map { case (name, value) => name -> StreamChange.shown(name, value) }
+
+    private def lines(entry: ClusterMetadata): Seq[(String, String)] =
+      Seq("state" -> entry.state) ++ Option.unless(entry.write)("write" -> "false") ++
+        Seq(Topics.subscription(entry)) ++
+        offsets(entry).collect { case (name, Some(value)) => name -> value } ++ properties(entry)
+
+    override def rows: Seq[Seq[Any]] =
+      for ((cluster, entry) <- clusters; (name, value) <- lines(entry)) yield Seq(cluster, name, value)
+
+    override def json: Any = Json.fields(
+      "file" -> context.file,
+      "stream" -> id,
+      "clusters" -> Json.Fields(clusters.map { case (cluster, entry) =>
+        cluster -> Json.Fields(
+          Seq("state" -> entry.state) ++ Option.unless(entry.write)("write" -> false) ++ Topics.json(entry) ++
+            offsets(entry) :+ ("properties" -> Json.Fields(properties(entry)))
+        )
+      })
+    )
+
+    override def text: String = (s"stream $id" +: clusters.map { case (cluster, entry) =>
+      val all = lines(entry)
+      val width = all.map(_._1.length).max
+      (s"\ncluster $cluster" +: all.map { case (name, value) => s"  ${name.padTo(width, ' ')}  $value" })
+        .mkString("\n")
+    }).mkString("\n")
+  }
+
+  private final class Changed(changes: Seq[StreamChange]) extends Result {
+    override def rows: Seq[Seq[Any]] = changes.map(_.fields.map(_._2))
+    override def json: Any =
+      Json.fields("same" -> changes.isEmpty, "changes" -> changes.map(c => Json.Fields(c.fields)))
+    override def text: String = changes.map(_.text).mkString("\n")
+    override def exitCode: Int = if (changes.isEmpty) 0 else 1
+  }
 }

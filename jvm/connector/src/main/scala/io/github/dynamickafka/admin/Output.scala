@@ -8,6 +8,9 @@ private[admin] object Json {
 
   final case class Fields(all: Seq[(String, Any)])
 
+  /** A document that is JSON already. */
+  final case class Raw(text: String)
+
   /** A field whose value is None is null. */
   def fields(all: (String, Any)*): Fields = Fields(all)
 
@@ -19,6 +22,7 @@ private[admin] object Json {
         "}",
         indent
       )
+    case Raw(text) => text
     case all: Seq[_] => block(all.map(write(_, indent + Step)), "[", "]", indent)
     case Some(one) => write(one, indent)
     case None | null => "null"

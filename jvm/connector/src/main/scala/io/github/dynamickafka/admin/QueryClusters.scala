@@ -6,7 +6,7 @@ import org.apache.kafka.clients.consumer.ConsumerConfig
 
 import io.github.dynamickafka.admin.checkpoint.{OffsetLog, SourceId}
 import io.github.dynamickafka.catalog.StreamProperties
-import io.github.dynamickafka.config.SourceOptions
+import io.github.dynamickafka.config.{SourceOptionSpecs, SourceOptions}
 import io.github.dynamickafka.kafka.KafkaProperties
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
 import io.github.dynamickafka.offset.CompositeOffset
@@ -43,8 +43,7 @@ private[admin] final class QueryClusters(context: Context, log: OffsetLog, strea
     context.catalog.readingAs(
       remembered(source).options.filter { case (name, _) =>
         name.endsWith(ConsumerConfig.ISOLATION_LEVEL_CONFIG)
-      },
-      Seq("-")
+      }.updated(SourceOptionSpecs.StreamIds.name, "-")
     )
 
   /**

@@ -60,7 +60,13 @@ private[admin] final class QueryPlan(
   private val clusters = new QueryClusters(context, log, streams)
   private val known = clusters.remembered(source)
   private val checkpoint = new SourceCheckpoint(log.folder(source).toString, context.hadoop)
-  private val options = context.catalog.readingAs(known.options, streamsRead)
+  private val options = {
+    if (known.options.isEmpty) {
+      refuseMismatch()
+      refuse("the checkpoint does not name the streams of the query: it does once the query has run with it")
+    }
+    context.catalog.readingAs(known.options)
+  }
 
   def planned: Planned = {
     refuseUnreadFiles()
@@ -184,17 +190,6 @@ private[admin] final class QueryPlan(
           s"cluster '$id' $what. The query fails with CLUSTER_REPLACED: $reason (replacedClusterPolicy is '$policy')"
         )
     }
-
-  /** The checkpoints of older releases have no options. */
-  private def streamsRead: Seq[String] = {
-    val read = known.current.clusters.values
-      .flatMap(c => c.topics.values.map(_.stream) ++ c.patterns.map(_.topic.stream)).toSeq.distinct.sorted
-    if (read.isEmpty) {
-      refuseMismatch()
-      refuse("the checkpoint does not name the streams of the query: it does once the query has run with it")
-    }
-    read
-  }
 
   /** What the first start with a checkpoint of `migrate` would fail with. */
   private def refuseMismatch(): Unit = if (checkpoint.initial.isEmpty) {

@@ -86,12 +86,16 @@ private[admin] object ResetCommand {
       if (other.isDefined && found.size < now.size) throw new Refusal(
         s"cluster '$cluster' is another Kafka cluster than the one that was read, so each of its partitions needs an offset"
       )
-      val moved = found.filter { case (topic, p, at) => other.isDefined || !now.get(topic, p).contains(at) }
-      (source, start, moved)
+      val changes = found.collect {
+        case (topic, p, at) if other.isDefined || !now.get(topic, p).contains(at) =>
+          Change(source, cluster, topic, p, now.get(topic, p).get, at)
+      }
+      (source, start, changes)
     }.filter(_._3.nonEmpty)
     if (moves.nonEmpty) {
-      val texts = moves.map { case (source, start, moved) =>
-        source -> CompositeOffsetJson.write(movedTo(start, cluster, Positions.from(moved)))
+      val texts = moves.map { case (source, start, changes) =>
+        val moved = Positions.from(changes.map(c => (c.topic, c.partition, c.at)))
+        source -> CompositeOffsetJson.write(movedTo(start, cluster, moved))
       }
       edit.apply(
         s"reset --cluster $cluster --to $to",
@@ -103,11 +107,7 @@ private[admin] object ResetCommand {
         log.logged.last == newest.number
       )
     }
-    new Done(
-      newest.number,
-      for ((source, start, moved) <- moves; (topic, p, at) <- moved)
-        yield Change(source, cluster, topic, p, start.position(cluster).get(topic, p).get, at)
-    )
+    new Done(newest.number, moves.flatMap(_._3))
   }
 
   private def resolved(

@@ -86,6 +86,11 @@ private[admin] object Topics {
       else partitions(entry).map { case (topic, all) => s"$topic (${all.mkString(", ")})" }.mkString(", ")
     )
 
+  /** The key of the metadata that selects the topics, and its value. */
+  def subscription(entry: ClusterMetadata): (String, String) =
+    if (entry.topicPattern != null) "topic_pattern" -> entry.topicPattern
+    else (if (entry.getPartitions.isEmpty) "topics" else "partitions") -> text(entry)
+
   private def partitions(entry: ClusterMetadata): Seq[(String, Seq[Int])] =
     entry.getPartitions.asScala.toSeq.map { case (topic, all) => topic -> all.asScala.map(_.toInt).toSeq }
 }

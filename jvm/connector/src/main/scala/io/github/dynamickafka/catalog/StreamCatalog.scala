@@ -39,9 +39,8 @@ private[dynamickafka] final class StreamCatalog(
    * The options of a query, without what delays a batch or makes it smaller: that decides nothing about clusters and topics.
    *
    * @param remembered what the checkpoint of the query has of its options
-   * @param streams the ids of the streams that it reads, if the options do not say that
    */
-  def readingAs(remembered: Map[String, String], streams: => Seq[String]): SourceOptions = {
+  def readingAs(remembered: Map[String, String]): SourceOptions = {
     def is(name: String, specs: OptionSpec[_]*) = specs.exists(_.named(name))
     val (selecting, others) = remembered.partition { case (name, _) =>
       is(name, SourceOptionSpecs.StreamIds, SourceOptionSpecs.StreamPattern)
@@ -51,10 +50,7 @@ private[dynamickafka] final class StreamCatalog(
     }
     own.check()
     DynamicKafkaTable.parse(
-      own.reading(
-        if (selecting.nonEmpty) selecting else Map(SourceOptionSpecs.StreamIds.name -> streams.mkString(";")),
-        new CaseInsensitiveStringMap(deciding.asJava)
-      ),
+      own.reading(selecting, new CaseInsensitiveStringMap(deciding.asJava)),
       isCatalogTable = true
     )
   }

@@ -40,7 +40,7 @@ private[dynamickafka] final case class CompositeOffset(
 
   /**
    * Canonical, so that equal offsets have equal text, because Spark compares offsets by their text. An offset that was
-   * read keeps its text: one of an earlier version that is returned unchanged must not look like a new one.
+   * read keeps its text: the commands write some, and another JDK may pack others. Returned unchanged, it must not look like a new one.
    */
   override lazy val json: String = logged.getOrElse(CompositeOffsetJson.write(this))
 
@@ -54,12 +54,6 @@ private[dynamickafka] final case class CompositeOffset(
   /** Of the text, which is what Spark logs. */
   lazy val digest: String =
     HexFormat.of.formatHex(MessageDigest.getInstance("SHA-256").digest(json.getBytes(UTF_8)))
-
-  /** The oldest version that has all of its sections. */
-  private[offset] def version: Int =
-    if (history.nonEmpty) CompositeOffset.Version
-    else if (earlier.nonEmpty) CompositeOffset.VersionWithoutHistory
-    else CompositeOffset.VersionWithoutEarlier
 
   def position(cluster: String): Positions = clusters.getOrElse(cluster, Positions.empty)
 
@@ -122,7 +116,7 @@ private[dynamickafka] final case class CompositeOffset(
   def endsOf(cluster: String): StoppingOffsets.ByTopic =
     ends.getOrElse(cluster, SortedMap.empty[String, TopicEnds])
 
-  // Spark's class compares the text, which may be that of an earlier version.
+  // Spark's class compares the text.
   override def equals(other: Any): Boolean = other match {
     case that: CompositeOffset => (this eq that) || parts == that.parts
     case _ => false
@@ -134,15 +128,7 @@ private[dynamickafka] final case class CompositeOffset(
 }
 
 private[dynamickafka] object CompositeOffset {
-
-  /** All versions up to this one are read. */
-  val Version = 4
-
-  /** The version that is written if there are `earlier` entries and no `history`, which it does not have. */
-  val VersionWithoutHistory = 3
-
-  /** The version that is written if there are neither `earlier` entries nor a `history`. */
-  val VersionWithoutEarlier = 2
+  val Version = 2
   val empty: CompositeOffset = CompositeOffset(SortedMap.empty[String, Positions])
 }
 

@@ -11,10 +11,8 @@ import com.fasterxml.jackson.databind.{DeserializationFeature, JsonNode, ObjectM
 import io.github.dynamickafka.error.Errors
 
 /**
- * The codec of composite offsets (`docs/semantics.md`): writes version 2, or 3 if there are earlier entries, or 4 while a history is
- * read; reads versions 1 to 4. Writes one line with
- * keys in a stable order and without empty sections; offsets of more than 64 KiB are packed. Rejects an unknown version
- * or section, because ignoring it could lose records.
+ * The codec of composite offsets (`docs/semantics.md`). Writes one line with keys in a stable order and without empty sections; offsets of
+ * more than 64 KiB are packed. Rejects another version and an unknown section, because ignoring it could lose records.
  */
 private[dynamickafka] object CompositeOffsetJson {
 
@@ -33,7 +31,7 @@ private[dynamickafka] object CompositeOffsetJson {
     Option.when(partitions * LeastPerPartition <= PackAbove)(plain).filter(_.length <= PackAbove)
       .getOrElse(written { json =>
         json.writeStartObject()
-        json.writeNumberField("version", offset.version)
+        json.writeNumberField("version", CompositeOffset.Version)
         json.writeStringField("packed", PackedOffset.pack(offset))
         json.writeEndObject()
       })
@@ -57,18 +55,18 @@ private[dynamickafka] object CompositeOffsetJson {
       try mapper.readTree(text)
       catch { case NonFatal(e) => throw Errors.invalidOffset(s"not JSON: ${shorten(text)}", e) }
     if (!root.isObject) throw Errors.invalidOffset(s"not a JSON object: ${shorten(text)}")
-    val version = root.get("version") match {
+    root.get("version") match {
       case null if looksLikePlainKafka(root) => throw Errors.plainKafkaCheckpoint("of this query")
       case null => throw Errors.invalidOffset(s"field 'version' is missing: ${shorten(text)}")
       // A topic named "version" in an offset of Spark's Kafka source.
       case topic if topic.isObject => throw Errors.plainKafkaCheckpoint("of this query")
-      case found if found.isInt && found.intValue >= 1 && found.intValue <= CompositeOffset.Version =>
-        found.intValue
-      case other => throw Errors.unknownOffsetVersion(other.asText, CompositeOffset.Version)
+      case found if found.isInt && found.intValue == CompositeOffset.Version => ()
+      case other =>
+        throw Errors.unknownOffsetVersion("A composite offset", other.asText, CompositeOffset.Version)
     }
     val offset =
-      if (version > 1 && root.has("packed")) PackedOffset.read(root, version)
-      else new OffsetJsonReader(version, OffsetJsonReader.plain).read(root)
+      if (root.has("packed")) PackedOffset.read(root)
+      else new OffsetJsonReader(OffsetJsonReader.plain).read(root)
     offset.withText(text)
   }
 

@@ -8,21 +8,16 @@ import com.fasterxml.jackson.databind.JsonNode
 import io.github.dynamickafka.error.Errors
 
 /**
- * Reads the sections of a composite offset of one version.
+ * Reads the sections of a composite offset.
  *
  * @param numbers reads the offsets of the partitions of a topic, given their node and its path
  */
-private[offset] final class OffsetJsonReader(version: Int, numbers: OffsetJsonReader.Partitions) {
+private[offset] final class OffsetJsonReader(numbers: OffsetJsonReader.Partitions) {
   import OffsetJsonReader._
 
-  private val sections =
-    Set("version", "clusters", "entered", "retained", "draining", "ends") ++
-      Option.when(version > 1)("identities") ++ Option.when(version > 2)("earlier") ++
-      Option.when(version > 3)("history")
-
   def read(root: JsonNode): CompositeOffset = {
-    fields(root).find { case (name, _) => !sections(name) }.foreach { case (name, _) =>
-      throw Errors.invalidOffset(s"unknown section '$name' in version $version")
+    fields(root).find { case (name, _) => !Sections(name) }.foreach { case (name, _) =>
+      throw Errors.invalidOffset(s"unknown section '$name'")
     }
     if (!root.has("clusters")) throw Errors.invalidOffset("section 'clusters' is missing")
     // In the order in which they are written: packed offsets have their numbers in this order.
@@ -31,7 +26,7 @@ private[offset] final class OffsetJsonReader(version: Int, numbers: OffsetJsonRe
     CompositeOffset(
       clusters = clusters,
       entered = entered,
-      retained = section(root, "retained")(if (version == 1) retainedOfVersion1 else retained),
+      retained = section(root, "retained")(retained),
       draining = section(root, "draining")(positions),
       ends = section(root, "ends")((topics, where) => byName(topics, where)(topicEnds)),
       identities = section(root, "identities")((_, _)).map { case (id, (entry, where)) =>
@@ -63,19 +58,12 @@ private[offset] final class OffsetJsonReader(version: Int, numbers: OffsetJsonRe
   private def section[A](root: JsonNode, name: String)(read: (JsonNode, String) => A): SortedMap[String, A] =
     Option(root.get(name)).fold(SortedMap.empty[String, A])(byName(_, name)(read))
 
-  private def retainedOfVersion1(entry: JsonNode, where: String): Retained = {
-    known(entry, where, Set("since", "topics", "drained"))
-    val topics = required(entry, "topics", where)
-    Retained.at(
-      number(entry.get("since"), s"$where.since"),
-      positions(topics, s"$where.topics"),
-      drained(entry)
-    )
-  }
-
   private def retained(entry: JsonNode, where: String): Retained = {
     known(entry, where, Set("topics", "drained"))
-    Retained(byName(required(entry, "topics", where), s"$where.topics")(retainedTopic), drained(entry))
+    Retained(
+      byName(required(entry, "topics", where), s"$where.topics")(retainedTopic),
+      Option(entry.get("drained")).fold(Set.empty[String])(_.elements.asScala.map(_.asText).toSet)
+    )
   }
 
   private def retainedTopic(entry: JsonNode, where: String): RetainedTopic = {
@@ -88,9 +76,6 @@ private[offset] final class OffsetJsonReader(version: Int, numbers: OffsetJsonRe
       Option(entry.get("epochs")).fold(SortedMap.empty[Int, Long])(epochsOf(_, s"$where.epochs", offsets))
     )
   }
-
-  private def drained(entry: JsonNode): Set[String] =
-    Option(entry.get("drained")).fold(Set.empty[String])(_.elements.asScala.map(_.asText).toSet)
 
   private def topicEnds(entry: JsonNode, where: String): TopicEnds = {
     known(entry, where, Set("by", "offsets"))
@@ -117,6 +102,9 @@ private[offset] final class OffsetJsonReader(version: Int, numbers: OffsetJsonRe
 }
 
 private[offset] object OffsetJsonReader {
+  private val Sections =
+    Set("version", "clusters", "entered", "retained", "draining", "ends", "identities", "earlier", "history")
+
   type Partitions = (JsonNode, String) => SortedMap[Int, Long]
 
   /** From a JSON object. */

@@ -5,7 +5,7 @@ import scala.collection.immutable.SortedMap
 import com.fasterxml.jackson.core.JsonGenerator
 
 /**
- * Writes composite offsets of versions 2 to 4. The order of sections is part of the format, because packed offsets have their
+ * Writes composite offsets. The order of sections is part of the format, because packed offsets have their
  * numbers in this order.
  */
 private[offset] object OffsetJsonWriter {
@@ -34,7 +34,7 @@ private[offset] object OffsetJsonWriter {
     def optional[A](name: String, of: SortedMap[String, A])(write: A => Unit): Unit =
       if (of.nonEmpty) section(name, of)(write)
     json.writeStartObject()
-    json.writeNumberField("version", offset.version)
+    json.writeNumberField("version", CompositeOffset.Version)
     section("clusters", offset.clusters)(positions(json, _, numbers))
     optional("entered", offset.entered)(positions(json, _, numbers))
     optional("retained", offset.retained)(retained(json, _, numbers))

@@ -46,7 +46,7 @@ private[offset] object PackedOffset {
     Base64.getEncoder.encodeToString(packed.toByteArray)
   }
 
-  def read(root: JsonNode, version: Int): CompositeOffset = {
+  def read(root: JsonNode): CompositeOffset = {
     root.properties.asScala.map(_.getKey).find(!Set("version", "packed")(_)).foreach { name =>
       throw Errors.invalidOffset(s"unknown section '$name' beside 'packed'")
     }
@@ -58,7 +58,7 @@ private[offset] object PackedOffset {
     val skeleton =
       try CompositeOffsetJson.mapper.readTree(text)
       catch { case NonFatal(e) => throw Errors.invalidOffset("section 'packed' contains no JSON", e) }
-    val offset = new OffsetJsonReader(version, numbers(bytes)).read(skeleton)
+    val offset = new OffsetJsonReader(numbers(bytes)).read(skeleton)
     if (bytes.hasRemaining) throw Errors.invalidOffset("section 'packed' has more offsets than partitions")
     offset
   }

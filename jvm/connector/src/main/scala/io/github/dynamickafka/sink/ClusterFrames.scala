@@ -3,7 +3,7 @@ package io.github.dynamickafka.sink
 import io.github.dynamickafka.config.{ClusterRouting, SinkOptions}
 import io.github.dynamickafka.schemaregistry.{Frame, SchemaRegistrar}
 import io.github.dynamickafka.sink.row.InputColumns
-import io.github.dynamickafka.topology.{WriteEntry, WriteTopology}
+import io.github.dynamickafka.topology.{Topology, WriteEntry}
 
 /** What precedes keys and values on the clusters that a query writes to, whose registries the metadata may change. */
 private[sink] final class ClusterFrames(
@@ -13,7 +13,7 @@ private[sink] final class ClusterFrames(
 ) {
 
   /** By cluster id, where the metadata says something about the registry. */
-  def of(topology: WriteTopology): Map[String, Seq[Frame]] = (for {
+  def of(topology: Topology): Map[String, Seq[Frame]] = (for {
     stream <- options.streamId.flatMap(topology.streams.get).toSeq
     entry <- stream.clusters
     registry = options.clusterRegistries.of(entry.registry) if registry.nonEmpty
@@ -27,7 +27,7 @@ private[sink] final class ClusterFrames(
    *
    * @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException see [[SchemaRegistrar.id]]
    */
-  def ids(topology: WriteTopology, ofClusters: Map[String, Seq[Frame]]): Map[Frame.Place, Int] =
+  def ids(topology: Topology, ofClusters: Map[String, Seq[Frame]]): Map[Frame.Place, Int] =
     (for {
       entry <- targets(topology)
       topic <- entry.only.toSeq
@@ -38,7 +38,7 @@ private[sink] final class ClusterFrames(
       registrar
     )).toMap
 
-  private def targets(topology: WriteTopology): Seq[WriteEntry] =
+  private def targets(topology: Topology): Seq[WriteEntry] =
     if (columns.hasStream || columns.hasCluster) Nil
     else options.streamId.flatMap(topology.streams.get).toSeq.flatMap { stream =>
       options.routing match {

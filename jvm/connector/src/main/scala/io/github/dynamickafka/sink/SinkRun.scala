@@ -39,7 +39,7 @@ import io.github.dynamickafka.sink.transaction.{
   TransactionPool
 }
 import io.github.dynamickafka.time.Clock
-import io.github.dynamickafka.topology.WriteTopology
+import io.github.dynamickafka.topology.Topology
 
 /**
  * The state of a query that writes, over all of its batches, while Spark creates a new `Write` for each batch. Used
@@ -127,7 +127,7 @@ private[sink] final class SinkRun(
   private val stalled = new StalledAttempts
   if (exactlyOnce && isStreaming) spark.addSparkListener(stalled)
   private var plan: Option[SinkPlan] = None
-  private var connected: Option[(WriteTopology, Map[String, ProducerProperties])] = None
+  private var connected: Option[(Topology, Map[String, ProducerProperties])] = None
   private var isRecovered = false
   private var startedNanos = 0L
   private val gauges = new SinkGauges(
@@ -182,7 +182,7 @@ private[sink] final class SinkRun(
       options.streamId,
       options.partitioner,
       options.deadLetters,
-      options.deadLetters.flatMap(_.cluster).flatMap(known.problem),
+      options.deadLetters.flatMap(_.cluster).flatMap(known.writeProblem),
       options.guarantee,
       Option.when(exactlyOnce)(
         WriterFactory.Transactions(
@@ -207,10 +207,10 @@ private[sink] final class SinkRun(
   }
 
   /** The topology of the batch, without clusters that do not respond now. */
-  private def responding(known: WriteTopology, properties: Map[String, ProducerProperties]): WriteTopology = {
+  private def responding(known: Topology, properties: Map[String, ProducerProperties]): Topology = {
     // A part of a batch that is written again goes where it went before.
     val repeated = if (exactlyOnce) commits.replay.map(_.leftOut) else None
-    val topology = known.without(
+    val topology = known.leavingOut(
       repeated.orElse(failover.map(_.notResponding(known, properties))).getOrElse(Set.empty)
     )
     clusters.leaveOut(topology.leftOut)
@@ -286,7 +286,7 @@ private[sink] final class SinkRun(
 
   private def exactlyOnce = options.guarantee == DeliveryGuarantee.ExactlyOnce
 
-  private def current(): WriteTopology = {
+  private def current(): Topology = {
     val state = watcher.current
     state.fatal.foreach(throw _)
     val topology = state.topology.getOrElse(watcher.awaitFirst())
@@ -295,13 +295,13 @@ private[sink] final class SinkRun(
   }
 
   /** Sets the clusters of the topology, without a request to any of them. */
-  private def connect(topology: WriteTopology): Map[String, ProducerProperties] = {
+  private def connect(topology: Topology): Map[String, ProducerProperties] = {
     if (connected.isEmpty && exactlyOnce)
       ResumableProducer.problem.foreach(why => throw Errors.exactlyOnceRefused(why))
     val known = topology.clusters.keySet.toSet
     // Later it is a reason to refuse dead letters, and not to end a query that may have none.
     if (connected.isEmpty)
-      for (d <- options.deadLetters; id <- d.cluster; why <- topology.problem(id))
+      for (d <- options.deadLetters; id <- d.cluster; why <- topology.writeProblem(id))
         throw Errors.invalidOption(SinkOptionSpecs.DeadLetterCluster.name, id, s"$why.")
     val scope = new ClusterScope(options.clusters, known)
     val properties = topology.clusters.map { case (id, cluster) =>
@@ -316,14 +316,14 @@ private[sink] final class SinkRun(
     properties
   }
 
-  private def writable(topology: WriteTopology): Set[String] =
+  private def writable(topology: Topology): Set[String] =
     topology.streams.values.flatMap(_.writable.map(_.cluster)).toSet
 
   /** The topics of a cluster that the metadata names. */
-  private def namedTopics(topology: WriteTopology, cluster: String): Set[String] =
+  private def namedTopics(topology: Topology, cluster: String): Set[String] =
     topology.streams.values.flatMap(_.entry(cluster)).flatMap(_.topics.keys).toSet
 
-  private def newPlan(topology: WriteTopology, properties: Map[String, ProducerProperties]): SinkPlan = {
+  private def newPlan(topology: Topology, properties: Map[String, ProducerProperties]): SinkPlan = {
     val timeout =
       if (exactlyOnce) timeouts.of(properties, writable(topology), namedTopics(topology, _))
       else Map.empty[String, Long]
@@ -356,7 +356,7 @@ private[sink] final class SinkRun(
  * @param limits by cluster id and topic, as far as they are known
  */
 private[sink] final case class SinkPlan(
-    topology: WriteTopology,
+    topology: Topology,
     producers: Map[String, ProducerSettings],
     timeoutMs: String => Long,
     limits: Map[String, Map[String, TopicLimits]]

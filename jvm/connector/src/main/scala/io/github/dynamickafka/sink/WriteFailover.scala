@@ -4,7 +4,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.{ClusterRouting, ProducerProperties, SinkOptions}
 import io.github.dynamickafka.time.Clock
-import io.github.dynamickafka.topology.{WriteStream, WriteTopology}
+import io.github.dynamickafka.topology.{Topology, WriteStream}
 
 /**
  * `writeFailover=next`: finds the clusters that do not respond when a batch starts, so that the batch is written without them.
@@ -24,7 +24,7 @@ private[sink] final class WriteFailover(
   private var failed = Map.empty[String, Failed]
 
   /** @param properties of all clusters: one that has others now is asked again at once */
-  def notResponding(topology: WriteTopology, properties: Map[String, ProducerProperties]): Set[String] = {
+  def notResponding(topology: Topology, properties: Map[String, ProducerProperties]): Set[String] = {
     val streams = topology.streams.values.toSeq
     val now = clock.monotonicMs()
     val before = failed

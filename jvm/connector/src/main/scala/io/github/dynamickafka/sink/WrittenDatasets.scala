@@ -1,7 +1,7 @@
 package io.github.dynamickafka.sink
 
 import io.github.dynamickafka.lineage.TopicDataset
-import io.github.dynamickafka.topology.WriteTopology
+import io.github.dynamickafka.topology.Topology
 
 /** The topics for lineage that have got records of a batch: what is written, not what could be. Pure. */
 private[sink] object WrittenDatasets {
@@ -11,7 +11,7 @@ private[sink] object WrittenDatasets {
    * @param written of each task, the topics by cluster
    */
   def apply(
-      topology: WriteTopology,
+      topology: Topology,
       address: String => Option[String],
       written: Seq[Map[String, Set[String]]]
   ): Seq[TopicDataset] =

@@ -7,7 +7,7 @@ import org.slf4j.LoggerFactory
 import io.github.dynamickafka.kafka.ClientDefaults
 import io.github.dynamickafka.kafka.TopicLimits
 import io.github.dynamickafka.sink.commit.Clusters
-import io.github.dynamickafka.topology.WriteTopology
+import io.github.dynamickafka.topology.Topology
 
 /**
  * The limits of the topics that a batch may write to, by cluster id and topic. Asked once per topology. They are not known without the
@@ -16,7 +16,7 @@ import io.github.dynamickafka.topology.WriteTopology
 private[sink] final class WrittenTopics(clusters: Clusters) {
   import WrittenTopics._
 
-  def limits(topology: WriteTopology): Map[String, Map[String, TopicLimits]] = {
+  def limits(topology: Topology): Map[String, Map[String, TopicLimits]] = {
     val topics =
       topology.streams.values.flatMap(_.writable).groupMapReduce(_.cluster)(_.topics.keySet.toSet)(_ ++ _)
         .filter(_._2.nonEmpty)

@@ -34,7 +34,7 @@ import io.github.dynamickafka.topology.{ReplacedClusterPolicy, Topology}
  */
 private[source] final class DynamicBatch(
     options: SourceOptions,
-    watcher: () => MetadataWatcher[Topology],
+    watcher: () => MetadataWatcher,
     open: () => ClusterStreams,
     planner: BatchPlanner,
     decoding: Option[Decoding],

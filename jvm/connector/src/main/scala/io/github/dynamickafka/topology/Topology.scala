@@ -13,13 +13,32 @@ import scala.collection.immutable.{SortedMap, SortedSet, TreeMap}
  * @param unconfirmed what `clusters` has although the last answer of the service lacks it, until further answers confirm
  *                    this, by cluster id
  * @param histories files that a new query reads before Kafka, by stream id
+ * @param streams of a query that writes: where the rows of a stream go, by stream id. Then `clusters` has all clusters of these
+ *                streams, without topics
  */
 private[dynamickafka] final case class Topology(
     clusters: SortedMap[String, TopologyCluster],
     removals: SortedMap[String, Removal] = TreeMap.empty[String, Removal],
     unconfirmed: SortedMap[String, Removal] = TreeMap.empty[String, Removal],
-    histories: SortedMap[String, TopologyHistory] = TreeMap.empty[String, TopologyHistory]
+    histories: SortedMap[String, TopologyHistory] = TreeMap.empty[String, TopologyHistory],
+    streams: SortedMap[String, WriteStream] = TreeMap.empty[String, WriteStream]
 ) {
+
+  /** The clusters that at least one stream leaves out. */
+  def leftOut: Set[String] = streams.values.flatMap(_.leftOut).toSet
+
+  /** Why nothing can be written to a cluster; None: at least one stream takes writes on it. */
+  def writeProblem(cluster: String): Option[String] = {
+    val entries = streams.values.flatMap(_.entry(cluster)).toSeq
+    if (entries.isEmpty)
+      Some(s"the cluster is not in the metadata, which has ${clusters.keys.mkString(", ")}")
+    else if (entries.exists(_.closed.isEmpty)) None
+    else entries.head.closed.map(why => s"the cluster takes no writes: $why")
+  }
+
+  /** Routes to none of these clusters where a stream has others; see [[WriteStream.without]]. */
+  def leavingOut(ids: Set[String]): Topology =
+    if (ids.isEmpty) this else copy(streams = streams.map { case (id, s) => id -> s.without(ids) })
 
   /** Whether the last answer of the service has this topic. */
   def names(cluster: String, topic: String): Boolean =

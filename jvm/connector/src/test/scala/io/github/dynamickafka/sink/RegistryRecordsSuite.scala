@@ -24,7 +24,7 @@ import io.github.dynamickafka.schemaregistry.RegistryServer.{Answer, serving, se
 import io.github.dynamickafka.schemaregistry.{RegistryServer, Subject, WireFormat}
 import io.github.dynamickafka.sink.row.InputColumns
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.{WriteCluster, WriteEntry, WriteStream, WriteTopology}
+import io.github.dynamickafka.topology.{Topology, TopologyCluster, WriteEntry, WriteStream}
 
 /** What rows become on clusters with registries, without brokers. */
 class RegistryRecordsSuite extends AnyFunSuite with TimeLimit {
@@ -33,9 +33,10 @@ class RegistryRecordsSuite extends AnyFunSuite with TimeLimit {
   private def entry(id: String, topics: String*) =
     WriteEntry(id, SortedMap.from(topics.map(_ -> None)), None, None)
 
-  private def topology(entries: WriteEntry*) = WriteTopology(
-    SortedMap("orders" -> WriteStream("orders", entries)),
-    SortedMap.from(entries.map(e => e.cluster -> WriteCluster(e.cluster, Map.empty)))
+  private def topology(entries: WriteEntry*) = Topology(
+    streams = SortedMap("orders" -> WriteStream("orders", entries)),
+    clusters =
+      SortedMap.from(entries.map(e => e.cluster -> TopologyCluster(e.cluster, SortedMap.empty, Map.empty)))
   )
 
   private val both = topology(entry("blue", "t"), entry("green", "t"))
@@ -46,9 +47,9 @@ class RegistryRecordsSuite extends AnyFunSuite with TimeLimit {
     private val base = InputColumns.of(schema, caseSensitive = false, options.format)
     private val frames = new ClusterFrames(options, base)
 
-    def early(topology: WriteTopology) = frames.ids(topology, frames.of(topology))
+    def early(topology: Topology) = frames.ids(topology, frames.of(topology))
 
-    def record(topology: WriteTopology, cluster: String, topic: String, values: Any*): Record = {
+    def record(topology: Topology, cluster: String, topic: String, values: Any*): Record = {
       val ofClusters = frames.of(topology)
       val ids = frames.ids(topology, ofClusters)
       val row = CatalystTypeConverters.createToCatalystConverter(schema)(Row.fromSeq(values))
@@ -145,14 +146,14 @@ class RegistryRecordsSuite extends AnyFunSuite with TimeLimit {
   test("only what rows cannot change is asked for early; a topic without records gets no schema") {
     serving { server =>
       val options = Seq("format" -> "avro-confluent", "registry.url" -> server.url)
-      def early(ddl: String, topology: WriteTopology, more: (String, String)*) = {
+      def early(ddl: String, topology: Topology, more: (String, String)*) = {
         val found = new Written(Options.parseSink(options ++ more: _*), ddl).early(topology)
         found.keySet.map(p => p.cluster -> p.topic)
       }
       assert(early(ddl, both) == Set("blue" -> "t", "green" -> "t"))
       assert(early(ddl, both, "clusterRouting" -> "first") == Set("blue" -> "t"))
       assert(early(ddl, both, "clusterRouting" -> "all").size == 2)
-      assert(early(ddl, both.without(Set("green"))) == Set("blue" -> "t"))
+      assert(early(ddl, both.leavingOut(Set("green"))) == Set("blue" -> "t"))
       assert(early(ddl, topology(entry("blue", "t", "u"))).isEmpty)
       Seq("cluster", "stream").foreach(column => assert(early(s"$ddl, $column STRING", both).isEmpty))
       assert(server.requests.forall(_.path == "/subjects/t-value/versions"))
@@ -183,14 +184,14 @@ class RegistryRecordsSuite extends AnyFunSuite with TimeLimit {
       servingFrom(100) { green =>
         val options = Seq("format" -> "avro-confluent", "registry.url" -> blue.url)
         val entries = both.streams("orders").clusters
-        val changed = WriteTopology(
-          SortedMap("orders" -> WriteStream(
+        val changed = Topology(
+          streams = SortedMap("orders" -> WriteStream(
             "orders",
             entries.map(e =>
               if (e.cluster == "green") e.copy(registry = Map("registry.url" -> green.url)) else e
             )
           )),
-          both.clusters
+          clusters = both.clusters
         )
         val all = new CaseInsensitiveStringMap((Map(
           "metadataService" -> "file",

@@ -11,7 +11,7 @@ import io.github.dynamickafka.schemaregistry.{Frame, RegistryServer}
 import io.github.dynamickafka.sink.row.InputColumns
 import io.github.dynamickafka.source.SourceTest
 import io.github.dynamickafka.testkit.{NotInFast, TimeLimit}
-import io.github.dynamickafka.topology.{WriteCluster, WriteEntry, WriteStream, WriteTopology}
+import io.github.dynamickafka.topology.{Topology, TopologyCluster, WriteEntry, WriteStream}
 
 /** `schema=registry` for writing: no broker is asked, so there is none. */
 class TargetSchemasSuite extends AnyFunSuite with TimeLimit {
@@ -26,9 +26,10 @@ class TargetSchemasSuite extends AnyFunSuite with TimeLimit {
   private val topology = {
     val entries =
       Seq("zeta", "alpha").map(id => WriteEntry(id, SortedMap("t" -> None), None, None))
-    WriteTopology(
-      SortedMap("orders" -> WriteStream("orders", entries)),
-      SortedMap.from(entries.map(e => e.cluster -> WriteCluster(e.cluster, Map.empty)))
+    Topology(
+      streams = SortedMap("orders" -> WriteStream("orders", entries)),
+      clusters =
+        SortedMap.from(entries.map(e => e.cluster -> TopologyCluster(e.cluster, SortedMap.empty, Map.empty)))
     )
   }
 

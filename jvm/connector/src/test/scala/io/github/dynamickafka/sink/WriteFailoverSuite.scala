@@ -8,7 +8,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.github.dynamickafka.config.{ClusterRouting, ClusterScope, SinkOptionsParser}
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.time.ManualClock
-import io.github.dynamickafka.topology.{WriteEntry, WriteStream, WriteTopology}
+import io.github.dynamickafka.topology.{Topology, WriteEntry, WriteStream}
 
 /** Which clusters a batch is written without, and which are asked. */
 class WriteFailoverSuite extends AnyFunSuite with TimeLimit {
@@ -21,8 +21,8 @@ class WriteFailoverSuite extends AnyFunSuite with TimeLimit {
 
     /** The clusters that were asked, a set for each round. */
     var asked = Seq.empty[Set[String]]
-    private val topology = WriteTopology(
-      SortedMap.from(streams.zipWithIndex.map { case (ids, n) =>
+    private val topology = Topology(
+      streams = SortedMap.from(streams.zipWithIndex.map { case (ids, n) =>
         s"s$n" -> WriteStream(
           s"s$n",
           ids.map(id =>
@@ -35,7 +35,7 @@ class WriteFailoverSuite extends AnyFunSuite with TimeLimit {
           )
         )
       }),
-      SortedMap.empty
+      clusters = SortedMap.empty
     )
     private val failover = new WriteFailover(
       routing,

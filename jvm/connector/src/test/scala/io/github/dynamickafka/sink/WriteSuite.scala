@@ -25,6 +25,32 @@ class WriteSuite extends SinkTest {
     }
   }
 
+  test("answers that lack two of three clusters are failures: all clusters get each record") {
+    target { t =>
+      scene { s =>
+        val clusters = Seq(blue, green, red)
+        val (from, topic) = (newTopicOn(1, blue), newTopicOn(1, clusters: _*))
+        s.orders(Entry("blue", blue, from))
+        val all = clusters.map(c => Entry(c.name, c, topic))
+        t.out(all: _*)
+        val query = t.start(
+          s.frame().select("key", "value"),
+          "clusterRouting" -> "all",
+          "streamMetadataDiscoveryFailureThreshold" -> "100000"
+        )
+        def written(numbers: Range): Unit = {
+          produce(blue, from, 1, numbers.map(_.toString))
+          settle(query)
+        }
+        written(0 until 10)
+        t.change(all.take(1): _*)
+        written(10 until 20)
+        assert(query.lastProgress.sink.metrics.get("metadataFailures").toInt > 1)
+        clusters.foreach(c => assert(values(c, topic).map(_.toInt).sorted == (0 until 20), c.name))
+      }
+    }
+  }
+
   test(
     "one answer without a cluster is not believed by a job, if an earlier job of the driver has written to it"
   ) {

@@ -5,7 +5,7 @@ import scala.collection.immutable.SortedMap
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.{WriteEntry, WriteStream, WriteTopology}
+import io.github.dynamickafka.topology.{Topology, WriteEntry, WriteStream}
 
 class WrittenDatasetsSuite extends AnyFunSuite with TimeLimit {
 
@@ -17,9 +17,9 @@ class WrittenDatasetsSuite extends AnyFunSuite with TimeLimit {
   )
 
   test("the topics that tasks have written, with their streams") {
-    val topology = WriteTopology(
-      SortedMap(stream("s", "blue" -> "a", "green" -> "a"), stream("t", "green" -> "b")),
-      SortedMap.empty
+    val topology = Topology(
+      streams = SortedMap(stream("s", "blue" -> "a", "green" -> "a"), stream("t", "green" -> "b")),
+      clusters = SortedMap.empty
     )
     val written = Seq(
       Map("green" -> Set("b", "a-1"), "blue" -> Set("a")),

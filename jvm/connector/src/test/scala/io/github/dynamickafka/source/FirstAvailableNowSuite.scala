@@ -5,7 +5,6 @@ import java.util.concurrent.CompletableFuture
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
 import io.github.dynamickafka.offset.CompositeOffset
 import io.github.dynamickafka.source.cluster.ScriptedCluster
-import io.github.dynamickafka.topology.Topology
 
 /** The first run of a query with `Trigger.AvailableNow`, whose start needs the offsets of all clusters already. */
 class FirstAvailableNowSuite extends SourceTest {
@@ -14,7 +13,7 @@ class FirstAvailableNowSuite extends SourceTest {
     private val scripted = new ScriptedRun
     val kafka: ScriptedCluster = scripted.kafka
     val service: EntryService = scripted.service
-    val watcher: MetadataWatcher[Topology] = scripted.watcher
+    val watcher: MetadataWatcher = scripted.watcher
 
     def begin(): CompositeOffset = {
       scripted.stream.prepareForTriggerAvailableNow()

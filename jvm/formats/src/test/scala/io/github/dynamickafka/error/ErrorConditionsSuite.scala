@@ -57,7 +57,7 @@ class ErrorConditionsSuite extends AnyFunSuite with TimeLimit {
     Errors.transactionsAborted(3, "its tasks took too long."),
     Errors.transactionUnknown(3, "cluster 'blue', transaction 'x'"),
     Errors.unknownCluster("cluster.bleu.kafka.client.id", "bleu", "blue", Seq("blue", "green")),
-    Errors.unknownOffsetVersion("2", 1),
+    Errors.unknownOffsetVersion("A composite offset", "3", 2),
     Errors.unknownOption("x", Some("y")),
     Errors.unknownProcedure("kafka", "system.lags", Some("lag"), Seq("lag", "streams")),
     Errors.unreachableReplay("blue", "orders-0 5..7", "no answer.", cause),

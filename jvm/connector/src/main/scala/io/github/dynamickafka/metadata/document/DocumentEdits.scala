@@ -2,7 +2,6 @@ package io.github.dynamickafka.metadata.document
 
 import scala.jdk.CollectionConverters._
 
-import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
 import io.github.dynamickafka.metadata.document.DocumentTree.Mapping
 import io.github.dynamickafka.metadata.document.WrittenDocument.{Pair, Replacement}
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
@@ -13,7 +12,7 @@ private[dynamickafka] final class EditRefused(reason: String) extends RuntimeExc
 
 /**
  * Changes of a document that leave all other lines, comments among them, as they are. The whole document is validated before and
- * after. Pure. Python's `edits.py` does the same; both have the cases in `tests/conformance/edits`.
+ * after. Pure. The cases are in `tests/conformance/edits`.
  */
 private[dynamickafka] object DocumentEdits {
   private type Streams = Map[String, KafkaStream]
@@ -144,13 +143,13 @@ private[dynamickafka] object DocumentEdits {
     else ("topics", entry.getTopics.asScala.mkString(", "))
 
   /** @throws EditRefused if the document is not valid */
-  private def parse(text: String): Streams =
-    try MetadataDocument.parse(text, Origin).streams
-    catch {
-      case e: DynamicKafkaIllegalArgumentException =>
-        throw new EditRefused(s"the document would not be valid (${e.getMessageParameters.get("where")}: " +
-          s"${e.getMessageParameters.get("reason")}): $ByHand")
-    }
+  private def parse(text: String): Streams = {
+    val found = MetadataDocument.check(text)
+    found.errors.headOption.foreach(e =>
+      throw new EditRefused(s"the document would not be valid (${e.text}): $ByHand")
+    )
+    found.streams
+  }
 
   private def version1(text: String): Streams = {
     val streams = MetadataDocument.parse(text, "the document").streams
@@ -166,8 +165,7 @@ private[dynamickafka] object DocumentEdits {
     case _ => Nil
   }
 
-  private def tree(text: String): DocumentTree =
-    DocumentText.tree(text, Origin).getOrElse(throw new EditRefused("the document is empty"))
+  private def tree(text: String): DocumentTree = DocumentText.tree(text)
 
   private def checkStream(streams: Streams, id: String): Unit =
     if (!streams.contains(id))
@@ -180,6 +178,4 @@ private[dynamickafka] object DocumentEdits {
 
   private def suggestion(name: String, known: Iterable[String]) =
     Suggestions.closest(name, known).fold("")(s => s" Did you mean '$s'?")
-
-  private val Origin = "the edited document"
 }

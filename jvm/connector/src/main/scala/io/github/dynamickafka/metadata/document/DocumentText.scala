@@ -3,38 +3,33 @@ package io.github.dynamickafka.metadata.document
 import scala.util.matching.Regex
 
 import io.github.dynamickafka.build.BuildInfo
-import io.github.dynamickafka.error.Errors
 
 /** YAML or JSON text to nodes. JSON needs nothing beside Spark, YAML needs snakeyaml. */
-private[metadata] object DocumentText {
+private[document] object DocumentText {
 
-  /** @param origin what the text is, for error texts: `file s3a://conf/streams.yaml` */
-  def read(text: String, origin: String): DocumentNode =
-    tree(text, origin).map(DocumentNode.root(_, origin)).getOrElse(
-      throw Errors.metadataInvalid(origin, "the document is empty")
-    )
-
-  /** None: the document is empty. */
-  private[document] def tree(text: String, origin: String): Option[DocumentTree] = {
+  /** Throws [[Fault]]. */
+  def tree(text: String): DocumentTree = {
     val content = text.stripPrefix("\uFEFF")
     val bracketed = content.dropWhile(_.isWhitespace).headOption.exists("{[".contains(_))
     val json = if (bracketed) JsonText.read(content) else None
     // What is not quite JSON may still be YAML, whose parser also names the line of an error.
-    json.orElse {
-      requireYaml(origin)
-      val yaml = new YamlText(origin)
-      if (!bracketed) yaml.refuseTabs(content)
-      yaml.read(if (bracketed) withoutJsonSpecials(content) else content)
+    json.getOrElse {
+      requireYaml()
+      if (!bracketed) YamlText.refuseTabs(content)
+      YamlText.read(if (bracketed) withoutJsonSpecials(content) else content)
+        .getOrElse(refuse(None, "the document is empty"))
     }
   }
 
-  private def requireYaml(origin: String): Unit =
+  def refuse(line: Option[Int], reason: String, cause: Throwable = null): Nothing =
+    throw new Fault(Problem(line, Place(), reason), cause)
+
+  private def requireYaml(): Unit =
     try {
       val _ = Class.forName("org.yaml.snakeyaml.Yaml", false, getClass.getClassLoader)
     } catch {
-      case e @ (_: ClassNotFoundException | _: LinkageError) =>
-        throw Errors.metadataInvalid(
-          origin,
+      case e @ (_: ClassNotFoundException | _: LinkageError) => refuse(
+          None,
           "the document is not JSON, and YAML requires snakeyaml, which is not on the class path. Write the document in JSON, or " +
             s"add 'org.yaml:snakeyaml:${BuildInfo.snakeyaml}', for example to spark.jars.packages",
           e

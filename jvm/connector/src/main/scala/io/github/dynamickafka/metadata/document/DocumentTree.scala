@@ -1,11 +1,11 @@
 package io.github.dynamickafka.metadata.document
 
 /** What a metadata document consists of, whatever format it is written in. Lines are 1-based. */
-private[document] sealed trait DocumentTree {
+private[metadata] sealed trait DocumentTree {
   def line: Int
 }
 
-private[document] object DocumentTree {
+private[metadata] object DocumentTree {
   final case class Mapping(line: Int, pairs: Seq[(Scalar, DocumentTree)]) extends DocumentTree
   final case class Sequence(line: Int, elements: Seq[DocumentTree]) extends DocumentTree
 

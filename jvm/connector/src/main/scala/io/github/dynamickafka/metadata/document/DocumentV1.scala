@@ -2,7 +2,7 @@ package io.github.dynamickafka.metadata.document
 
 import java.{util => ju}
 
-import scala.collection.immutable.VectorMap
+import scala.collection.immutable.{TreeMap, VectorMap}
 import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.ObjectMapper
@@ -17,6 +17,7 @@ private[metadata] object DocumentV1 {
   private val Ways = Seq("topics", "topic_pattern", "partitions")
   private val History = "history"
   private val Replaces = "replaces"
+  private val Prefix = "kafka."
   private val Entry = Ways ++ Seq("state", "write", "starting_offsets", "stopping_offsets")
   private val CamelCase =
     Map("starting_offsets" -> "startingOffsets", "stopping_offsets" -> "stoppingOffsets")
@@ -30,18 +31,28 @@ private[metadata] object DocumentV1 {
    * @param replaces the id of the cluster whose place this one takes
    */
   private final case class Cluster(
-      properties: Properties,
-      registry: Map[String, String],
-      replaces: Option[String]
+      node: DocumentNode,
+      properties: Properties = Map.empty,
+      registry: Map[String, String] = Map.empty,
+      replaces: Option[String] = None
   )
 
   def streams(root: DocumentNode): Seq[KafkaStream] = {
     val top = root.fields(Top)
-    version(top.getOrElse("version", root.fail("'version' is missing, write 'version: 1'")))
-    val clusters = top.get("clusters").toSeq.flatMap(_.items("cluster"))
-      .map { case (id, node) => DocumentParts.clusterId(id, node) -> cluster(id, node) }.to(VectorMap)
-    top.getOrElse("streams", root.fail("'streams' is missing")).items("stream")
-      .map { case (id, node) => stream(DocumentParts.streamId(id, node), node, clusters) }
+    top.required("version", ", write 'version: 1'")(version)
+    val declared = top.get("clusters")(_.items("cluster")((id, node) =>
+      node.attempt(cluster(id, node)).getOrElse(Cluster(node))
+    ))
+    // None: no id is known, because the part cannot be read.
+    val clusters =
+      if (top.node("clusters").isEmpty) Some(Map.empty[String, Cluster]) else declared.map(_.toMap)
+    val found = top.required("streams")(_.items(Place.Stream)((id, node) => stream(id, node, clusters)))
+      .getOrElse(Nil).map(_._2)
+    val used = found.flatMap(_.getClusterMetadataMap.keySet.asScala).toSet
+    declared.toSeq.flatten.foreach { case (id, cluster) =>
+      cluster.node.warn(Option.unless(used(id))("no stream uses this cluster"))
+    }
+    found
   }
 
   private def version(node: DocumentNode): Unit = {
@@ -50,11 +61,13 @@ private[metadata] object DocumentV1 {
   }
 
   private def cluster(id: String, node: DocumentNode): Cluster = {
+    val _ = node.attempt(DocumentParts.clusterId(id, node))
     val fields = node.fields(Seq("properties", DocumentFormat.Registry, Replaces))
     Cluster(
-      properties(fields.getOrElse("properties", node.fail("'properties' is missing"))),
-      fields.get(DocumentFormat.Registry).fold(Map.empty[String, String])(DocumentFormat.registry),
-      fields.get(Replaces).map { of =>
+      node,
+      fields.required("properties")(properties).getOrElse(Map.empty),
+      fields.get(DocumentFormat.Registry)(DocumentFormat.registry).getOrElse(Map.empty),
+      fields.get(Replaces) { of =>
         val former = DocumentParts.clusterId(of.scalar, of)
         if (former == id) of.fail("a cluster cannot replace itself")
         former
@@ -63,51 +76,49 @@ private[metadata] object DocumentV1 {
   }
 
   private def properties(node: DocumentNode): Properties = {
-    val found = node.items("property").map { case (key, value) => (key, value, value.scalar) }
-    found.find(_._1 == DocumentParts.Bootstrap) match {
-      case None => node.fail(s"'${DocumentParts.Bootstrap}' is missing")
-      case Some((_, value, text)) => if (text.isBlank) value.fail("must not be blank")
+    var isMissing = true
+    val found = node.items("property") { (key, value) =>
+      if (key == DocumentParts.Bootstrap) isMissing = false
+      value.warn(Option.when(key.startsWith(Prefix))(
+        s"properties have no prefix here: write '${key.stripPrefix(Prefix)}'"
+      ))
+      if (key == DocumentParts.Bootstrap) DocumentParts.address(value) else value.scalar
     }
-    found.map { case (key, _, text) => key -> text }.to(VectorMap)
+    if (isMissing) node.report(s"'${DocumentParts.Bootstrap}' is missing")
+    found.to(VectorMap)
   }
 
-  private def stream(id: String, node: DocumentNode, clusters: Map[String, Cluster]): KafkaStream = {
+  private def stream(id: String, node: DocumentNode, clusters: Option[Map[String, Cluster]]): KafkaStream = {
+    val _ = node.attempt(DocumentParts.streamId(id, node))
     val fields = node.fields("clusters" +: (DocumentFormat.Keys :+ History))
-    val entries = fields.getOrElse("clusters", node.fail("'clusters' is missing"))
     val format = DocumentFormat.options(fields)
-    val found = new ju.LinkedHashMap[String, ClusterMetadata]
-    entries.items("cluster").foreach { case (cluster, entry) =>
-      val known = clusters.getOrElse(
-        cluster,
-        entry.fail(
-          s"'clusters' has no cluster '$cluster'.${Names.didYouMean(cluster, clusters.keys)}"
-        )
+    val entries = fields.required("clusters")(_.items(Place.Cluster) { (id, entry) =>
+      clusters.filterNot(_.contains(id)).foreach(all =>
+        entry.report(s"'clusters' has no cluster '$id'.${Names.didYouMean(id, all.keys)}")
       )
+      val cluster = clusters.flatMap(_.get(id)).getOrElse(Cluster(entry))
       // A registry of the stream takes precedence over that of the cluster.
-      val registry = if (DocumentFormat.hasRegistry(format)) Map.empty[String, String] else known.registry
-      found.put(cluster, clusterMetadata(entry, known, registry))
-    }
-    entries.items("cluster").foreach { case (cluster, entry) =>
-      val isRemoved = found.get(cluster).state == ClusterMetadata.Removed
-      clusters(cluster).replaces.filter(former =>
-        !isRemoved && Option(found.get(former)).exists(_.state == ClusterMetadata.Active)
-      ).foreach(former => entry.fail(Names.replacesActive(former)))
-    }
-    new KafkaStream(id, found, format.asJava, fields.get(History).map(history).orNull)
+      val registry = if (DocumentFormat.hasRegistry(format)) Map.empty[String, String] else cluster.registry
+      entry -> clusterMetadata(entry, cluster, registry)
+    }).getOrElse(Nil)
+    val found = entries.map { case (cluster, (_, metadata)) => cluster -> metadata }.to(VectorMap)
+    for ((_, (entry, metadata)) <- entries; former <- Option(metadata.replaces))
+      if (
+        metadata.state != ClusterMetadata.Removed && found.get(former).exists(
+          _.state == ClusterMetadata.Active
+        )
+      ) entry.report(Names.replacesActive(former))
+    DocumentParts.warnWithoutClusters(node, found)
+    new KafkaStream(id, found.asJava, format.asJava, fields.get(History)(history).orNull)
   }
 
   private def history(node: DocumentNode): StreamHistory = {
     val fields = node.fields(Seq("format", "path", "options", "cluster"))
-    def text(key: String) =
-      DocumentParts.notBlank(fields.getOrElse(key, node.fail(s"'$key' is missing")))
-    val options = fields.get("options").toSeq.flatMap(_.items("option")).map { case (name, value) =>
-      name -> value.scalar
-    }
     new StreamHistory(
-      text("format"),
-      text("path"),
-      options.toMap.asJava,
-      fields.get("cluster").map(of => DocumentParts.clusterId(of.scalar, of)).orNull
+      fields.required("format")(DocumentParts.notBlank).getOrElse(""),
+      fields.required("path")(DocumentParts.notBlank).getOrElse(""),
+      fields.get("options")(DocumentFormat.values).getOrElse(Map.empty).asJava,
+      fields.get("cluster")(of => DocumentParts.clusterId(of.scalar, of)).orNull
     )
   }
 
@@ -117,28 +128,31 @@ private[metadata] object DocumentV1 {
       registry: Map[String, String]
   ): ClusterMetadata = {
     val fields = entry.fields(Entry ++ CamelCase.values ++ DocumentFormat.Keys)
-    (DocumentFormat.Keys.toSet - DocumentFormat.Registry).flatMap(fields.get).minByOption(_.line)
-      .foreach(_.fail(DocumentFormat.OneFormat))
-    oneWay(entry, Ways.flatMap(way => fields.get(way).map(way -> _)))
+    DocumentFormat.Keys.filter(_ != DocumentFormat.Registry).flatMap(fields.node).foreach(
+      _.report(DocumentFormat.OneFormat)
+    )
+    oneWay(entry, Ways.flatMap(way => fields.node(way).map(way -> _)))
     new ClusterMetadata(
-      fields.get("topics").fold[ju.Collection[String]](ju.List.of())(DocumentParts.topics),
+      fields.get("topics")(DocumentParts.topics).getOrElse(ju.List.of[String]()),
       cluster.properties.asJava,
       offsets(fields, "starting_offsets").orNull,
       offsets(fields, "stopping_offsets").orNull,
-      fields.get("state").map(state).getOrElse(ClusterMetadata.Active),
-      fields.get("topic_pattern").map(pattern).orNull,
-      fields.get("partitions").map(DocumentParts.partitions).orNull,
-      fields.get("write").forall(_.truth),
-      fields.get(DocumentFormat.Registry).fold(registry)(DocumentFormat.registry).asJava,
+      fields.get("state")(state).getOrElse(ClusterMetadata.Active),
+      fields.get("topic_pattern")(pattern).orNull,
+      fields.get("partitions")(DocumentParts.partitions).orNull,
+      fields.get("write")(_.truth).getOrElse(true),
+      fields.get(DocumentFormat.Registry)(DocumentFormat.registry).getOrElse(registry).asJava,
       cluster.replaces.orNull
     )
   }
 
   private def oneWay(entry: DocumentNode, ways: Seq[(String, DocumentNode)]): Unit = {
     val rule = "exactly one of 'topics', 'topic_pattern' and 'partitions' is required"
-    if (ways.isEmpty) entry.fail(s"'topics' is missing; $rule")
+    if (ways.isEmpty) entry.report(s"'topics' is missing; $rule")
     val ordered = ways.sortBy(_._2.line)
-    ordered.drop(1).headOption.foreach(_._2.fail(s"is specified together with '${ordered.head._1}'; $rule"))
+    ordered.drop(1).headOption.foreach(_._2.report(
+      s"is specified together with '${ordered.head._1}'; $rule"
+    ))
   }
 
   private def pattern(node: DocumentNode): String = {
@@ -152,35 +166,33 @@ private[metadata] object DocumentV1 {
     if (ClusterMetadata.States.contains(found)) found
     else node.fail(
       s"'$found' is not a valid state, use 'active', 'draining' or 'removed'." +
-        Names.didYouMean(found, ClusterMetadata.States)
+        (if (found.startsWith("drain")) Names.meant(ClusterMetadata.Draining)
+         else Names.didYouMean(found, ClusterMetadata.States))
     )
   }
 
-  private def offsets(fields: Map[String, DocumentNode], name: String): Option[String] = {
-    val (snake, camel) = (fields.get(name), fields.get(CamelCase(name)))
-    for (_ <- snake; twice <- camel) twice.fail(s"is the same key as '$name', which is also specified")
-    snake.orElse(camel).map { node =>
-      val text = if (node.isMapping) json(node) else node.scalar
-      val parsed =
-        if (name == "stopping_offsets") OffsetsParser.ending(text) else OffsetsParser.starting(text)
-      parsed.left.foreach(reason => node.fail(Names.cannotBeUsed(text, reason)))
+  private def offsets(fields: Fields, name: String): Option[String] = {
+    val camel = CamelCase(name)
+    val key = if (fields.node(name).isDefined) name else camel
+    if (key == name)
+      fields.node(camel).foreach(_.report(s"is the same key as '$name', which is also specified"))
+    fields.get(key) { node =>
+      val text = if (node.isMapping) node.whole(json(node)) else Some(node.scalar)
+      text.foreach { t =>
+        val parsed = if (name == "stopping_offsets") OffsetsParser.ending(t) else OffsetsParser.starting(t)
+        parsed.left.foreach(reason => node.fail(Names.cannotBeUsed(t, reason)))
+      }
       text
-    }
+    }.flatten
   }
 
   /** The offsets by topic and partition in the JSON format of the option, in a stable order. */
   private def json(node: DocumentNode): String = {
-    val positions = new ju.TreeMap[String, ju.Map[String, Long]]
-    node.items("topic").foreach { case (topic, partitions) =>
-      val offsets = new ju.TreeMap[String, Long]
-      partitions.items("partition").foreach { case (partition, offset) =>
-        offsets.put(
-          partition,
-          offset.scalar.toLongOption.getOrElse(offset.fail("must be an integer"))
-        )
-      }
-      positions.put(topic, offsets)
-    }
-    mapper.writeValueAsString(positions)
+    val topics = node.items("topic")((_, partitions) =>
+      partitions.items("partition")((_, offset) =>
+        offset.scalar.toLongOption.getOrElse(offset.fail("must be an integer"))
+      ).to(TreeMap).asJava
+    )
+    mapper.writeValueAsString(topics.to(TreeMap).asJava)
   }
 }

@@ -7,11 +7,12 @@ import com.fasterxml.jackson.core.{
   JsonToken,
   StreamReadConstraints
 }
+import com.fasterxml.jackson.databind.ObjectMapper
 
 import io.github.dynamickafka.metadata.document.DocumentTree._
 
 /** JSON text to a tree, by the Jackson that Spark itself needs: with its lines, and with keys that are given twice. */
-private[document] object JsonText {
+private[metadata] object JsonText {
   // A deeper document is left to YamlText, which names the line.
   private val factory = new JsonFactory()
     .setStreamReadConstraints(
@@ -29,6 +30,24 @@ private[document] object JsonText {
       case _: JsonProcessingException => None
     } finally parser.close()
   }
+
+  /**
+   * As text that every JSON library reads to the same values: numbers that one could round are text, which means the same in a document.
+   */
+  def write(tree: DocumentTree): String = tree match {
+    case Mapping(_, all) =>
+      all.map { case (name, value) => s"${quoted(name.value)}: ${write(value)}" }.mkString("{", ", ", "}")
+    case Sequence(_, elements) => elements.map(write).mkString("[", ", ", "]")
+    case Scalar(_, Truth, value) => value
+    case Scalar(_, Number, value) if value.matches(Exact) => value
+    case Scalar(_, Empty, _) => "null"
+    case Scalar(_, _, value) => quoted(value)
+  }
+
+  private def quoted(text: String) = mapper.writeValueAsString(text)
+
+  private val mapper = new ObjectMapper
+  private val Exact = "0|-?[1-9][0-9]{0,14}"
 
   /** Of the parser's current token, up to its end. */
   private def tree(parser: JsonParser): DocumentTree = {

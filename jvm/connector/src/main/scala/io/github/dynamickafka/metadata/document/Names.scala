@@ -40,5 +40,7 @@ private[dynamickafka] object Names {
     if (text.startsWith("{")) reason else s"'$text' is invalid: $reason"
 
   def didYouMean(name: String, known: Iterable[String]): String =
-    Suggestions.closest(name, known).fold("")(k => s" Did you mean '$k'?")
+    Suggestions.closest(name, known).fold("")(meant)
+
+  def meant(name: String): String = s" Did you mean '$name'?"
 }

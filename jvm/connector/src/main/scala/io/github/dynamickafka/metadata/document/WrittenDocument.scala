@@ -16,8 +16,7 @@ import org.yaml.snakeyaml.reader.StreamReader
 import io.github.dynamickafka.metadata.document.DocumentTree._
 
 /**
- * The text of a valid document: where its parts are, and what is written to change them. Python's `written.py` does the same;
- * both have the cases in `tests/conformance/edits`.
+ * The text of a valid document: where its parts are, and what is written to change them. The cases are in `tests/conformance/edits`.
  */
 private[document] final class WrittenDocument(text: String) {
   import WrittenDocument._

@@ -5,7 +5,15 @@ import scala.collection.immutable.{SortedMap, SortedSet, TreeMap}
 import io.github.dynamickafka.config.Subscription
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.metadata.KafkaStream
-import io.github.dynamickafka.topology.{Removal, Topology, TopologyCluster, TopologyPattern, TopologyTopic}
+import io.github.dynamickafka.topology.{
+  Removal,
+  Topology,
+  TopologyCluster,
+  TopologyPattern,
+  TopologyTopic,
+  WriteEntry,
+  WriteStream
+}
 
 /**
  * Resolves a subscription and the answer of the metadata service to a topology. Pure, except for the calls of `active`.
@@ -15,6 +23,8 @@ import io.github.dynamickafka.topology.{Removal, Topology, TopologyCluster, Topo
 private[dynamickafka] object Resolution {
 
   /**
+   * The topology of a query that reads.
+   *
    * @param streams the answer of the service, by stream id; streams that are not subscribed are ignored
    * @param active called once for each cluster of the subscribed streams that is not removed; inactive clusters are
    *               treated as removed, so that a topology without clusters is possible
@@ -28,7 +38,7 @@ private[dynamickafka] object Resolution {
       active: String => Boolean,
       others: () => Iterable[String] = () => Nil
   ): Topology = {
-    val subscribed = select(subscription, allowMissingStreams, streams, others)
+    val subscribed = select(subscription, allowMissingStreams, streams, others, MayBeMissing)
     val entries = subscribed.flatMap(AnswerCheck.entries)
     val byCluster = entries.groupBy(_.cluster).to(TreeMap)
     val clusters = byCluster.map { case (id, ofCluster) =>
@@ -51,6 +61,47 @@ private[dynamickafka] object Resolution {
     )
   }
 
+  /**
+   * The topology of a query that writes, with the order of the metadata.
+   *
+   * @param active called once for each cluster; an inactive one takes no writes
+   */
+  def forWriting(
+      subscription: Subscription,
+      streams: Map[String, KafkaStream],
+      active: String => Boolean,
+      others: () => Iterable[String] = () => Nil
+  ): Topology = {
+    if (streams.isEmpty && subscription.isInstanceOf[Subscription.Pattern])
+      throw Errors.metadataInvalid(
+        "the return value of getAllStreams",
+        "the service returned no stream"
+      )
+    val found = select(subscription, subscription.isInstanceOf[Subscription.Pattern], streams, others, "")
+      .map(stream => stream.streamId -> AnswerCheck.entries(stream))
+    val clusters = found.flatMap(_._2).groupBy(_.cluster).to(TreeMap).map { case (id, entries) =>
+      id -> TopologyCluster(id, TreeMap.empty, AnswerCheck.sameProperties(entries))
+    }
+    val inactive = clusters.keySet.filterNot(active)
+    Topology(
+      clusters,
+      streams = TreeMap.from(found.map { case (id, entries) =>
+        id -> WriteStream(id, entries.map(written(_, inactive)))
+      })
+    )
+  }
+
+  private def written(e: AnswerCheck.Entry, inactive: String => Boolean) = WriteEntry(
+    e.cluster,
+    SortedMap.from(e.topics.map { case (topic, some) => topic -> some.map(_.toIndexedSeq) }),
+    e.pattern,
+    if (!e.write) Some("'write' is false in the metadata")
+    else if (e.draining) Some("it is draining")
+    else if (e.removed) Some("its state in the metadata is 'removed'")
+    else Option.when(inactive(e.cluster))("it is not active according to the metadata service"),
+    e.registry
+  )
+
   private def removal(entries: Seq[AnswerCheck.Entry], all: Boolean): Option[Removal] = {
     val removed = entries.filter(_.removed)
     if (all) Some(Removal.OfCluster)
@@ -59,12 +110,19 @@ private[dynamickafka] object Resolution {
     )
   }
 
-  /** The subscribed streams, sorted by id. */
+  private val MayBeMissing = ", unless 'allowMissingStreams' is 'true'"
+
+  /**
+   * The subscribed streams, sorted by id.
+   *
+   * @param unless when it is no failure of the service that one is missing, for errors
+   */
   private def select(
       subscription: Subscription,
       allowMissingStreams: Boolean,
       streams: Map[String, KafkaStream],
-      others: () => Iterable[String]
+      others: () => Iterable[String],
+      unless: String
   ): Seq[KafkaStream] = {
     val wanted = subscription match {
       case Subscription.Ids(ids) => ids.distinct
@@ -74,10 +132,10 @@ private[dynamickafka] object Resolution {
     val (filled, empty) = found.partition(!_.getClusterMetadataMap.isEmpty)
     if (!allowMissingStreams) {
       wanted.sorted.find(!streams.contains(_)).foreach(id =>
-        throw missing(id, s"the answer does not contain it.${StreamNames.suggestion(id, others())}")
+        throw missing(id, s"the answer does not contain it.${StreamNames.suggestion(id, others())}", unless)
       )
-      empty.headOption.foreach(stream => throw missing(stream.streamId, "it has no cluster."))
-      if (found.isEmpty) throw nothing(subscription, streams.isEmpty)
+      empty.headOption.foreach(stream => throw missing(stream.streamId, "it has no cluster.", unless))
+      if (found.isEmpty) throw nothing(subscription, streams.isEmpty, unless)
     }
     filled
   }
@@ -97,13 +155,13 @@ private[dynamickafka] object Resolution {
       registry = entry.registry
     )
 
-  private def missing(stream: String, reason: String) =
+  private def missing(stream: String, reason: String, unless: String) =
     Errors.metadataInvalid(
       s"stream '$stream'",
-      s"$reason This counts as a failure of the service, not as a removal, unless 'allowMissingStreams' is 'true'"
+      s"$reason This counts as a failure of the service, not as a removal$unless"
     )
 
-  private def nothing(subscription: Subscription, emptyAnswer: Boolean) = {
+  private def nothing(subscription: Subscription, emptyAnswer: Boolean, unless: String) = {
     val where = subscription match {
       case Subscription.Ids(_) => "streamIds"
       case Subscription.Pattern(regex) => s"streamPattern '${regex.regex}'"
@@ -112,7 +170,7 @@ private[dynamickafka] object Resolution {
       if (emptyAnswer) "the service returned no stream" else "the pattern matches no whole stream id"
     Errors.metadataInvalid(
       where,
-      s"$reason. This counts as a failure of the service, not as a removal, unless 'allowMissingStreams' is 'true'"
+      s"$reason. This counts as a failure of the service, not as a removal$unless"
     )
   }
 }

@@ -1,5 +1,6 @@
 package io.github.dynamickafka.metadata.service
 
+import java.io.IOException
 import java.nio.ByteBuffer
 import java.nio.channels.FileChannel
 import java.nio.charset.StandardCharsets.UTF_8
@@ -16,8 +17,8 @@ import io.github.dynamickafka.metadata.document.EditRefused
 import io.github.dynamickafka.storage.AtomicFiles
 
 /**
- * A metadata file that is replaced as a whole, so that a query never reads half of it. A local file keeps its permissions, and links to
- * it stay links.
+ * A metadata file that is replaced as a whole, so that a query never reads half of it. A file keeps its permissions, its owner and
+ * group, and links to a local file stay links.
  *
  * @param path with a scheme
  */
@@ -53,8 +54,14 @@ private[service] final class EditableFile(path: Path, conf: Configuration) {
     catch { case _: CharacterCodingException => throw new EditRefused("it is not UTF-8") }
 
   private def replace(before: Array[Byte], edited: String): Unit = {
+    val fs = path.getFileSystem(conf)
+    val status = fs.getFileStatus(path)
     refuseIfChanged(before)
     files.replace(path, edited)
+    val own = fs.getFileStatus(path)
+    if (own.getPermission != status.getPermission) fs.setPermission(path, status.getPermission)
+    if (own.getOwner != status.getOwner || own.getGroup != status.getGroup)
+      fs.setOwner(path, status.getOwner, status.getGroup)
   }
 
   private def replaceLocal(file: LocalPath, before: Array[Byte], edited: String): Unit = {
@@ -65,12 +72,28 @@ private[service] final class EditableFile(path: Path, conf: Configuration) {
         while (content.hasRemaining) { val _ = out.write(content) }
         out.force(true)
       }
-      Option(Files.getFileAttributeView(file, classOf[PosixFileAttributeView])).foreach { view =>
-        val _ = Files.setPosixFilePermissions(temporary, view.readAttributes().permissions())
-      }
+      keepRights(file, temporary)
       refuseIfChanged(before)
       val _ = Files.move(temporary, file, StandardCopyOption.ATOMIC_MOVE)
     } finally { val _ = Files.deleteIfExists(temporary) }
+  }
+
+  /** With another owner or mode, the user of a query could not read the file any more. */
+  private def keepRights(file: LocalPath, temporary: LocalPath): Unit = {
+    def of(path: LocalPath) = Option(Files.getFileAttributeView(path, classOf[PosixFileAttributeView]))
+    for (from <- of(file); to <- of(temporary)) {
+      val (wanted, own) = (from.readAttributes(), to.readAttributes())
+      try {
+        if (wanted.group != own.group) to.setGroup(wanted.group)
+        if (wanted.owner != own.owner) to.setOwner(wanted.owner)
+      } catch {
+        case _: IOException => throw new EditRefused(
+            s"it belongs to user '${wanted.owner}' and group '${wanted.group}', which this user cannot give a file to: " +
+              "edit it as that user"
+          )
+      }
+      to.setPermissions(wanted.permissions)
+    }
   }
 
   private def refuseIfChanged(before: Array[Byte]): Unit =

@@ -32,6 +32,10 @@ final class FileMetadataService(path: String, ttlMs: Long, hadoopConf: Configura
   override protected def document(): MetadataDocument =
     cache.get(file.read(parse))
 
+  /** The text now, and the document with all its problems. */
+  private[dynamickafka] def check(): (String, MetadataDocument.Checked) =
+    file.read(text => text -> MetadataDocument.check(text))
+
   private[dynamickafka] override def edit(change: String => String)
       : (Map[String, KafkaStream], Map[String, KafkaStream]) = {
     val (before, after) =

@@ -8,7 +8,7 @@ import scala.collection.immutable.VectorMap
 import scala.jdk.CollectionConverters._
 
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.metadata.document.{DocumentParts, DocumentText, MetadataDocument, Names}
+import io.github.dynamickafka.metadata.document.{DocumentParts, MetadataDocument, Names}
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
 
 /**
@@ -101,10 +101,10 @@ private[metadata] object JdbcRows {
   }
 
   private def properties(json: String, where: String): Map[String, String] =
-    DocumentText.read(json, where).items("property").map { case (key, value) =>
+    MetadataDocument.read(json, where)(_.items("property") { (key, value) =>
       if (key == DocumentParts.Bootstrap) value.fail("use the column 'bootstrap_servers' instead")
-      key -> value.scalar
-    }.toMap
+      value.scalar
+    }.toMap)
 
   private def streams(rows: Seq[Row]): MetadataDocument = MetadataDocument(
     rows.map(_.stream).distinct.map { id =>

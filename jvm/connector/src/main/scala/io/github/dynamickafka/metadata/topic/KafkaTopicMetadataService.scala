@@ -16,6 +16,7 @@ import org.apache.kafka.common.{IsolationLevel, KafkaFuture, TopicPartition, Uui
 import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Errors}
 import io.github.dynamickafka.kafka.ClientDefaults
+import io.github.dynamickafka.metadata.service.EditableService
 import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
 import io.github.dynamickafka.redaction.Redaction
 
@@ -38,7 +39,8 @@ final class KafkaTopicMetadataService(
     topic: String,
     properties: ju.Map[String, String],
     timeoutMs: Long
-) extends KafkaMetadataService {
+) extends KafkaMetadataService
+    with EditableService {
   import KafkaTopicMetadataService._
 
   def this(bootstrapServers: String, topic: String, properties: ju.Map[String, String]) =
@@ -79,6 +81,34 @@ final class KafkaTopicMetadataService(
     }
   }
 
+  /** The records of the streams that change are written; a record that somebody else writes at the same time may be replaced. */
+  private[dynamickafka] override def edit(change: String => String)
+      : (Map[String, KafkaStream], Map[String, KafkaStream]) = {
+    val before = read()
+    before.streams -> write(before, TopicEdits.of(before, change)).streams
+  }
+
+  /**
+   * Writes the streams of a valid file, or some of them.
+   *
+   * @param removed streams of the topic that the file does not have
+   * @return the ids of the streams that were written
+   * @throws EditRefused if a stream is unknown, or could not be read any more
+   */
+  private[dynamickafka] def publish(file: String, only: Seq[String], removed: Seq[String]): Seq[String] = {
+    val values = TopicEdits.published(file, only, removed)
+    val _ = write(read(), values)
+    values.collect { case (id, Some(_)) => id }.toSeq
+  }
+
+  private def write(before: TopicRecords, values: TopicEdits.Values): TopicRecords = {
+    val after = TopicEdits.after(before, values)
+    if (values.nonEmpty)
+      try TopicEdits.write(topic, chosen, values, timeoutMs)
+      catch { case NonFatal(e) => throw failure("written", e) }
+    after
+  }
+
   override def close(): Unit = synchronized(shut())
 
   override def toString: String = s"KafkaTopicMetadataService($topic at $bootstrapServers)"
@@ -102,12 +132,16 @@ final class KafkaTopicMetadataService(
       case NonFatal(e) =>
         // The next call resolves the references again.
         shut()
-        val cause = e match {
-          case wrapped: ExecutionException if wrapped.getCause != null => wrapped.getCause
-          case other => other
-        }
-        throw new IOException(s"$shown cannot be read", Redaction.scrub(cause, chosen - "bootstrap.servers"))
+        throw failure("read", e)
     }
+  }
+
+  private def failure(what: String, e: Throwable): IOException = {
+    val cause = e match {
+      case wrapped: ExecutionException if wrapped.getCause != null => wrapped.getCause
+      case other => other
+    }
+    new IOException(s"$shown cannot be $what", Redaction.scrub(cause, chosen - "bootstrap.servers"))
   }
 
   private def begin(): Open = {

@@ -8,9 +8,9 @@ import scala.util.Try
 
 import io.github.dynamickafka.config.Subscription
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.metadata.resolve.{Resolution, WriteResolution}
+import io.github.dynamickafka.metadata.resolve.Resolution
 import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
-import io.github.dynamickafka.topology.{Topology, WriteTopology}
+import io.github.dynamickafka.topology.Topology
 
 /** One poll of the metadata service: makes all calls that are required for a topology, one after the other. */
 private[metadata] final class MetadataQuery(service: KafkaMetadataService, subscription: Subscription) {
@@ -34,10 +34,10 @@ private[metadata] final class MetadataQuery(service: KafkaMetadataService, subsc
     ))
 
   /** Like [[topology]], for writing. */
-  def writeTopology(next: () => Unit): WriteTopology =
-    succeeded(WriteResolution.resolve(subscription, streams(), isActive(next), () => others(next)))
+  def writeTopology(next: () => Unit): Topology =
+    succeeded(Resolution.forWriting(subscription, streams(), isActive(next), () => others(next)))
 
-  private def succeeded[A](topology: A): A = {
+  private def succeeded(topology: Topology): Topology = {
     hasSucceeded = true
     topology
   }

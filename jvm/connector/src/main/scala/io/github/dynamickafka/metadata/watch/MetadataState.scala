@@ -1,5 +1,7 @@
 package io.github.dynamickafka.metadata.watch
 
+import io.github.dynamickafka.topology.Topology
+
 /**
  * A snapshot of the state of a watcher.
  *
@@ -11,8 +13,8 @@ package io.github.dynamickafka.metadata.watch
  *              resets it
  * @param call the number of the call of the service that gave the topology; 0 before the first one
  */
-private[dynamickafka] final case class MetadataState[+T](
-    topology: Option[T],
+private[dynamickafka] final case class MetadataState(
+    topology: Option[Topology],
     version: Long,
     ageMs: Long,
     consecutiveFailures: Int,

@@ -10,7 +10,7 @@ import org.slf4j.LoggerFactory
 import io.github.dynamickafka.config.{DiscoveryOptions, Subscription}
 import io.github.dynamickafka.error.{Errors, FailureText}
 import io.github.dynamickafka.metadata.KafkaMetadataService
-import io.github.dynamickafka.topology.{Topology, TopologyText, WriteTopology, WriteTopologyText}
+import io.github.dynamickafka.topology.{Topology, TopologyText}
 
 /**
  * Polls a metadata service on its own threads and keeps the last valid topology, so that the thread of the query waits
@@ -23,11 +23,10 @@ import io.github.dynamickafka.topology.{Topology, TopologyText, WriteTopology, W
  * @param name the name of the service, for threads, logs and errors
  * @param isNew whether nothing is known of an earlier run, so that at a first start a mistake fails at once
  */
-private[dynamickafka] final class MetadataWatcher[T] private (
+private[dynamickafka] final class MetadataWatcher private (
     service: KafkaMetadataService,
-    poll: (() => Unit) => T,
-    guard: Guard[T],
-    change: (Long, Option[T], T) => String,
+    poll: (() => Unit) => Topology,
+    guard: RemovalGuard,
     discovery: DiscoveryOptions,
     name: String,
     timing: WatcherTiming,
@@ -35,12 +34,12 @@ private[dynamickafka] final class MetadataWatcher[T] private (
 ) extends AutoCloseable {
   import MetadataWatcher._
 
-  private val log = LoggerFactory.getLogger(classOf[MetadataWatcher[_]])
-  private val known = new AtomicReference(Known[T](None, 0L, timing.clock.nanoTime(), 0, None, 0L))
+  private val log = LoggerFactory.getLogger(classOf[MetadataWatcher])
+  private val known = new AtomicReference(Known(None, 0L, timing.clock.nanoTime(), 0, None, 0L))
 
   /** For a service that notices changes: ends that it runs the listener. */
   @volatile private var notices: Option[AutoCloseable] = None
-  private val firstAnswer = new CompletableFuture[T]
+  private val firstAnswer = new CompletableFuture[Topology]
   private val firstAttempt = new CompletableFuture[Unit]
   private val started = new AtomicBoolean(false)
   private val closed = new AtomicBoolean(false)
@@ -51,7 +50,7 @@ private[dynamickafka] final class MetadataWatcher[T] private (
 
   private val pollsOn = discovery.intervalMs > 0
   private val calls = new AtomicLong
-  private val polling = new PollLoop[(Long, T)](
+  private val polling = new PollLoop[(Long, Topology)](
     next => (calls.incrementAndGet(), poll(next)),
     discovery.callTimeoutMs,
     daemon(s"dynamic-kafka-metadata-$name"),
@@ -66,7 +65,7 @@ private[dynamickafka] final class MetadataWatcher[T] private (
    *         failures than are tolerated, or at once if another attempt would probably have the same result
    * @throws InterruptedException immediately when the waiting thread is interrupted
    */
-  def awaitFirst(): T = {
+  def awaitFirst(): Topology = {
     start(first = true, None)
     await(firstAnswer)
   }
@@ -78,14 +77,14 @@ private[dynamickafka] final class MetadataWatcher[T] private (
    *
    * @param before the topology in the checkpoint
    */
-  def awaitFirstAttempt(before: Option[T] = None): Option[T] = {
+  def awaitFirstAttempt(before: Option[Topology] = None): Option[Topology] = {
     start(first = false, before)
     await(firstAttempt)
     current.topology
   }
 
   /** The current state. Never waits. */
-  def current: MetadataState[T] = {
+  def current: MetadataState = {
     val k = known.get
     MetadataState(
       k.topology,
@@ -124,7 +123,7 @@ private[dynamickafka] final class MetadataWatcher[T] private (
       ()
     }
 
-  private def start(first: Boolean, before: Option[T]): Unit =
+  private def start(first: Boolean, before: Option[Topology]): Unit =
     if (started.compareAndSet(false, true)) {
       firstStart = first
       before.foreach(guard.begin)
@@ -132,7 +131,7 @@ private[dynamickafka] final class MetadataWatcher[T] private (
       polling.start()
     }
 
-  private def ended(result: Try[(Long, T)]): Option[Long] = result.flatMap { case (call, answer) =>
+  private def ended(result: Try[(Long, Topology)]): Option[Long] = result.flatMap { case (call, answer) =>
     Try(guard(answer)).map(call -> _)
   } match {
     case Success((_, Guarded(_, true))) if confirming =>
@@ -154,7 +153,7 @@ private[dynamickafka] final class MetadataWatcher[T] private (
 
   private def retryMs = math.min(discovery.intervalMs, timing.retryCapMs)
 
-  private def succeeded(call: Long, topology: T): Unit = {
+  private def succeeded(call: Long, topology: Topology): Unit = {
     answered()
     val before = known.get
     val changed = !before.topology.contains(topology)
@@ -162,7 +161,7 @@ private[dynamickafka] final class MetadataWatcher[T] private (
     // An equal topology is the same object, so that triggers recognize that nothing has changed.
     val kept = if (changed) Some(topology) else before.topology
     known.set(Known(kept, version, timing.clock.nanoTime(), 0, None, call))
-    if (changed) log.info(change(version, before.topology, topology))
+    if (changed) log.info(TopologyText.change(name, version, before.topology, topology))
     firstAnswer.complete(topology)
     firstAttempt.complete(())
     ()
@@ -224,9 +223,9 @@ private[dynamickafka] object MetadataWatcher {
       name: String,
       timing: WatcherTiming = WatcherTiming.Default,
       check: Topology => Unit = _ => ()
-  ): MetadataWatcher[Topology] = {
+  ): MetadataWatcher = {
     val poll = new MetadataQuery(service, subscription)
-    new MetadataWatcher[Topology](
+    new MetadataWatcher(
       service,
       { next =>
         val topology = poll.topology(discovery.allowMissingStreams, next)
@@ -239,7 +238,6 @@ private[dynamickafka] object MetadataWatcher {
         discovery.removalConfirmations,
         subscription.includes
       ),
-      TopologyText.change(name, _, _, _),
       discovery,
       name,
       timing,
@@ -258,17 +256,21 @@ private[dynamickafka] object MetadataWatcher {
       subscription: Subscription,
       discovery: DiscoveryOptions,
       name: String,
-      before: Option[WriteTopology] = None,
+      before: Option[Topology] = None,
       earlier: Set[String] = Set.empty
-  ): MetadataWatcher[WriteTopology] = {
+  ): MetadataWatcher = {
     val poll = new MetadataQuery(service, subscription)
-    val guard = new WriteRemovalGuard(name, discovery.removalConfirmations, earlier)
+    val guard = new RemovalGuard(
+      name,
+      discovery.maxRemovedClusters,
+      discovery.removalConfirmations,
+      earlier = earlier
+    )
     before.foreach(guard.begin)
-    new MetadataWatcher[WriteTopology](
+    new MetadataWatcher(
       service,
       poll.writeTopology,
       guard,
-      (version, _, now) => WriteTopologyText.change(name, version, now),
       discovery,
       name,
       WatcherTiming.Default,
@@ -276,8 +278,8 @@ private[dynamickafka] object MetadataWatcher {
     )
   }
 
-  private final case class Known[T](
-      topology: Option[T],
+  private final case class Known(
+      topology: Option[Topology],
       version: Long,
       answeredAt: Long,
       failures: Int,

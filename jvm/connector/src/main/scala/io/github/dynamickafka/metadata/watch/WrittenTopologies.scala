@@ -3,7 +3,7 @@ package io.github.dynamickafka.metadata.watch
 import java.{util => ju}
 
 import io.github.dynamickafka.config.ServiceOptions
-import io.github.dynamickafka.topology.WriteTopology
+import io.github.dynamickafka.topology.Topology
 
 /**
  * The topologies that the queries and jobs of a driver have used last. A job asks the metadata service once, so that only an
@@ -14,13 +14,13 @@ import io.github.dynamickafka.topology.WriteTopology
 private[dynamickafka] final class WrittenTopologies(most: Int) {
   import WrittenTopologies._
 
-  private val kept = new ju.LinkedHashMap[Source, WriteTopology](16, 0.75f, true) {
-    override def removeEldestEntry(eldest: ju.Map.Entry[Source, WriteTopology]): Boolean = size > most
+  private val kept = new ju.LinkedHashMap[Source, Topology](16, 0.75f, true) {
+    override def removeEldestEntry(eldest: ju.Map.Entry[Source, Topology]): Boolean = size > most
   }
 
-  def last(of: Source): Option[WriteTopology] = synchronized(Option(kept.get(of)))
+  def last(of: Source): Option[Topology] = synchronized(Option(kept.get(of)))
 
-  def use(of: Source, topology: WriteTopology): Unit = synchronized {
+  def use(of: Source, topology: Topology): Unit = synchronized {
     val _ = kept.put(of, topology)
   }
 }

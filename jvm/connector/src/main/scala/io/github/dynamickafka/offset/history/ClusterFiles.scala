@@ -8,21 +8,16 @@ private[dynamickafka] final case class RowTimes(least: Long, greatest: Long)
  *
  * @param read the greatest time of the rows that are read
  * @param unread the least time of the rows that are not read, if there are any
- * @param isKnown false: the list of files is one of an earlier version, which does not have the times of the rows that are not read
  */
 private[dynamickafka] final case class ClusterFiles(
     read: Option[Long] = None,
-    unread: Option[Long] = None,
-    isKnown: Boolean = true
+    unread: Option[Long] = None
 ) {
-  def and(other: ClusterFiles): ClusterFiles = ClusterFiles(
-    (read ++ other.read).maxOption,
-    (unread ++ other.unread).minOption,
-    isKnown && other.isKnown
-  )
+  def and(other: ClusterFiles): ClusterFiles =
+    ClusterFiles((read ++ other.read).maxOption, (unread ++ other.unread).minOption)
 
   /** Whether no row is left to read. */
-  def areRead: Boolean = unread.isEmpty && isKnown
+  def areRead: Boolean = unread.isEmpty
 }
 
 private[dynamickafka] object ClusterFiles {

@@ -122,17 +122,10 @@ private[dynamickafka] final case class HistoryTable(
   def clusters(from: Int, read: Int): Seq[(String, ClusterFiles)] = {
     def of(some: Vector[HistoryFile]) = some.iterator.flatMap(rowsOf).toSeq
       .groupMapReduce(_._1)(_._2)((a, b) => RowTimes(a.least.min(b.least), a.greatest.max(b.greatest)))
-    val left = files.drop(read)
     of(files.slice(from, read)).toSeq.map { case (id, rows) =>
       id -> ClusterFiles(read = Some(rows.greatest))
     } ++
-      of(left).map { case (id, rows) => id -> ClusterFiles(unread = Some(rows.least)) } ++
-      left.find(rowsOf(_).isEmpty).toSeq.flatMap(file =>
-        ends.collect {
-          case (id, last) if last.iterator.exists(_._3 >= file.greatest) =>
-            id -> ClusterFiles(isKnown = false)
-        }
-      )
+      of(files.drop(read)).map { case (id, rows) => id -> ClusterFiles(unread = Some(rows.least)) }
   }
 
   private def rowsOf(file: HistoryFile): SortedMap[String, RowTimes] =
@@ -153,8 +146,7 @@ private[dynamickafka] object HistoryTable {
 
 /**
  * @param least the least timestamp of its rows, and `greatest` the greatest one, in milliseconds
- * @param clusters the times of the rows of each cluster. Empty if all rows of the table are of one cluster, and in lists of earlier
- *                 versions
+ * @param clusters the times of the rows of each cluster. Empty if all rows of the table are of one cluster
  */
 private[dynamickafka] final case class HistoryFile(
     path: String,

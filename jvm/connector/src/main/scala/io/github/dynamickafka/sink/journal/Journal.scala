@@ -93,11 +93,6 @@ private[sink] final class Journal(
    * @param run unique for each start
    */
   def claim(queryId: String, run: String): Claim = {
-    if (files.exists(new Path(folder, "run")))
-      throw Errors.journalConflict(
-        path,
-        "it has version 1, of a development version of the connector, which this version cannot continue"
-      )
     val mine = claims.take(queryId, run)
     removeOthers(mine)
     mine

@@ -7,9 +7,9 @@ import com.fasterxml.jackson.databind.JsonNode
 import io.github.dynamickafka.offset.deferral.Deferral
 import io.github.dynamickafka.offset.{ClusterIdentity, OffsetRange}
 
-/** The codec of the files of [[DeferralFiles]], version 1. Rejects any other version. */
+/** The codec of the files of [[DeferralFiles]]. */
 private[checkpoint] object DeferralJson {
-  import SourceCheckpointJson.{fields, reading, versioned}
+  import SourceCheckpointJson.{fields, reading, required, versioned}
 
   def write(deferral: Deferral): String = {
     val root = versioned().put("start", deferral.start).put("end", deferral.end)
@@ -68,7 +68,4 @@ private[checkpoint] object DeferralJson {
       throw new IllegalArgumentException("a range is not two offsets, with a leader epoch or without")
     value.asLong
   }
-
-  private def required(node: JsonNode, name: String): JsonNode =
-    Option(node.get(name)).getOrElse(throw new IllegalArgumentException(s"'$name' is missing"))
 }

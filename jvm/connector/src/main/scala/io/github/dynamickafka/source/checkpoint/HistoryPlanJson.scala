@@ -77,7 +77,6 @@ private[checkpoint] object HistoryPlanJson {
     text(node.get(0)),
     number(node.get(1)),
     number(node.get(2)),
-    // Earlier versions did not write it.
     SortedMap.from(Option(node.get(3)).iterator.flatMap(fields).map { case (id, rows) =>
       id -> RowTimes(number(rows.get(0)), number(rows.get(1)))
     })

@@ -100,7 +100,7 @@ private[dynamickafka] final class SourceCheckpoint(
   def recordsRead: RecordsRead =
     try files.read(readFile).fold(RecordsRead.none)(RecordsReadJson.read(_, readFile.toString))
     catch {
-      case NonFatal(e) if !isOtherVersion(e) =>
+      case NonFatal(e) if !SourceCheckpointJson.isOtherVersion(e) =>
         log.warn(
           "Ignoring {}, which cannot be read, and is required only when a cluster is replaced",
           readFile,
@@ -152,11 +152,8 @@ private[dynamickafka] final class SourceCheckpoint(
     lastTopology = newest.headOption.map(_ -> topology.getOrElse(RememberedTopology.empty))
   }
 
-  private def isDamage(e: Throwable) = has(e, "INVALID_OFFSET")
-  private def isOtherVersion(e: Throwable) = has(e, "UNKNOWN_OFFSET_VERSION")
-
-  private def has(e: Throwable, condition: String) = e match {
-    case e: DynamicKafkaRuntimeException => e.getCondition.endsWith(s".$condition")
+  private def isDamage(e: Throwable) = e match {
+    case e: DynamicKafkaRuntimeException => e.getCondition.endsWith(".INVALID_OFFSET")
     case _ => false
   }
 

@@ -13,7 +13,7 @@ import io.github.dynamickafka.offset.CompositeOffsetJson
 import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 import io.github.dynamickafka.topology.{Removal, Topology, TopologyCluster, TopologyPattern, TopologyTopic}
 
-/** The codec of the files of [[SourceCheckpoint]], version 1. Rejects any other version. */
+/** The codec of the files of [[SourceCheckpoint]], all of one version. Rejects any other version. */
 private[source] object SourceCheckpointJson {
   private val Version = 1
   private val mapper = new ObjectMapper
@@ -37,8 +37,8 @@ private[source] object SourceCheckpointJson {
   /** @param file the path of the file, for errors */
   def readInitial(text: String, file: String): InitialOffset = reading(text, file) { root =>
     InitialOffset(
-      offset = CompositeOffsetJson.read(root.get("offset").toString),
-      unresolved = root.path("unresolved").elements.asScala.map(_.asText).toSet,
+      offset = CompositeOffsetJson.read(required(root, "offset").toString),
+      unresolved = required(root, "unresolved").elements.asScala.map(_.asText).toSet,
       unresolvedTopics = root.path("unresolvedTopics").properties.asScala.map { e =>
         e.getKey -> e.getValue.elements.asScala.map(_.asText).toSet
       }.toMap,
@@ -59,9 +59,9 @@ private[source] object SourceCheckpointJson {
   /** @param file the path of the file, for errors */
   def readTopology(text: String, file: String): RememberedTopology = reading(text, file) { root =>
     RememberedTopology(
-      current = topology(root.path("current")).copy(removals = removals(root.path("removed"))),
-      former = topology(root.path("former")),
-      options = SortedMap.from(fields(root.path("options")).map { case (name, value) =>
+      current = topology(required(root, "current")).copy(removals = removals(root.path("removed"))),
+      former = topology(required(root, "former")),
+      options = SortedMap.from(fields(required(root, "options")).map { case (name, value) =>
         name -> value.asText
       })
     )
@@ -127,10 +127,10 @@ private[source] object SourceCheckpointJson {
     Topology(SortedMap.from(fields(node).map { case (id, entry) =>
       id -> TopologyCluster(
         id,
-        topics = SortedMap.from(fields(entry.path("topics")).map { case (name, t) =>
+        topics = SortedMap.from(fields(required(entry, "topics")).map { case (name, t) =>
           name -> topic(t)
         }),
-        properties = fields(entry.path("properties")).map { case (k, v) => k -> v.asText }.toMap,
+        properties = fields(required(entry, "properties")).map { case (k, v) => k -> v.asText }.toMap,
         patterns = entry.path("patterns").elements.asScala
           .map(p => TopologyPattern(p.path("regex").asText, topic(p))).toSeq,
         withheld = entry.path("withheld").elements.asScala.map(_.asText).toSet,
@@ -139,7 +139,7 @@ private[source] object SourceCheckpointJson {
     }))
 
   private def topic(t: JsonNode): TopologyTopic = TopologyTopic(
-    stream = t.path("stream").asText,
+    stream = required(t, "stream").asText,
     draining = t.path("draining").asBoolean(false),
     startingOffsets = offsets(t, "startingOffsets"),
     stoppingOffsets = offsets(t, "stoppingOffsets"),
@@ -163,15 +163,23 @@ private[source] object SourceCheckpointJson {
       catch { case NonFatal(e) => throw damaged("it is not JSON", e) }
     if (!root.isObject) throw damaged("it is not a JSON object")
     if (root.path("version").asInt(-1) != Version) {
-      throw Errors.unknownOffsetVersion(root.path("version").asText("none"), Version)
+      throw Errors.unknownOffsetVersion(s"The file $file", root.path("version").asText("none"), Version)
     }
     try f(root)
     catch {
-      case e: DynamicKafkaRuntimeException =>
+      case e: DynamicKafkaRuntimeException if !isOtherVersion(e) =>
         throw damaged(Option(e.getMessageParameters.get("reason")).getOrElse(e.getMessage), e)
-      case NonFatal(e) => throw damaged("a part is missing or has another type", e)
+      case NonFatal(e) if !isOtherVersion(e) => throw damaged("a part is missing or has another type", e)
     }
   }
+
+  private[checkpoint] def isOtherVersion(e: Throwable): Boolean = e match {
+    case e: DynamicKafkaRuntimeException => e.getCondition.endsWith(".UNKNOWN_OFFSET_VERSION")
+    case _ => false
+  }
+
+  private[checkpoint] def required(node: JsonNode, name: String): JsonNode =
+    Option(node.get(name)).getOrElse(throw new IllegalArgumentException(s"'$name' is missing"))
 
   private[checkpoint] def fields(node: JsonNode): Iterator[(String, JsonNode)] =
     node.properties.iterator.asScala.map(e => e.getKey -> e.getValue)

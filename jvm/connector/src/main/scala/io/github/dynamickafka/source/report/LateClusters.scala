@@ -41,9 +41,7 @@ private object LateClusters {
       clock: Clock
   ): String = {
     val now = clock.currentTimeMillis()
-    val known = clusters.updated(id, clusters(id).copy(unread = Some(first))).map { case (of, times) =>
-      of -> times.copy(filesAreKnown = true)
-    }
+    val known = clusters.updated(id, clusters(id).copy(unread = Some(first)))
     val ahead = ClusterTimes.driftMs(known, now)
       .maxBy { case (other, drift) => (drift, other) }
     s"Kafka cluster '$id' lags behind the watermark of the query: its first unread record is of " +

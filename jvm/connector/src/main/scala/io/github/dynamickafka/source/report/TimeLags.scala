@@ -109,8 +109,7 @@ private[source] final class TimeLags(
         (lastRead._2.get(id) ++ rows.read).maxOption,
         isLevel = ofCluster.isEmpty && rows.areRead && hasResponded,
         (ofCluster.flatten.map(_.time) ++ rows.unread).minOption,
-        (ofCluster.flatten.filter(_.isCertain).map(_.time) ++ rows.unread).minOption,
-        rows.isKnown
+        (ofCluster.flatten.filter(_.isCertain).map(_.time) ++ rows.unread).minOption
       )
     }.toMap
   }

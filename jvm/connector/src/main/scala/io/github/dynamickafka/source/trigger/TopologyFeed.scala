@@ -20,7 +20,7 @@ import io.github.dynamickafka.topology.Topology
  *                   secrets
  */
 private[source] final class TopologyFeed(
-    watcher: MetadataWatcher[Topology],
+    watcher: MetadataWatcher,
     remembered: () => Option[Topology],
     incomplete: Topology => Set[String] = _ => Set.empty
 ) extends AutoCloseable

@@ -106,6 +106,12 @@ class MetadataServicesSuite extends AnyFunSuite with TimeLimit {
       "'file', 'static', 'single-cluster', 'http', 'configmap', 'strimzi', 'jdbc'",
       "Did you mean 'file'?"
     )
+    for (store <- Seq("zookeeper", "consul", "etcd"))
+      refused("INVALID_OPTION", store)(
+        "neither a known service",
+        "'jdbc', 'kafka-topic'; a class must"
+      )
+    refused("UNKNOWN_OPTION", "http", "url" -> "http://h", "store" -> "etcd")("metadataService.store")
     refused("INVALID_OPTION", "com.example.Nothing")(
       "nor a class on the class path",
       "KafkaMetadataService"

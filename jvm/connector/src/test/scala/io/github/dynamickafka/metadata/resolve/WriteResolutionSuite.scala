@@ -26,7 +26,7 @@ class WriteResolutionSuite extends AnyFunSuite with TimeLimit {
 
   private def resolve(ids: Seq[String], streams: (String, KafkaStream)*)(active: String => Boolean = _ =>
     true) =
-    WriteResolution.resolve(Subscription.Ids(ids), streams.toMap, active)
+    Resolution.forWriting(Subscription.Ids(ids), streams.toMap, active)
 
   private def refused(body: => Any): String =
     intercept[DynamicKafkaIllegalArgumentException](body).getMessage
@@ -59,7 +59,7 @@ class WriteResolutionSuite extends AnyFunSuite with TimeLimit {
   test("a missing or empty stream is a failure of the service") {
     assert(refused(resolve(Seq("x"), stream("orders", "a" -> on("a:1", "t")))()).contains("stream 'x'"))
     assert(refused(resolve(Seq("x"), stream("x"))()).contains("stream 'x'"))
-    assert(refused(WriteResolution.resolve(
+    assert(refused(Resolution.forWriting(
       Subscription.Pattern(".*".r),
       Map.empty,
       _ => true
@@ -68,13 +68,13 @@ class WriteResolutionSuite extends AnyFunSuite with TimeLimit {
 
   test("all streams if rows name theirs; a cluster must have the same properties in each") {
     val one = stream("one", "a" -> on("a:1", "t"))
-    val all = WriteResolution.resolve(
+    val all = Resolution.forWriting(
       Subscription.Pattern(".*".r),
       Map(one, stream("two", "a" -> on("a:1", "u"), "b" -> on("b:1", "u"))),
       _ => true
     )
     assert(all.streams.keySet == Set("one", "two") && all.clusters.keySet == Set("a", "b"))
-    assert(refused(WriteResolution.resolve(
+    assert(refused(Resolution.forWriting(
       Subscription.Pattern(".*".r),
       Map(one, stream("two", "a" -> on("other:1", "u"))),
       _ => true

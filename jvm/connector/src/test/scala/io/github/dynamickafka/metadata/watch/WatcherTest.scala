@@ -29,7 +29,7 @@ trait WatcherTest extends AnyFunSuite with TimeLimit with Eventually {
       subscription: Subscription = Subscription.Ids(Seq("orders")),
       timing: WatcherTiming = WatcherTiming(retryCapMs = 1, spacingWithoutPollingMs = 1, confirmMs = 1),
       confirmations: Int = 2
-  )(body: MetadataWatcher[Topology] => A): A = {
+  )(body: MetadataWatcher => A): A = {
     val discovery = DiscoveryOptions(
       intervalMs,
       threshold,
@@ -46,7 +46,7 @@ trait WatcherTest extends AnyFunSuite with TimeLimit with Eventually {
   }
 
   protected def ids(topology: Topology) = topology.clusters.keys.toSeq
-  protected def current(watcher: MetadataWatcher[Topology]) = watcher.current.topology.toSeq.flatMap(ids)
+  protected def current(watcher: MetadataWatcher) = watcher.current.topology.toSeq.flatMap(ids)
 
   protected def unavailable(body: => Any) = {
     val e = intercept[DynamicKafkaRuntimeException](body)

@@ -6,24 +6,26 @@ import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
-import io.github.dynamickafka.topology.{WriteCluster, WriteEntry, WriteStream, WriteTopology}
+import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
+import io.github.dynamickafka.topology.{Topology, TopologyCluster, WriteEntry, WriteStream}
 
+/** The guard of a query that writes. */
 class WriteRemovalGuardSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   private def entry(cluster: String, topics: String*) =
     WriteEntry(cluster, SortedMap.from(topics.map(_ -> None)), None, None)
 
-  private def topology(stream: String, entries: WriteEntry*) = WriteTopology(
-    SortedMap(stream -> WriteStream(stream, entries)),
-    SortedMap.from(entries.map(e => e.cluster -> cluster(e.cluster)))
+  private def topology(stream: String, entries: WriteEntry*) = Topology(
+    streams = SortedMap(stream -> WriteStream(stream, entries)),
+    clusters = SortedMap.from(entries.map(e => e.cluster -> cluster(e.cluster)))
   )
 
-  private def cluster(id: String) = WriteCluster(id, Map("bootstrap.servers" -> s"$id:1"))
+  private def cluster(id: String) = TopologyCluster(id, SortedMap.empty, Map("bootstrap.servers" -> s"$id:1"))
   private def of(ids: String*) = topology("s", ids.map(entry(_, "t")): _*)
-  private def guard(earlier: String*) = new WriteRemovalGuard("test", 2, earlier.toSet)
+  private def guard(earlier: String*) = new RemovalGuard("test", None, 2, earlier = earlier.toSet)
 
   /** The clusters that take writes after each answer, in the order of the metadata. */
-  private def used(guard: WriteRemovalGuard, answers: WriteTopology*): Seq[String] =
+  private def used(guard: RemovalGuard, answers: Topology*): Seq[String] =
     answers.map(guard(_).topology.streams.values.flatMap(_.open).mkString)
 
   test("a cluster takes writes until the second answer in a row lacks it, at its place") {
@@ -33,13 +35,31 @@ class WriteRemovalGuardSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(guard()(of("a")) == Guarded(of("a"), open = false))
   }
 
+  test("an answer that lacks more than half of the clusters of a stream is a failure, and changes nothing") {
+    val g = guard()
+    g(of("a", "b", "c"))
+    Seq.fill(3)(of("a")).foreach { answer =>
+      val e = intercept[DynamicKafkaIllegalArgumentException](g(answer))
+      assert(e.getCondition == "DYNAMIC_KAFKA.METADATA_INVALID")
+      assert(e.getMessage.contains("it lacks 2 of the 3 clusters of stream 's' (b, c). "), e.getMessage)
+    }
+    assert(used(g, of("a", "b", "c")) == Seq("abc"))
+    val open = topology("s", (Seq("a") ++ Seq("b", "c")).map(entry(_, "t")): _*)
+    val drained =
+      topology("s", entry("a", "t"), entry("b", "t").copy(closed = Some("draining")), entry("c", "t"))
+    assert(used(guard(), open, drained, of("a"), of("a")) == Seq("abc", "ac", "ac", "a"))
+  }
+
   test("what is listed and takes no writes is left out at once") {
     val closed = topology("s", entry("a", "t"), entry("b", "t").copy(closed = Some("removed")))
     assert(used(guard(), of("a", "b"), closed) == Seq("ab", "a"))
   }
 
   test("a stream is confirmed likewise") {
-    val two = WriteTopology(of("a").streams ++ topology("u", entry("b", "t")).streams, of("a", "b").clusters)
+    val two = Topology(
+      streams = of("a").streams ++ topology("u", entry("b", "t")).streams,
+      clusters = of("a", "b").clusters
+    )
     val g = guard()
     assert(Seq(two, of("a"), of("a")).map(g(_).topology) == Seq(two, two, of("a")))
   }
@@ -71,7 +91,7 @@ class WriteRemovalGuardSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   }
 
   test("a cluster never leaves by an answer that the next one contradicts") {
-    val answers = Gen.nonEmptyListOf(Gen.oneOf(of("a", "b", "c"), of("a", "b"), of("b", "c"), of("c")))
+    val answers = Gen.nonEmptyListOf(Gen.oneOf(of("a", "b", "c"), of("a", "b"), of("b", "c"), of("a", "c")))
     forAll(answers) { all =>
       val g = guard()
       val now = all.map(g(_).topology.clusters.keySet)

@@ -139,13 +139,6 @@ class ClaimsSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  test("a journal of the former format is refused by its version") {
-    val folder = newFolder()
-    Files.createDirectories(folder.resolve(Journal.Folder))
-    Files.writeString(folder.resolve(Journal.Folder).resolve("run"), "12345678")
-    assert(conflict(journal(folder).claim("q", "one")).contains("it has version 1"))
-  }
-
   test(
     "the generations of queries and jobs are greater than those of runs that a restored journal does not know"
   ) {

@@ -11,7 +11,7 @@ import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.kafka.producer.TaskSender.Record
 import io.github.dynamickafka.sink.row.OutputRow
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.{WriteCluster, WriteEntry, WriteStream, WriteTopology}
+import io.github.dynamickafka.topology.{Topology, TopologyCluster, WriteEntry, WriteStream}
 
 /** Rows that have a destination, but that Kafka does not accept. */
 class RecordRoutingSuite extends AnyFunSuite with TimeLimit {
@@ -78,16 +78,17 @@ class RecordRoutingSuite extends AnyFunSuite with TimeLimit {
     def entry(cluster: String, closed: Option[String]) =
       WriteEntry(cluster, SortedMap("t" -> None), None, closed)
     val draining = Some("it is draining")
-    val topology = WriteTopology(
-      SortedMap(
+    val topology = Topology(
+      streams = SortedMap(
         "s" -> WriteStream("s", Seq(entry("a", None), entry("b", draining), entry("c", draining))),
         "u" -> WriteStream("u", Seq(entry("b", None)))
       ),
-      SortedMap.from(Seq("a", "b", "c").map(id => id -> WriteCluster(id, Map.empty)))
+      clusters =
+        SortedMap.from(Seq("a", "b", "c").map(id => id -> TopologyCluster(id, SortedMap.empty, Map.empty)))
     )
-    assert(Seq("a", "b").flatMap(topology.problem).isEmpty)
-    assert(topology.problem("c").exists(_.contains("takes no writes: it is draining")))
-    assert(topology.problem("d").exists(_.contains("not in the metadata, which has a, b, c")))
+    assert(Seq("a", "b").flatMap(topology.writeProblem).isEmpty)
+    assert(topology.writeProblem("c").exists(_.contains("takes no writes: it is draining")))
+    assert(topology.writeProblem("d").exists(_.contains("not in the metadata, which has a, b, c")))
   }
 
   test("with a dead letter topic it is written there, on its own cluster, with the rest of its headers") {

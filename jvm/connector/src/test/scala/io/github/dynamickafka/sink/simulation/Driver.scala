@@ -11,14 +11,14 @@ import org.apache.kafka.clients.producer.ProducerRecord
 import io.github.dynamickafka.config.{ProducerProperties, UnknownCommitPolicy}
 import io.github.dynamickafka.error.DynamicKafkaError
 import io.github.dynamickafka.kafka.ProducerSettings
-import io.github.dynamickafka.metadata.watch.WriteRemovalGuard
+import io.github.dynamickafka.metadata.watch.RemovalGuard
 import io.github.dynamickafka.query.PlannedDeferrals
 import io.github.dynamickafka.sink.WriterFactory
 import io.github.dynamickafka.sink.commit._
 import io.github.dynamickafka.sink.journal.{FreeSlots, Journal}
 import io.github.dynamickafka.sink.transaction._
 import io.github.dynamickafka.storage.SimulatedFileManager
-import io.github.dynamickafka.topology.{WriteCluster, WriteEntry, WriteStream, WriteTopology}
+import io.github.dynamickafka.topology.{Topology, TopologyCluster, WriteEntry, WriteStream}
 
 /**
  * What a history does to the tasks of a batch.
@@ -84,7 +84,7 @@ private[simulation] final class Driver(
   private val journal =
     new Journal(place, SimulatedFileManager.hadoop, () => newInstance(), () => world.leastGeneration)
   private val slots = FreeSlots.ofQuery(place, SimulatedFileManager.hadoop)
-  private val guard = new WriteRemovalGuard("simulated", if (world.defect.believesAnswers) 1 else 2)
+  private val guard = new RemovalGuard("simulated", None, if (world.defect.believesAnswers) 1 else 2)
   private var isLacking = true
   private val pool = new TransactionPool(s => new ModelProducer(world, this, s.cluster), IdleMs, world.clock)
   private val clusters = new Clusters(
@@ -328,9 +328,10 @@ private[simulation] object Driver {
   private val ofTasks: Map[String, ProducerSettings] =
     known.map { case (id, p) => id -> new ProducerSettings(id, p.client) }
 
-  private def topology(ids: Seq[String]): WriteTopology = WriteTopology(
-    SortedMap("s" -> WriteStream("s", ids.map(WriteEntry(_, SortedMap(Topic -> None), None, None)))),
-    SortedMap.from(ids.map(id => id -> WriteCluster(id, Map.empty)))
+  private def topology(ids: Seq[String]): Topology = Topology(
+    streams =
+      SortedMap("s" -> WriteStream("s", ids.map(WriteEntry(_, SortedMap(Topic -> None), None, None)))),
+    clusters = SortedMap.from(ids.map(id => id -> TopologyCluster(id, SortedMap.empty, Map.empty)))
   )
 
   def properties(id: String): ProducerProperties = known(id)

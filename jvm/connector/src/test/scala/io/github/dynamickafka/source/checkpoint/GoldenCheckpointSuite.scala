@@ -11,7 +11,7 @@ import org.apache.spark.sql.streaming.Trigger
 import io.github.dynamickafka.source.{Entry, Results, Seen, SourceTest}
 
 /**
- * Complete checkpoints of earlier versions, with placeholders for addresses: each one must open, plan its
+ * Complete checkpoints of released versions, with placeholders for addresses: each one must open, plan its
  * last batch again and resume exactly.
  *
  * New: `GOLDEN_CHECKPOINT=<folder> ./sbt "connector/testOnly *GoldenCheckpointSuite"`. A checkpoint that
@@ -94,13 +94,9 @@ class GoldenCheckpointSuite extends SourceTest {
 
   sys.env.get("GOLDEN_CHECKPOINT") match {
     case Some(target) => test("write a new golden checkpoint")(make(Path.of(target)))
-    case None => Seq(1, 2).foreach { version =>
-        test(s"version $version") {
-          likeThen(10, 8, 8)
-          val results = opened(s"v$version")
-          assert(results.loggedText.startsWith(s"""{"version":$version,"""))
-          resumes(results)
-        }
+    case None => test("version 0.1.0") {
+        likeThen(10, 8, 8)
+        resumes(opened("0.1.0"))
       }
   }
 

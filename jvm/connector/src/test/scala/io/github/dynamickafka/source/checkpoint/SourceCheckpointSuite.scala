@@ -140,9 +140,7 @@ class SourceCheckpointSuite extends AnyFunSuite with TimeLimit {
                 1L,
                 9L,
                 SortedMap("blue" -> RowTimes(1L, 4L), "green" -> RowTimes(3L, 9L))
-              ),
-              // As earlier versions have written it.
-              HistoryFile("/p/old", 2L, 9L)
+              )
             )
           )
         ),
@@ -196,7 +194,11 @@ class SourceCheckpointSuite extends AnyFunSuite with TimeLimit {
     assert(
       intercept[DynamicKafkaRuntimeException](open().topology).getCondition.endsWith("UNKNOWN_OFFSET_VERSION")
     )
-    for (text <- Seq("{", "{\"version\":1}", "{\"version\":1,\"offset\":{\"version\":1,\"x\":1}}")) {
+    damage("initial.json", "{\"version\":1,\"offset\":{\"version\":4,\"clusters\":{}}}")
+    assert(
+      intercept[DynamicKafkaRuntimeException](open().initial).getCondition.endsWith("UNKNOWN_OFFSET_VERSION")
+    )
+    for (text <- Seq("{", "{\"version\":1}", "{\"version\":1,\"offset\":{\"version\":2,\"x\":1}}")) {
       damage("initial.json", text)
       val e = intercept[DynamicKafkaRuntimeException](open().initial)
       assert(e.getMessage.contains(file("initial.json").toString), e.getMessage)

@@ -1,7 +1,5 @@
 package io.github.dynamickafka.source.report
 
-import java.nio.file.Files
-
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.DataFrame
@@ -47,16 +45,6 @@ class HistoryTimesSuite extends HistoryTest {
     produceAt(green, topic, 1 to 40)
     body(s)
     ()
-  }
-
-  /** As earlier versions have listed files. */
-  private def forgetTimesOfClusters(s: Scene): Unit = {
-    val file = s.results.checkpoint.resolve("sources/0/dynamic-kafka/initial.json")
-    val text = Files.readString(file)
-    val old = text.replaceAll("""(\[".*?",\d+,\d+),\{[^}]*\}\]""", "$1]")
-    assert(old != text)
-    Files.writeString(file, old)
-    val _ = Files.deleteIfExists(file.resolveSibling(".initial.json.crc"))
   }
 
   private type Metrics = Map[String, String]
@@ -119,26 +107,6 @@ class HistoryTimesSuite extends HistoryTest {
         assertTimes(s, all)
         assert(all.size > 4 && all.forall(m => Seq("blue", "green").forall(drift(m, _) < 11000L)), all)
       }
-    }
-  }
-
-  test("a list of files of an earlier version: what is in its files is not known, and what is in Kafka is") {
-    withHistory(keepCluster = true) { s =>
-      s.results.inBatch = id => if (id == 0) throw new IllegalStateException("as a crash")
-      val failed = s.start(Trigger.AvailableNow(), oneByOne: _*)
-      eventually(assert(!failed.isActive))
-      s.results.inBatch = _ => ()
-      forgetTimesOfClusters(s)
-      val all = progress(s.start(Trigger.AvailableNow(), oneByOne: _*))
-      val (files, kafka) = all.splitAt(3)
-      assert(files.map(_("pendingHistoryFiles")) == Seq("2", "1", "0"))
-      files.take(2).foreach { m =>
-        assert(lag(m, "blue") == -1L && drift(m, "blue") == -1L && drift(m, "green") == -1L, m)
-      }
-      assert(files.take(2).exists(m => isOf(1, lag(m, "green"))), files)
-      assert(isOf(31, lag(files(2), "blue")), files)
-      assert(kafka.nonEmpty && Seq("blue", "green").forall(id => lag(kafka.last, id) == 0L))
-      assertSame(s.seen.distinct, s.seen)
     }
   }
 

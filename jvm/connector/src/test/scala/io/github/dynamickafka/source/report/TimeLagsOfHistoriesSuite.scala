@@ -25,12 +25,7 @@ import io.github.dynamickafka.time.ManualClock
 /** Lag and drift in time of clusters with a history: random files and logs, which are read in a random order. */
 class TimeLagsOfHistoriesSuite extends AnyFunSuite with TimeLimit {
 
-  private sealed trait Lists
-  private case object NewLists extends Lists
-  private case object OldLists extends Lists
-  private case object FilesDoNotCount extends Lists
-
-  private final class Run(random: Random, lists: Lists) {
+  private final class Run(random: Random, filesCount: Boolean) {
     private val clock = new ManualClock
     clock.advanceMs(1000000L)
     private val now = clock.currentTimeMillis()
@@ -39,11 +34,7 @@ class TimeLagsOfHistoriesSuite extends AnyFunSuite with TimeLimit {
     private val logs = keys.map { key =>
       key -> Vector.fill(random.nextInt(6))(now - random.nextInt(100000)).sorted
     }.toMap
-    private val all = files.unread(1)
-    private val tables =
-      if (lists == OldLists)
-        all.tables.map { case (s, t) => s -> t.copy(files = t.files.map(_.copy(clusters = SortedMap.empty))) }
-      else all.tables
+    private val tables = files.unread(1).tables
     private val plan = HistoryPlan(tables, HandOver.none)
     private val records = new RecordTimes
     private val lags = new TimeLags(
@@ -53,7 +44,7 @@ class TimeLagsOfHistoriesSuite extends AnyFunSuite with TimeLimit {
           tp -> ListedOffset(0L, None, logs(LogKey(id, tp.topic, tp.partition)).headOption)
         })),
       clock,
-      if (lists == FilesDoNotCount) TimeLags.noFiles else plan.clusters
+      if (filesCount) plan.clusters else TimeLags.noFiles
     )
     private val from = tables.map { case (s, t) => s -> random.nextInt(t.files.size + 1).toLong }
     private var read = from
@@ -129,15 +120,13 @@ class TimeLagsOfHistoriesSuite extends AnyFunSuite with TimeLimit {
       val firsts = unread.groupMapReduce(_._1)(_._2)(math.min)
       val lasts = done.groupMapReduce(_._1)(_._2)(math.max)
       val drifts = ClusterTimes.driftMs(lags.clusters, now)
-      val unknown = if (lists == OldLists) rows(left).map(_._1).toSet else Set.empty[String]
       lags.clusters.foreach { case (id, times) =>
         val lag = firsts.get(id).fold(0L)(first => math.max(0L, now - first))
-        assert(times.lagMs(now) == (if (unknown(id)) -1L else lag), s"lag of $id at $reached")
+        assert(times.lagMs(now) == lag, s"lag of $id at $reached")
         val known = for (last <- lasts.get(id); first <- firsts.values.minOption)
           yield math.max(0L, math.min(now, last) - math.min(now, first))
         val drift = if (firsts.isEmpty) 0L else known.getOrElse(-1L)
-        if (lists != OldLists) assert(drifts(id) == drift, s"drift of $id at $reached")
-        else if (unknown.nonEmpty) assert(drifts(id) == -1L)
+        assert(drifts(id) == drift, s"drift of $id at $reached")
       }
       assert(lags.clusters.keySet.toSet == keys.map(_.cluster).toSet)
     }
@@ -146,26 +135,24 @@ class TimeLagsOfHistoriesSuite extends AnyFunSuite with TimeLimit {
       some.flatMap(files.rows).map { case (key, time) => key.cluster -> time }
   }
 
-  private def runs(lists: Lists): Unit = {
+  private def runs(filesCount: Boolean): Unit = {
     val first = TestSeed()
     (first until first + 500).foreach { seed =>
-      try new Run(new Random(seed), lists).readAll()
+      try new Run(new Random(seed), filesCount).readAll()
       catch { case e: Throwable => throw new AssertionError(s"DYNAMIC_KAFKA_SEED=$seed: ${e.getMessage}", e) }
     }
   }
 
-  test("lag and drift are those of all records that are not read, in files and in Kafka")(runs(NewLists))
-
-  test("with a list of an earlier version, what is in its files is not known, and never guessed")(
-    runs(OldLists)
+  test("lag and drift are those of all records that are not read, in files and in Kafka")(
+    runs(filesCount = true)
   )
 
   test("a defect is found: files do not count") {
-    val e = intercept[AssertionError](runs(FilesDoNotCount))
+    val e = intercept[AssertionError](runs(filesCount = false))
     assert(Seq("lag of", "drift of").exists(e.getMessage.contains(_)))
   }
 
-  test("the times of a table of one cluster are those of its files, whichever version has listed them") {
+  test("the times of a table of one cluster are those of its files") {
     val table = HistoryTable("parquet", "/p", Map.empty, "{}", Some("blue"), None, Vector.empty)
     val files = AlignedFiles.any(new Random(1), Seq(LogKey("blue", "t", 0)), 1000000L).unread(1)
     files.tables.values.foreach { of =>

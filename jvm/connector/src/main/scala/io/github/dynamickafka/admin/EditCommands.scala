@@ -1,0 +1,144 @@
+package io.github.dynamickafka.admin
+
+import scala.jdk.CollectionConverters._
+
+import io.github.dynamickafka.admin.checkpoint.Refusal
+import io.github.dynamickafka.config.MetadataServiceSpecs
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.metadata.document.{DocumentEdits, EditRefused}
+import io.github.dynamickafka.metadata.service.EditableService
+import io.github.dynamickafka.metadata.topic.KafkaTopicMetadataService
+import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
+
+/** `drain`, `activate`, `move` and `publish`: changes of the streams where the metadata service has them. */
+private[admin] object EditCommands {
+  private val Cluster = Parameter.text("cluster", "The id of the cluster").positional
+  private val Stream =
+    Parameter.text("stream", "The id of a stream. NULL: every stream of the cluster").optional
+  private val MovedStream = Parameter.text("stream", "The stream that moves")
+  private val Old = Parameter.text("old", "The cluster that drains").called("from")
+  private val New = Parameter.text("new", "The cluster that is added, with the same topics").called("to")
+
+  private val File = Parameter.path("file", "A metadata file, any URI that Spark reads").positional
+  private val Servers = Parameter.text("bootstrap_servers", "The brokers of the topic").onlyOnLine
+  private val Topic = Parameter.text("topic", "The topic: one partition, cleanup.policy=compact").onlyOnLine
+  private val Property =
+    Parameter.texts("property", "A property of Kafka's clients, as NAME=VALUE; repeatable").onlyOnLine
+  private val Only = Parameter.texts("stream", "Only these streams of the file; repeatable")
+  private val Remove = Parameter.texts("remove", "Remove a stream that is not in the file; repeatable")
+
+  private val Writable = Seq(MetadataServiceSpecs.File, MetadataServiceSpecs.KafkaTopic).map(_.name)
+  private val Kept =
+    "The metadata is validated before and after, and of a file only the lines concerned change"
+
+  val all: Seq[Command] = Seq(
+    state("drain", ClusterMetadata.Draining, "Drains a cluster: it is read up to its end, and then leaves"),
+    state("activate", ClusterMetadata.Active, "Reads a cluster again that was draining or removed"),
+    edit(
+      "move",
+      "Drains a cluster of a stream, and adds another one with the same topics",
+      Seq(MovedStream, Old, New)
+    )(arguments => DocumentEdits.moved(_, arguments(MovedStream), arguments(Old), arguments(New))),
+    Command(
+      "publish",
+      "Writes the streams of a metadata file to the topic of the metadata service kafka-topic. The whole file is validated " +
+        "before, also together with the other streams of the topic, which stay unless they are removed",
+      Seq(File, Servers, Topic, Property, Only, Remove, Parameter.Timeout),
+      "stream STRING, action STRING",
+      (context, arguments) => new Published(context, arguments)
+    )
+  )
+
+  private def state(name: String, state: String, description: String): Command =
+    edit(name, description, Seq(Cluster, Stream))(arguments =>
+      DocumentEdits.withState(_, arguments(Cluster), state, arguments.get(Stream))
+    )
+
+  private def edit(name: String, description: String, parameters: Seq[Parameter[_]])(
+      change: Arguments => String => String
+  ): Command = Command(
+    name,
+    s"$description. $Kept",
+    Parameter.File +: parameters,
+    "stream STRING, cluster STRING, old_state STRING, new_state STRING",
+    (context, arguments) => new Edited(context, name, change(arguments))
+  )
+
+  /** @param file for the text */
+  private def refusing[A](file: Option[String])(edit: => A): A =
+    try edit
+    catch { case e: EditRefused => throw new Refusal(file.fold("")(_ + ": ") + e.getMessage, e) }
+
+  private final class Edited(context: Context, name: String, change: String => String) extends Result {
+    private val (before, after) = context.named {
+      // All errors of a file.
+      if (context.file.isDefined) { val _ = context.streams() }
+      context.catalog.service match {
+        case service: EditableService => refusing(None)(service.edit(change))
+        case _ => throw Errors.metadataReadOnly(name, context.catalog.reading.service.name, Writable)
+      }
+    }
+    private lazy val changes = StreamChange.all(before.values.toSeq, after.values.toSeq)
+
+    /** The clusters of streams whose state has changed; null: the stream did not have the cluster. */
+    override def rows: Seq[Seq[Any]] = for {
+      (id, stream) <- after.toSeq.sortBy(_._1)
+      (cluster, entry) <- entries(stream).sortBy(_._1)
+      old = before.get(id).flatMap(entries(_).toMap.get(cluster)).map(_.state)
+      if !old.contains(entry.state)
+    } yield Seq(id, cluster, old, entry.state)
+
+    override def json: Any =
+      Json.fields("file" -> context.file, "changes" -> changes.map(c => Json.Fields(c.fields)))
+
+    override def text: String =
+      if (changes.isEmpty) s"${context.file.mkString}: nothing to change"
+      else changes.map(_.text).mkString("\n")
+  }
+
+  private def entries(stream: KafkaStream) = stream.getClusterMetadataMap.asScala.toSeq
+
+  private final class Published(context: Context, arguments: Arguments) extends Result {
+    private val removed = arguments.get(Remove).getOrElse(Nil)
+    private val file = arguments(File)
+    private val published = {
+      val text = context.validText(file)
+      arguments.get(Servers) match {
+        case Some(servers) =>
+          val service = new KafkaTopicMetadataService(
+            servers,
+            arguments(Topic),
+            properties.asJava,
+            arguments(Parameter.Timeout)
+          )
+          try write(service, text)
+          finally service.close()
+        case None => context.catalog.service match {
+            case service: KafkaTopicMetadataService => write(service, text)
+            case _ =>
+              val own = context.catalog.reading.service.name
+              throw Errors.metadataReadOnly("publish", own, Seq(MetadataServiceSpecs.KafkaTopic.name))
+          }
+      }
+    }
+
+    private def write(service: KafkaTopicMetadataService, text: String) =
+      refusing(Some(file))(service.publish(text, arguments.get(Only).getOrElse(Nil), removed))
+
+    private def properties: Map[String, String] = arguments.get(Property).getOrElse(Nil).map { text =>
+      text.split("=", 2) match {
+        case Array(name, value) => name -> value
+        case _ => throw new WrongUsage(s"'$text' of --property is not NAME=VALUE")
+      }
+    }.toMap
+
+    override def rows: Seq[Seq[Any]] = published.map(Seq(_, "published")) ++ removed.map(Seq(_, "removed"))
+
+    override def json: Any =
+      Json.fields("topic" -> arguments(Topic), "published" -> published, "removed" -> removed)
+
+    override def text: String =
+      s"${arguments(Topic)}: ${Text.count(published.size.toLong, "stream")} published" +
+        (if (removed.isEmpty) "" else s", ${Text.count(removed.size.toLong, "stream")} removed")
+  }
+}

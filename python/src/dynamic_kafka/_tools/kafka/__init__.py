@@ -1,1 +1,0 @@
-"""Kafka clients with the properties of Kafka's Java clients."""
