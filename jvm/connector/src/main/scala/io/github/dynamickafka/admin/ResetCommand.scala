@@ -5,7 +5,7 @@ import scala.collection.immutable.SortedMap
 import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.TopicPartition
 
-import io.github.dynamickafka.admin.checkpoint.{CheckpointEdit, CheckpointFiles, OffsetLog, Refusal, ResetForm, SourceId}
+import io.github.dynamickafka.admin.checkpoint.{CheckpointEdit, Refusal, ResetForm, SourceId}
 import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, CompositeOffsetJson, Positions}
 import io.github.dynamickafka.source.cluster.ClusterConfig
 
@@ -65,11 +65,8 @@ private[admin] object ResetCommand {
     val form =
       try ResetForm.parse(to)
       catch { case e: Refusal => throw new WrongUsage(e.getMessage) }
-    val log = new OffsetLog(checkpoint, context.hadoop)
-    val files = new CheckpointFiles(checkpoint, context.hadoop)
+    val (log, files) = MigrationCommands.opened(context, checkpoint)
     val edit = new CheckpointEdit(files)
-    // A link, and what is outside of the checkpoint, is refused.
-    files.all()
     edit.refuseInterrupted()
     val newest = log.newestFinished()
     val reading = log.composite(newest).filter(_._2.position(cluster).nonEmpty)

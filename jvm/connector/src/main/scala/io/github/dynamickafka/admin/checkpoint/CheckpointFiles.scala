@@ -1,8 +1,16 @@
 package io.github.dynamickafka.admin.checkpoint
 
 import java.io.{FileNotFoundException, IOException}
+import java.nio.ByteBuffer
+import java.nio.channels.FileChannel
 import java.nio.charset.StandardCharsets.UTF_8
-import java.nio.file.attribute.BasicFileAttributes
+import java.nio.file.StandardOpenOption.{CREATE, TRUNCATE_EXISTING, WRITE}
+import java.nio.file.attribute.{
+  BasicFileAttributes,
+  PosixFileAttributeView,
+  PosixFileAttributes,
+  PosixFilePermissions
+}
 import java.nio.file.{Files, LinkOption, NoSuchFileException, StandardCopyOption}
 import java.util.concurrent.TimeUnit
 
@@ -12,7 +20,7 @@ import scala.util.Using
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.permission.FsPermission
-import org.apache.hadoop.fs.{ChecksumFileSystem, FileStatus, FileUtil, Path, RawLocalFileSystem}
+import org.apache.hadoop.fs.{ChecksumFileSystem, FileUtil, Path}
 
 import io.github.dynamickafka.storage.AtomicFiles
 
@@ -26,11 +34,11 @@ private[admin] final class CheckpointFiles(val location: String, hadoop: Configu
   import CheckpointFiles._
 
   // Checksums of Hadoop's local file system would be those of the former content.
-  private val (fs, isLocal) = new Path(location).getFileSystem(hadoop) match {
-    case checked: ChecksumFileSystem => (checked.getRawFileSystem, true)
-    case raw: RawLocalFileSystem => (raw, true)
-    case other => (other, false)
+  private val fs = new Path(location).getFileSystem(hadoop) match {
+    case checked: ChecksumFileSystem => checked.getRawFileSystem
+    case other => other
   }
+  private val isLocal = fs.getUri.getScheme == "file"
 
   /** The whole path, with the scheme of the file system. */
   val root: Path = fs.makeQualified(new Path(location))
@@ -50,7 +58,11 @@ private[admin] final class CheckpointFiles(val location: String, hadoop: Configu
   def name: String = root.getName
 
   /** Whether a whole path of Spark, such as `file:/checkpoints/q`, is this folder. */
-  def isAt(path: String): Boolean = new CheckpointFiles(path, hadoop).place == place
+  def isAt(path: String): Boolean = {
+    val (other, own) = (new Path(path), root.toUri)
+    other.toUri.getScheme == own.getScheme && other.toUri.getAuthority == own.getAuthority &&
+    new CheckpointFiles(path, hadoop).place == place
+  }
 
   /**
    * All files by their paths, with what changes when a file is written.
@@ -119,8 +131,8 @@ private[admin] final class CheckpointFiles(val location: String, hadoop: Configu
 
   /** The mode and the owner of a file. */
   def access(name: String): Option[Access] =
-    try Some(Access(fs.getFileStatus(at(name))))
-    catch { case _: FileNotFoundException => None }
+    try Some(accessOf(at(name)))
+    catch { case _: FileNotFoundException | _: NoSuchFileException => None }
 
   /** Writes a file that nobody reads before it is complete. */
   def write(name: String, content: Array[Byte], access: Option[Access] = None): Unit = {
@@ -160,14 +172,14 @@ private[admin] final class CheckpointFiles(val location: String, hadoop: Configu
     } else if (to.isLocal || !isChecksum(name)) {
       if (!FileUtil.copy(fs, from, to.fs, target, false, true, hadoop))
         throw new IOException(s"$from cannot be copied to $target")
-      to.adopt(target, Access(fs.getFileStatus(from)))
+      to.adopt(target, accessOf(from))
     }
   }
 
   /** Creates this folder, with the mode and the owner of another one if this user may do that. */
   def create(like: CheckpointFiles): Unit = {
-    fs.mkdirs(root)
-    adopt(root, Access(like.fs.getFileStatus(like.root)))
+    if (isLocal) Files.createDirectories(local(root)) else fs.mkdirs(root)
+    adopt(root, like.accessOf(like.root))
   }
 
   /**
@@ -209,22 +221,44 @@ private[admin] final class CheckpointFiles(val location: String, hadoop: Configu
     path
   }
 
-  private def write(path: Path, content: Array[Byte]): Unit =
-    Using.resource(fs.create(path, true)) { out =>
-      out.write(content)
-      try out.hsync()
-      catch {
-        // An object store, where a file is durable when it is closed.
-        case _: UnsupportedOperationException => ()
-      }
+  // Hadoop starts a process for each mode and each owner of a local file.
+  private def write(path: Path, content: Array[Byte]): Unit = if (isLocal) {
+    Files.createDirectories(local(path).getParent)
+    Using.resource(FileChannel.open(local(path), CREATE, TRUNCATE_EXISTING, WRITE)) { out =>
+      val bytes = ByteBuffer.wrap(content)
+      while (bytes.hasRemaining) out.write(bytes)
+      out.force(true)
     }
+  } else Using.resource(fs.create(path, true))(_.write(content))
+
+  private def accessOf(path: Path): Access =
+    if (isLocal) {
+      val found = Files.readAttributes(local(path), classOf[PosixFileAttributes])
+      Access(PosixFilePermissions.toString(found.permissions), found.owner.getName, found.group.getName)
+    } else {
+      val found = fs.getFileStatus(path)
+      Access(found.getPermission.toString.take(9), found.getOwner, found.getGroup)
+    }
+
+  private def setMode(path: Path, mode: String): Unit =
+    if (isLocal) {
+      val _ = Files.setPosixFilePermissions(local(path), PosixFilePermissions.fromString(mode))
+    } else fs.setPermission(path, FsPermission.valueOf(s"-$mode"))
+
+  private def setOwner(path: Path, owner: String, group: String): Unit =
+    if (isLocal) {
+      val names = local(path).getFileSystem.getUserPrincipalLookupService
+      val view = Files.getFileAttributeView(local(path), classOf[PosixFileAttributeView])
+      view.setOwner(names.lookupPrincipalByName(owner))
+      view.setGroup(names.lookupPrincipalByGroupName(group))
+    } else fs.setOwner(path, owner, group)
 
   /** @throws Refusal if this user may not do that */
   private def keep(path: Path, access: Access): Unit = {
-    val now = Access(fs.getFileStatus(path))
-    if (now.mode != access.mode) fs.setPermission(path, access.mode)
+    val now = accessOf(path)
+    if (now.mode != access.mode) setMode(path, access.mode)
     if (now.owner != access.owner || now.group != access.group)
-      try fs.setOwner(path, access.owner, access.group)
+      try setOwner(path, access.owner, access.group)
       catch {
         case e: IOException =>
           throw new Refusal(
@@ -236,7 +270,7 @@ private[admin] final class CheckpointFiles(val location: String, hadoop: Configu
   }
 
   private def adopt(path: Path, access: Access): Unit = {
-    fs.setPermission(path, access.mode)
+    setMode(path, access.mode)
     try keep(path, access)
     catch { case _: Refusal => () }
   }
@@ -247,12 +281,8 @@ private[admin] object CheckpointFiles {
   /** Size and time of a file. */
   final case class Stamp(size: Long, modified: Long)
 
-  final case class Access(mode: FsPermission, owner: String, group: String)
-
-  private object Access {
-    // Hadoop reads them of local files when they are asked for.
-    def apply(status: FileStatus): Access = Access(status.getPermission, status.getOwner, status.getGroup)
-  }
+  /** @param mode such as `rw-r-----` */
+  final case class Access(mode: String, owner: String, group: String)
 
   /** Of Hadoop's local file system. */
   def isChecksum(name: String): Boolean = name.matches("(?s)(.*/)?\\.[^/]*\\.crc")
