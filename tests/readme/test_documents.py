@@ -25,7 +25,6 @@ NOT_CHECKED = {"mermaid", "text"}
 COMMANDS = {
     "pip install ./python",
     "pip install './python[spark]'",
-    "pip install './python[cli]'",
     "python -m dynamic_kafka schema > metadata.schema.json",
     "pip install 'dynamic-kafka[spark]'",
     "spark-pipelines --remote sc://localhost:15002 run --spec examples/pipeline/spark-pipeline.yml",
