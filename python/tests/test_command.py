@@ -107,7 +107,7 @@ def test_spark_submit_finds_the_coordinate_once(machine: Machine, monkeypatch: p
         _command._jars(machine.spark, None)
     machine.program(
         submit,
-        f'printf "%s\\n" "$@" >> {machine.here}/submitted; echo "file://{jars[0]},file://{jars[1]}"',
+        f'printf "%s\\n" "$@" >> {machine.here}/submitted; echo "file://{jars[0]},file:{jars[1]}"',
     )
     for jar in jars:
         jar.touch()

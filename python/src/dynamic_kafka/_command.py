@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
+from urllib.parse import unquote, urlsplit
 
 from dynamic_kafka import _artifact
 from dynamic_kafka.errors import DynamicKafkaError
@@ -161,7 +162,7 @@ def _fetched(home: Path) -> list[str]:
         errors="replace",
         stdin=subprocess.DEVNULL,
     )
-    jars = [jar.removeprefix("file://") for jar in done.stdout.strip().split(",") if jar]
+    jars = [unquote(urlsplit(jar).path) for jar in done.stdout.strip().split(",") if jar]
     if done.returncode != 0 or not jars:
         said = [line.strip() for line in done.stderr.splitlines() if line.strip()][-_LINES:]
         raise _Missing(

@@ -17,12 +17,14 @@ import io.github.dynamickafka.source.cluster.ClusterConfig
  * @param file the metadata file of a command; None: the catalog has another service, or the command has no file
  * @param userName whom files that are written name
  * @param connect opens a client
+ * @param isCommand whether there are no streams without a file
  */
 private[dynamickafka] final class Context(
     val catalog: StreamCatalog,
     val file: Option[String],
     userName: () => String,
-    val connect: ClusterConfig => ClusterClient = config => new AdminClusterClient(config.properties.admin)
+    val connect: ClusterConfig => ClusterClient = config => new AdminClusterClient(config.properties.admin),
+    isCommand: Boolean = false
 ) {
   def hadoop: Configuration = catalog.hadoop
   def user: String = userName()
@@ -32,7 +34,7 @@ private[dynamickafka] final class Context(
    *
    * @throws Refused with all errors of a file
    */
-  def streams(): Seq[KafkaStream] = file.fold(catalog.streams())(streamsOf)
+  def streams(): Seq[KafkaStream] = file.fold(if (isCommand) Nil else catalog.streams())(streamsOf)
 
   /** The streams of another file, in its order. */
   def streamsOf(path: String): Seq[KafkaStream] =
@@ -55,7 +57,7 @@ private[dynamickafka] final class Context(
 
 private[dynamickafka] object Context {
 
-  /** A file with no stream, for commands without metadata. */
+  /** What the options of a command need that has no file. */
   private val NoStreams =
     Map("metadataService" -> "static", "metadataService.document" -> "{version: 1, streams: {}}")
 
@@ -72,6 +74,7 @@ private[dynamickafka] object Context {
       () => hadoop
     ),
     file,
-    () => Option(System.getenv("SPARK_USER")).getOrElse(System.getProperty("user.name"))
+    () => Option(System.getenv("SPARK_USER")).getOrElse(System.getProperty("user.name")),
+    isCommand = true
   )
 }

@@ -75,7 +75,10 @@ private[admin] object StreamChange {
     stream.getClusterMetadataMap.asScala.toMap
 
   /** What enters or leaves, and what both have, by names in order. */
-  private def compare[A](old: Map[String, A], now: Map[String, A])(moved: (String, String) => Seq[StreamChange])(
+  private def compare[A](
+      old: Map[String, A],
+      now: Map[String, A]
+  )(moved: (String, String) => Seq[StreamChange])(
       both: (String, A, A) => Seq[StreamChange]
   ): Seq[StreamChange] = (old.keySet ++ now.keySet).toSeq.sorted.flatMap { name =>
     (old.get(name), now.get(name)) match {

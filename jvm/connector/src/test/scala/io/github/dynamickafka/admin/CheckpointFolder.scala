@@ -52,7 +52,13 @@ object CheckpointFolder {
       TopicPartition,
       OffsetSpec
   ) => Option[Long])(context: Context): Context =
-    new Context(context.catalog, context.file, () => "alice", config => new Answering(answer(config, _, _)))
+    new Context(
+      context.catalog,
+      context.file,
+      () => "alice",
+      config => new Answering(answer(config, _, _)),
+      isCommand = true
+    )
 
   private final class Answering(answer: (TopicPartition, OffsetSpec) => Option[Long]) extends ClusterClient {
     override def offsets(

@@ -51,7 +51,9 @@ class DoctorProcedureSuite extends ProcedureTest {
     assert(status("tls", "tls") == "failed" && status("tls", "versions") == "skipped")
   }
 
-  test("a checkpoint: other clusters than those that the query has read, by its policy, and migrated positions") {
+  test(
+    "a checkpoint: other clusters than those that the query has read, by its policy, and migrated positions"
+  ) {
     val topic = newTopicOn(1, blue, green)
     produce(blue, topic, 1, Seq("a"))
     scene { s =>
@@ -69,7 +71,9 @@ class DoctorProcedureSuite extends ProcedureTest {
       assert(failed == "failed" && other.endsWith(s"but the checkpoint has read ${own.takeWhile(_ != ',')}"))
       s.orders(Entry("blue", blue, topic))
       s.catchUp("replacedClusterPolicy" -> "latest", "maxOffsetsPerTrigger" -> "7")
-      s.results.rewriteLogged(_ => s"""{"version":2,"clusters":{"bleu":{"$topic":{"0":1}},"blue":{"other":{"0":1}}}}""")
+      s.results.rewriteLogged(_ =>
+        s"""{"version":2,"clusters":{"bleu":{"$topic":{"0":1}},"blue":{"other":{"0":1}}}}"""
+      )
       val home = s.results.checkpoint.resolve("sources/0/dynamic-kafka")
       java.nio.file.Files.move(home, home.resolveSibling("away"))
       assert(check("cluster_id", "bleu")._2.endsWith("MIGRATION_MISMATCH. Did you mean 'blue'?"))

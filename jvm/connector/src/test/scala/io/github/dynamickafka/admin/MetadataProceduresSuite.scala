@@ -98,7 +98,12 @@ class MetadataProceduresSuite extends ProcedureTest {
     val k = ofTopic(topic)
     val both = Seq(row("orders", "published"), row("payments", "published"))
     assert(rows(s"CALL $k.system.publish('$path')") == both)
-    assert(rows(s"CALL $k.system.drain('blue', 'orders')") == Seq(row("orders", "blue", "active", "draining")))
+    assert(rows(s"CALL $k.system.drain('blue', 'orders')") == Seq(row(
+      "orders",
+      "blue",
+      "active",
+      "draining"
+    )))
     assert(rows(s"CALL $k.system.drain('blue', 'orders')").isEmpty)
     assert(rows(s"CALL $k.system.clusters()").map(_(2)) == Seq("draining", "active"))
     assert(rows(s"CALL $k.system.activate('blue')") == Seq(row("orders", "blue", "draining", "active")))
@@ -124,7 +129,10 @@ class MetadataProceduresSuite extends ProcedureTest {
 
   test("publish refuses other topics, other services, and what its queries would stand still on") {
     val path = file()
-    Seq(metadataTopic(partitions = 2) -> "2 partitions instead of one", metadataTopic(policy = "delete") -> "'delete'")
+    Seq(
+      metadataTopic(partitions = 2) -> "2 partitions instead of one",
+      metadataTopic(policy = "delete") -> "'delete'"
+    )
       .foreach { case (topic, says) =>
         val reply = CommandLine.run(
           "publish",
@@ -141,7 +149,10 @@ class MetadataProceduresSuite extends ProcedureTest {
     val k = ofTopic(metadataTopic())
     val _ = Files.writeString(
       path,
-      document.replace("      blue: {topics: [orders]}   #", "      green: {topics: [o]}\n      blue: {topics: [orders]}   #")
+      document.replace(
+        "      blue: {topics: [orders]}   #",
+        "      green: {topics: [o]}\n      blue: {topics: [orders]}   #"
+      )
     )
     rows(s"CALL $k.system.publish('$path')")
     val _ = Files.writeString(
@@ -150,7 +161,12 @@ class MetadataProceduresSuite extends ProcedureTest {
         .replace("      blue: {topics: [payments]}", "      green: {topics: [payments]}")
     )
     val (condition, text) = error(s"CALL $k.system.publish('$path', stream => array('payments'))")
-    assert(condition == "PROCEDURE_REFUSED" && text.contains("queries that read stream 'orders' would stand still"), text)
+    assert(
+      condition == "PROCEDURE_REFUSED" && text.contains(
+        "queries that read stream 'orders' would stand still"
+      ),
+      text
+    )
     assert(rows(s"CALL $k.system.clusters('payments')").map(_(1)) == Seq("blue"))
   }
 
@@ -159,7 +175,10 @@ class MetadataProceduresSuite extends ProcedureTest {
     val k = ofFile(path)
     val other = Files.writeString(
       newFolder().resolve("next.yaml"),
-      document.replace("topics: [orders]", "topics: [orders], state: drained").replace("version: 1", "version: 3")
+      document.replace(
+        "topics: [orders]",
+        "topics: [orders], state: drained"
+      ).replace("version: 1", "version: 3")
     )
     assert(
       columns(s"CALL $k.system.validate('$path')") ==
@@ -176,14 +195,17 @@ class MetadataProceduresSuite extends ProcedureTest {
       row("blue", "topics", "orders"),
       row("blue", "bootstrap.servers", "blue:1")
     ))
-    val next = Files.writeString(other, document.replace("blue: {topics: [orders]}", "blue: {topics: [more]}"))
+    val next =
+      Files.writeString(other, document.replace("blue: {topics: [orders]}", "blue: {topics: [more]}"))
     val changes = Seq(
       row("topic", "enters", "orders", "blue", "more", null, null),
       row("topic", "leaves", "orders", "blue", "orders", null, null)
     )
     assert(rows(s"CALL $k.system.diff('$next')") == changes)
     assert(rows(s"CALL $k.system.diff(old => '$path', new => '$next')") == changes)
-    assert(rows(s"CALL $k.system.schema()").head.head.toString.contains("Metadata of Dynamic Kafka for Spark"))
+    assert(
+      rows(s"CALL $k.system.schema()").head.head.toString.contains("Metadata of Dynamic Kafka for Spark")
+    )
   }
 
   test("a service that cannot be written") {

@@ -125,6 +125,11 @@ class ProceduresSuite extends ProcedureTest {
           "transactions",
           "resolve"
         ).forall(listed.contains))
+        val described = rows(s"DESCRIBE PROCEDURE $k.system.offsets").flatten.mkString("\n")
+        assert(
+          described.contains("offsets(checkpoint STRING, batch BIGINT DEFAULT NULL): The positions of"),
+          described
+        )
         listed.foreach(name => assert(rows(s"DESCRIBE PROCEDURE $k.system.$name").nonEmpty, name))
       }
     }

@@ -215,6 +215,8 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
       "cluster.blue.endingOffsets" -> "latest",
       "cluster.blue.kafka.ssl.key.password" -> "hush-hush",
       "kafka.sasl.jaas.config" -> "hush-hush",
+      "kafka.Isolation.Level" -> "read_committed",
+      "cluster.blue.kafka.isolation.level" -> "read_uncommitted",
       "failOnDataLoss" -> "false",
       "replacedClusterPolicy" -> "same-offsets",
       "commitOffsets" -> "true",
@@ -226,6 +228,8 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
       "removedClusterPolicy" -> "Drain",
       "cluster.eu.blue.maxOffsetsPerTrigger" -> "3",
       "cluster.blue.startingTimestamp" -> "7",
+      "kafka.isolation.level" -> "read_committed",
+      "cluster.blue.kafka.isolation.level" -> "read_uncommitted",
       "replacedClusterPolicy" -> "same-offsets",
       "commitOffsets" -> "true",
       "commitGroupId" -> "totals"

@@ -66,7 +66,9 @@ private[topic] object TopicEdits {
     val result = values.foldLeft(before) { case (records, (id, value)) =>
       records.add(id, value.orNull, Long.MaxValue)
     }
-    (result.invalid.keySet -- before.invalid.keySet ++ values.keySet.intersect(result.invalid.keySet)).toSeq.sorted
+    (result.invalid.keySet -- before.invalid.keySet ++ values.keySet.intersect(
+      result.invalid.keySet
+    )).toSeq.sorted
       .headOption.foreach { id =>
         val reason = result.invalid(id).getMessageParameters.get("reason")
         throw new EditRefused(s"queries that read stream '$id' would stand still: $reason")

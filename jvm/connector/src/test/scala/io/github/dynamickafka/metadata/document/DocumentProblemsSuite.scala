@@ -88,7 +88,10 @@ class DocumentProblemsSuite extends AnyFunSuite with TimeLimit {
       (problem.line, problem.place.stream, problem.place.cluster, problem.place.key)
     }
     assert(place(jaas, "[hunter2]") == ((Some(6), None, Some("blue"), Some("sasl.jaas.config"))))
-    assert(place("42", "x") == ((Some(14), Some("payments"), Some("blue"), Some("starting_offsets.payments.0"))))
+    assert(place(
+      "42",
+      "x"
+    ) == ((Some(14), Some("payments"), Some("blue"), Some("starting_offsets.payments.0"))))
     assert(place("version: 1", "version: 2") == ((Some(1), None, None, Some("version"))))
   }
 
@@ -114,8 +117,9 @@ class DocumentProblemsSuite extends AnyFunSuite with TimeLimit {
   }
 
   test("warnings") {
-    val text = Good.replace("  blue:\n    prop", "  red: {properties: {bootstrap.servers: r:1}}\n  blue:\n    prop")
-      .replace("client.id: \"0123\"", "kafka.client.id: x") + "  empty: {format: jsn, clusters: {}}\n"
+    val text =
+      Good.replace("  blue:\n    prop", "  red: {properties: {bootstrap.servers: r:1}}\n  blue:\n    prop")
+        .replace("client.id: \"0123\"", "kafka.client.id: x") + "  empty: {format: jsn, clusters: {}}\n"
     assert(check(text).errors.isEmpty)
     val found = check(text).warnings.map(_.text)
     assert(
@@ -124,7 +128,9 @@ class DocumentProblemsSuite extends AnyFunSuite with TimeLimit {
         "line 5, cluster 'red': no stream uses this cluster"
       )
     )
-    assert(found(2).startsWith("line 20, stream 'empty', key 'format': 'jsn' is no format of records: it is not one of"))
+    assert(found(
+      2
+    ).startsWith("line 20, stream 'empty', key 'format': 'jsn' is no format of records: it is not one of"))
     assert(found(2).endsWith("Did you mean 'json'?"))
     assert(found.drop(3) == Seq(
       "line 20, stream 'empty': it has no cluster: polls of queries that read it fail, unless allowMissingStreams is true"
@@ -134,7 +140,9 @@ class DocumentProblemsSuite extends AnyFunSuite with TimeLimit {
   test("types of a schema that Spark does not have") {
     Seq(
       "id BIGNT" -> Some("'BIGNT' is not a type of Spark. Did you mean 'BIGINT'?"),
-      "`a b` strin NOT NULL COMMENT 'an, or'" -> Some("'STRIN' is not a type of Spark. Did you mean 'STRING'?"),
+      "`a b` strin NOT NULL COMMENT 'an, or'" -> Some(
+        "'STRIN' is not a type of Spark. Did you mean 'STRING'?"
+      ),
       "a ARRAY<STRUCT<b: MAP<STRING, intt>>>" -> Some("'INTT' is not a type of Spark. Did you mean 'INT'?"),
       "x qqqq" -> Some("'QQQQ' is not a type of Spark."),
       "a INTERVAL DAY TO SECOND, b STRING COLLATE UTF8_LCASE, c VARCHAR(3)" -> None,
@@ -157,7 +165,14 @@ class DocumentProblemsSuite extends AnyFunSuite with TimeLimit {
         s"- {streamId: a, clusterMetadataList: [{clusterId: blue, bootstrapServers: '$address', topics: [a]}]}"
       assert(check(flink).warnings.map(_.reason) == Seq(says))
     }
-    Seq("a:1", "a:1, b:2", "a:1,,b:2,", "[::1]:9092", "SSL://a.b-c_d:1", s"$${file:/etc/blue.properties:address}")
+    Seq(
+      "a:1",
+      "a:1, b:2",
+      "a:1,,b:2,",
+      "[::1]:9092",
+      "SSL://a.b-c_d:1",
+      s"$${file:/etc/blue.properties:address}"
+    )
       .foreach(address => assert(check(ofAddress(address)).warnings.isEmpty, address))
   }
 
@@ -166,7 +181,11 @@ class DocumentProblemsSuite extends AnyFunSuite with TimeLimit {
       s"- streamId: $id\n  clusterMetadataList: [{clusterId: blue, bootstrapServers: $address, topics: [a]}]\n"
     val text = stream("a", "b1:1") + stream("b", "b2:1") + "- {streamId: c, clusterMetadataList: []}\n"
     val Seq(address, empty) = check(text).warnings
-    assert((address.line, address.place.stream, address.place.cluster) == ((Some(4), Some("b"), Some("blue"))))
+    assert((
+      address.line,
+      address.place.stream,
+      address.place.cluster
+    ) == ((Some(4), Some("b"), Some("blue"))))
     assert(address.reason.contains("stream 'a' specifies a different address for this cluster"))
     assert(empty.place.stream.contains("c"))
   }

@@ -19,7 +19,8 @@ class EditableFileSuite extends AnyFunSuite with TimeLimit {
 
   private def file = new EditableFile(SettledFile.pathOf(path.toString), new Configuration)
 
-  private def names: Seq[Path] = Using.resource(Files.list(folder))(_.iterator.asScala.map(_.getFileName).toSeq)
+  private def names: Seq[Path] =
+    Using.resource(Files.list(folder))(_.iterator.asScala.map(_.getFileName).toSeq)
 
   test("a file that changes meanwhile stays as it is then, and no other file is left") {
     Files.writeString(path, "before")
