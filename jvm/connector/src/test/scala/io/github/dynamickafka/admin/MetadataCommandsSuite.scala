@@ -9,7 +9,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.testkit.TimeLimit
 
-/** `validate`, `describe`, `diff`, `schema` and edits of files, by the command line; all examples in the documents are real. */
+/** `validate`, `describe`, `diff`, `schema` and edits of files, by the command line; examples are in `CliExamplesSuite`. */
 class MetadataCommandsSuite extends AnyFunSuite with TimeLimit {
 
   private val Secret = "hunter2"
@@ -258,32 +258,6 @@ class MetadataCommandsSuite extends AnyFunSuite with TimeLimit {
       if (word.endsWith(".yaml")) folder.resolve(word).toString else word
     )
     run(arguments: _*).all
-  }
-
-  test("the examples of docs/cli.md") {
-    val own = (MetadataCommands.all ++ EditCommands.all).map(_.commandName).toSet + "streams"
-    val streams = yamlOf(document("metadata.md"))
-    val broken = Seq(
-      "state: draining" -> "state: drained",
-      "green: {topics: [payments-eu" -> "gren: {topics: [payments-eu"
-    )
-    val next = Seq(
-      "bootstrap.servers: \"green-1:9092\"" -> "bootstrap.servers: \"green-1:9092,green-2:9092\"",
-      "      blue: {topics: [orders], state: draining}\n" -> "",
-      "payments-us]" -> "payments-ca]",
-      "streams:\n" -> "  red:\n    properties: {bootstrap.servers: \"red-1:9092\"}\nstreams:\n",
-      "  payments:\n    clusters:\n" -> "  payments:\n    clusters:\n      red: {topics: [payments]}\n"
-    )
-    val examples = Command.findAllMatchIn(document("cli.md")).map(m => m.group(1) -> m.group(2)).toSeq
-      .filter { case (line, _) => own(line.split(" ").lift(3).mkString) }
-    assert(examples.map(_._1.split(" ")(3)).toSet == own - "schema")
-    examples.foreach { case (line, output) =>
-      write("streams.yaml", streams)
-      write("broken.yaml", replaced(streams, broken: _*))
-      write("new.yaml", replaced(streams, next: _*))
-      assert(runLine(line) == output, line)
-    }
-    write("streams.yaml", Streams)
   }
 
   test("the change in docs/changing.md, one step after the other") {
