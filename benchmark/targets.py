@@ -104,7 +104,6 @@ TARGETS: dict[str, Target] = {
             "kafka-topic": 0.5,
             "configmap": 1.0,
             "strimzi": 1.0,
-            "zookeeper": 1.0,
         }.items()
     },
     "stop.64": _most("stop() with 64 cluster ids", 1.0, "s"),

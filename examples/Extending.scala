@@ -1,8 +1,16 @@
 package example
 
+import java.io.IOException
+import java.net.URI
+import java.net.http.HttpResponse.BodyHandlers
+import java.net.http.{HttpClient, HttpRequest}
 import java.nio.charset.StandardCharsets.UTF_8
+import java.time.Duration
 import java.{util => ju}
 
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.ObjectMapper
 import io.github.dynamickafka.extension.{
   CustomFormat,
   RecordReader,
@@ -10,12 +18,40 @@ import io.github.dynamickafka.extension.{
   SourceRecord,
   TargetRecord
 }
+import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaMetadataService, KafkaStream}
 import io.github.dynamickafka.{DynamicKafka, OffsetsInitializer}
 import org.apache.kafka.common.serialization.{Deserializer, Serializer}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.{DataFrame, Row, SparkSession}
 
 // The parts of this file are those of docs/extending.md; tests/readme runs them.
+
+/** The streams in Consul: a key `kafka/<stream>/<cluster>` has the bootstrap servers of a cluster with the topic `<stream>`. */
+class ConsulService(arguments: ju.Map[String, String]) extends KafkaMetadataService {
+  private val request =
+    HttpRequest.newBuilder(URI.create(s"${arguments.get("url")}/v1/kv/kafka/?recurse=true"))
+      .timeout(Duration.ofSeconds(10)).build()
+
+  override def getAllStreams(): ju.Set[KafkaStream] = {
+    val answer = HttpClient.newHttpClient().send(request, BodyHandlers.ofString())
+    if (answer.statusCode != 200) throw new IOException(s"Consul responded with status ${answer.statusCode}")
+    val entries = new ObjectMapper().readTree(answer.body).elements.asScala.toSeq.map { entry =>
+      val Array(_, stream, cluster) = entry.get("Key").asText.split("/")
+      val servers = new String(ju.Base64.getDecoder.decode(entry.get("Value").asText), UTF_8)
+      stream -> (cluster -> ClusterMetadata(Seq(stream), Map("bootstrap.servers" -> servers)))
+    }
+    entries.groupMap(_._1)(_._2).map { case (stream, clusters) =>
+      KafkaStream(stream, clusters.toMap)
+    }.toSet.asJava
+  }
+
+  override def describeStreams(streamIds: ju.Collection[String]): ju.Map[String, KafkaStream] =
+    getAllStreams().asScala.filter(s => streamIds.contains(s.streamId)).map(s => s.streamId -> s).toMap.asJava
+
+  override def isClusterActive(clusterId: String): Boolean = true
+
+  override def close(): Unit = ()
+}
 
 object Offsets {
   def orders(spark: SparkSession): DataFrame = {

@@ -12,7 +12,6 @@ from dynamic_kafka import (
     KafkaTopicMetadataService,
     KubernetesConfigMapMetadataService,
     StrimziMetadataService,
-    ZooKeeperMetadataService,
 )
 
 Builder = DynamicKafkaReaderBuilder
@@ -90,16 +89,6 @@ def test_kafka_topic_service(builder: Builder) -> None:
     assert repr(service) == "KafkaTopicMetadataService('k:9092', 'streams')"
 
 
-def test_key_value_store(builder: Builder) -> None:
-    service = HttpMetadataService("http://consul:8500", store="consul", key="kafka/streams")
-    assert builder.set_kafka_metadata_service(service).options() == {
-        "metadataService": "http",
-        "metadataService.url": "http://consul:8500",
-        "metadataService.store": "consul",
-        "metadataService.key": "kafka/streams",
-    }
-
-
 def test_client_credentials() -> None:
     secret = "${env:SECRET}"
     oauth = ClientCredentials("https://login/token", "reader", secret, scope="streams")
@@ -119,19 +108,6 @@ def test_client_credentials() -> None:
     )
 
 
-def test_zookeeper_service(builder: Builder) -> None:
-    service = ZooKeeperMetadataService("z:2181", "/kafka/streams", auth="digest:me:x", timeout="5s")
-    assert builder.set_kafka_metadata_service(service).options() == {
-        "metadataService": "zookeeper",
-        "metadataService.connectString": "z:2181",
-        "metadataService.path": "/kafka/streams",
-        "metadataService.auth": "digest:me:x",
-        "metadataService.timeoutMs": "5000",
-    }
-    assert repr(service) == "ZooKeeperMetadataService('z:2181', '/kafka/streams')"
-    assert "metadataService.auth" not in ZooKeeperMetadataService("z:2181", "/a").to_options()
-
-
 def test_another_service_replaces_the_first(builder: Builder) -> None:
     builder.set_kafka_metadata_service(HttpMetadataService("http://r", {"X-Y": "z"}, "5s"))
     builder.set_kafka_metadata_service(KubernetesConfigMapMetadataService("a", "b", "c"))
@@ -144,7 +120,6 @@ def test_another_service_replaces_the_first(builder: Builder) -> None:
         HttpMetadataService("https://me:hunter2@r/s?token=hunter2", {"Authorization": "hunter2"}),
         JdbcMetadataService("jdbc:mysql://me:hunter2@db/meta", "select 'hunter2'", {"password": "hunter2"}),
         KafkaTopicMetadataService("k:9092", "streams", {"sasl.jaas.config": "hunter2"}),
-        ZooKeeperMetadataService("z:2181", "/streams", "digest:me:hunter2"),
         StrimziMetadataService("kafka", properties={"sasl.jaas.config": "hunter2"}),
         ClientCredentials("https://login/token", "hunter2", "hunter2"),
         HttpMetadataService("https://r", oauth=ClientCredentials("https://login/token", "hunter2", "hunter2")),

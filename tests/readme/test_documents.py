@@ -25,7 +25,6 @@ NOT_CHECKED = {"mermaid", "text"}
 COMMANDS = {
     "pip install ./python",
     "pip install './python[spark]'",
-    "pip install './python[cli]'",
     "python -m dynamic_kafka schema > metadata.schema.json",
     "pip install 'dynamic-kafka[spark]'",
     "spark-pipelines --remote sc://localhost:15002 run --spec examples/pipeline/spark-pipeline.yml",
@@ -129,7 +128,7 @@ def test_the_query_that_makes_a_history_is_that_of_the_example_which_is_tested()
 def test_the_classes_of_users_are_those_of_the_example_which_is_run() -> None:
     example = (docs.ROOT / "examples" / "Extending.scala").read_text()
     found = [block.text for block in docs.blocks("scala") if block.document == "docs/extending.md"]
-    assert len(found) == 5
+    assert len(found) == 6
     for text in found:
         code = re.sub(r"\A(?:import [^{\n]*(?:\{[^}]*\})?\n|\n)*", "", text)
         assert code in example, code

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import shlex
 import subprocess
 import sys
+import threading
 import zipfile
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import redirect_stdout
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -93,6 +96,27 @@ def clusters(testkit: Testkit) -> list[Cluster]:
     return started
 
 
+@pytest.fixture(scope="module")
+def consul(clusters: list[Cluster]) -> Iterator[str]:
+    """The address of a server with the answer that Consul has in docs/extending.md."""
+    entries = [
+        {"Key": f"kafka/orders/{c.name}", "Value": base64.b64encode(c.bootstrap_servers.encode()).decode()}
+        for c in clusters
+    ]
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            found = self.path == "/v1/kv/kafka/?recurse=true"
+            self.send_response(200 if found else 404)
+            self.end_headers()
+            self.wfile.write(json.dumps(entries if found else []).encode())
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+
+
 @pytest.fixture
 def here(tmp_path: Path, clusters: list[Cluster]) -> Path:
     """A folder with the metadata file of the documents."""
@@ -114,6 +138,7 @@ def test_python_runs(
     testkit: Testkit,
     clusters: list[Cluster],
     here: Path,
+    consul: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Runs the blocks of a document one after the other, as a reader would."""
@@ -149,7 +174,7 @@ def test_python_runs(
                 # Payments keep arriving: their offsets are committed to the group.
                 _of("green", clusters).produce("payments", [Record(n % 2, None, "more") for n in range(20)])
             text = block.text.replace('"streams.yaml"', repr(str(here / "streams.yaml")))
-            text = text.replace('"/checkpoints/', f'"{here}/checkpoints/')
+            text = text.replace('"/checkpoints/', f'"{here}/checkpoints/').replace("http://localhost:8500", consul)
             before = _written(clusters)
             code = compile(_with_addresses(text, clusters), str(block), "exec")
             exec(code, names)

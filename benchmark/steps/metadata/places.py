@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import socket
-import subprocess
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
-import pyspark
 from dynamic_kafka import (
     FileMetadataService,
     HttpMetadataService,
@@ -22,7 +17,6 @@ from dynamic_kafka import (
     KafkaTopicMetadataService,
     KubernetesConfigMapMetadataService,
     StrimziMetadataService,
-    ZooKeeperMetadataService,
 )
 
 from benchmark.context import Context, Record
@@ -137,48 +131,12 @@ def _strimzi(bench: Context) -> Iterator[Place]:
         yield Place(StrimziMetadataService(NAMESPACE), put)
 
 
-@contextmanager
-def _zookeeper(bench: Context) -> Iterator[Place]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    jars = os.fspath(Path(pyspark.__file__).parent / "jars" / "*")
-    java = ["java", "-Xmx256m", "-Dzookeeper.admin.enableServer=false", "-cp", jars]
-    folder = bench.folder / "zookeeper"
-    process = subprocess.Popen(
-        [*java, "org.apache.zookeeper.server.ZooKeeperServerMain", str(port), str(folder)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    java_classes = jvm(bench.spark)
-    curator = java_classes.org.apache.curator
-    address, node = f"127.0.0.1:{port}", "/streams"
-    client = curator.framework.CuratorFrameworkFactory.newClient(address, curator.retry.RetryForever(100))
-    try:
-        client.start()
-        client.blockUntilConnected(60, java_classes.java.util.concurrent.TimeUnit.SECONDS)
-
-        def put(members: Sequence[Member]) -> None:
-            document = _document(members).encode()
-            if client.checkExists().forPath(node) is None:
-                client.create().forPath(node, document)
-            else:
-                client.setData().forPath(node, document)
-
-        yield Place(ZooKeeperMetadataService(address, node), put)
-    finally:
-        client.close()
-        process.terminate()
-        process.wait(timeout=60)
-
-
 PLACES: dict[str, Callable[[Context], AbstractContextManager[Place]]] = {
     "file": _file,
     "http": _http,
     "kafka-topic": _kafka_topic,
     "configmap": _config_map,
     "strimzi": _strimzi,
-    "zookeeper": _zookeeper,
 }
 POLLED = {"file", "http"}
 """Their services do not notice changes."""

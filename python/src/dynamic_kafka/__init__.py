@@ -15,7 +15,6 @@ from dynamic_kafka.remote import (
     KafkaTopicMetadataService,
     KubernetesConfigMapMetadataService,
     StrimziMetadataService,
-    ZooKeeperMetadataService,
 )
 from dynamic_kafka.services import (
     FileMetadataService,
@@ -47,7 +46,6 @@ __all__ = [
     "SingleClusterMetadataService",
     "StaticMetadataService",
     "StrimziMetadataService",
-    "ZooKeeperMetadataService",
     "__version__",
     "document",
 ]

@@ -1,4 +1,4 @@
-"""Metadata services that query an HTTP server, a key-value store, Kubernetes, a database, Kafka or ZooKeeper."""
+"""Metadata services that query an HTTP server, Kubernetes, a database or Kafka."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ClientCredentials:
 
 
 class HttpMetadataService(JvmMetadataService):
-    """Streams in a document on an HTTP server or in a key-value store, in the format of the metadata file.
+    """Streams in a document on an HTTP server, in the format of the metadata file.
 
     After an answer with an ``ETag``, the next request is conditional (``If-None-Match``, RFC 9110). Redirects are
     not followed. Spark prints options in query plans, so write credentials in headers as references:
@@ -47,14 +47,11 @@ class HttpMetadataService(JvmMetadataService):
     The driver resolves references for every request.
 
     Args:
-        url: ``http://...`` or ``https://...``, without user and password. With ``store``, the address of its API.
+        url: ``http://...`` or ``https://...``, without user and password.
         headers: Request headers, by name.
         timeout: Limit for one request with its answer, in milliseconds, as text such as ``"10s"``, or as a
             timedelta; 1 ms or more. Default: 10 s.
         ttl: How long an answer is cached, in the same forms; 0 or more. Default: answers are not cached.
-        store: ``"consul"`` or ``"etcd"``: the document is the value of ``key``, and changes are noticed at once.
-            Default: ``url`` is the address of the document.
-        key: Key of the document in the store.
         oauth: How to get a token for each request. Default: without.
 
     Raises:
@@ -67,14 +64,11 @@ class HttpMetadataService(JvmMetadataService):
         headers: Mapping[str, str] | None = None,
         timeout: Duration | None = None,
         ttl: Duration | None = None,
-        store: str | None = None,
-        key: str | None = None,
         oauth: ClientCredentials | None = None,
     ) -> None:
         self.url = url
         self._headers = {name: option_text(name, value) for name, value in (headers or {}).items()}
         self._limits = limits(timeout, ttl)
-        self._store = {"store": store, "key": key}
         self._oauth = oauth
 
     def to_options(self) -> dict[str, str]:
@@ -84,7 +78,6 @@ class HttpMetadataService(JvmMetadataService):
             "metadataService.url": self.url,
             **{f"metadataService.headers.{name}": value for name, value in self._headers.items()},
             **self._limits,
-            **{f"metadataService.{name}": value for name, value in self._store.items() if value},
             **(self._oauth.to_options("metadataService.oauth.") if self._oauth else {}),
         }
 
@@ -284,44 +277,3 @@ class KafkaTopicMetadataService(JvmMetadataService):
     def __repr__(self) -> str:
         """Returns the name with the place of the streams, without the properties."""
         return f"KafkaTopicMetadataService({self.bootstrap_servers!r}, {self.topic!r})"
-
-
-class ZooKeeperMetadataService(JvmMetadataService):
-    """Streams in a document in a node of ZooKeeper, in the format of the metadata file.
-
-    Changes are noticed at once.
-
-    Args:
-        connect_string: ``host:port`` of the servers, separated by commas, optionally followed by a path that the
-            node is below.
-        path: Path of the node, from ``/`` on.
-        auth: Scheme and credentials, ``"digest:user:password"``. Spark prints options in query plans, so write the
-            credentials as a reference: ``"digest:${file:/etc/secrets/zookeeper.properties:login}"``.
-        timeout: Limit for one call, in milliseconds, as text such as ``"10s"``, or as a timedelta; 1 ms or more.
-            Default: 10 s.
-
-    Raises:
-        ValueError: if ``timeout`` is too small or is not a duration.
-    """
-
-    def __init__(
-        self, connect_string: str, path: str, auth: str | None = None, timeout: Duration | None = None
-    ) -> None:
-        self.connect_string = connect_string
-        self.path = path
-        self._auth = auth
-        self._limits = limits(timeout, None)
-
-    def to_options(self) -> dict[str, str]:
-        """Returns ``metadataService=zookeeper`` with the other arguments."""
-        return {
-            "metadataService": "zookeeper",
-            "metadataService.connectString": self.connect_string,
-            "metadataService.path": self.path,
-            **({"metadataService.auth": self._auth} if self._auth else {}),
-            **self._limits,
-        }
-
-    def __repr__(self) -> str:
-        """Returns the name with the place of the streams, without the credentials."""
-        return f"ZooKeeperMetadataService({self.connect_string!r}, {self.path!r})"

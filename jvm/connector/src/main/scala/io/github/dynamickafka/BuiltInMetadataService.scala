@@ -115,14 +115,12 @@ final case class SingleClusterMetadataService(
 }
 
 /**
- * Streams in a document on an HTTP server, or in a key-value store with an HTTP API, in the format of the metadata file.
+ * Streams in a document on an HTTP server, in the format of the metadata file.
  *
- * @param url `http://...` or `https://...`, without user and password; of a store, the address of its API
+ * @param url `http://...` or `https://...`, without user and password
  * @param headers request headers by name; write credentials as references to a file
  * @param timeout the time limit of one request with its answer. Default: 10 s
  * @param ttl how long an answer is cached. Default: answers are not cached
- * @param store `consul` or `etcd`. Default: `url` is the address of a document
- * @param key the key of the document in the store
  * @param oauth how to get a token for each request. Default: without
  */
 final case class HttpMetadataService(
@@ -130,22 +128,22 @@ final case class HttpMetadataService(
     headers: Map[String, String] = Map.empty,
     timeout: TimeArgument = TimeArgument.Default,
     ttl: TimeArgument = TimeArgument.Default,
-    store: String = "",
-    key: String = "",
     oauth: Option[ClientCredentials] = None
 ) extends BuiltInMetadataService {
   import MetadataServiceSpecs._
   private[dynamickafka] override def spec = Http
   private[dynamickafka] override def arguments =
-    Map(HttpUrl.name -> url) ++ prefixed(headers) ++ limits(timeout, ttl) ++
-      chosen(Store -> store, StoreKey -> key) ++ oauth.fold(Map.empty[String, String])(login =>
-        chosen(
-          TokenUrl -> login.tokenUrl,
-          ClientId -> login.clientId,
-          ClientSecret -> login.clientSecret,
-          Scope -> login.scope
-        )
+    Map(HttpUrl.name -> url) ++ prefixed(headers) ++ limits(
+      timeout,
+      ttl
+    ) ++ oauth.fold(Map.empty[String, String])(login =>
+      chosen(
+        TokenUrl -> login.tokenUrl,
+        ClientId -> login.clientId,
+        ClientSecret -> login.clientSecret,
+        Scope -> login.scope
       )
+    )
 
   /** Without user and query, which may be credentials. */
   protected override def shown: Seq[String] = Try(new URI(url)).toOption.map { uri =>
@@ -268,26 +266,4 @@ final case class KafkaTopicMetadataService(
     Map(TopicServers.name -> bootstrapServers, Topic.name -> topic) ++ prefixed(properties) ++
       limits(timeout, TimeArgument.Default)
   protected override def shown: Seq[String] = Seq(bootstrapServers, topic)
-}
-
-/**
- * Streams in a document in a node of ZooKeeper, in the format of the metadata file. Changes are noticed at once.
- *
- * @param connectString `host:port` of the servers, separated by commas, optionally followed by a path that the node is below
- * @param path the path of the node, from `/` on
- * @param auth scheme and credentials, `digest:<user>:<password>`; write credentials as references to a file. Default: none
- * @param timeout the time limit of one call. Default: 10 s
- */
-final case class ZooKeeperMetadataService(
-    connectString: String,
-    path: String,
-    auth: String = "",
-    timeout: TimeArgument = TimeArgument.Default
-) extends BuiltInMetadataService {
-  import MetadataServiceSpecs._
-  private[dynamickafka] override def spec = ZooKeeper
-  private[dynamickafka] override def arguments =
-    Map(ConnectString.name -> connectString, NodePath.name -> path) ++ chosen(NodeAuth -> auth) ++
-      limits(timeout, TimeArgument.Default)
-  protected override def shown: Seq[String] = Seq(connectString, path)
 }

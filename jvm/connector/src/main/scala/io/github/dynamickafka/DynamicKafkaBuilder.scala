@@ -38,7 +38,7 @@ abstract class DynamicKafkaBuilder[B <: DynamicKafkaBuilder[B]] private[dynamick
   /**
    * Sets the metadata service by name. The options are checked by `load()`, `start()` or `save()`.
    *
-   * @param name `file`, `http`, `configmap`, `strimzi`, `jdbc`, `kafka-topic`, `zookeeper`, `static`, `single-cluster`, or the name of a class that
+   * @param name `file`, `http`, `configmap`, `strimzi`, `jdbc`, `kafka-topic`, `static`, `single-cluster`, or the name of a class that
    *             implements `KafkaMetadataService`
    * @param arguments the options `metadataService.*` without that prefix
    */

@@ -96,30 +96,16 @@ class BuiltInMetadataServiceSuite extends AnyFunSuite with TimeLimit {
     (
       HttpMetadataService(
         "http://c:8500",
-        store = "consul",
-        key = "kafka/streams",
         oauth = ClientCredentials("http://login/token", "reader", "pw", scope = "streams")
       ),
       Map(
         "url" -> "http://c:8500",
-        "store" -> "consul",
-        "key" -> "kafka/streams",
         "oauth.tokenUrl" -> "http://login/token",
         "oauth.clientId" -> "reader",
         "oauth.clientSecret" -> "pw",
         "oauth.scope" -> "streams"
       ),
       "HttpMetadataService(http://c:8500)"
-    ),
-    (
-      ZooKeeperMetadataService("z:2181", "/streams", auth = "digest:me:pw", timeout = 1.second),
-      Map(
-        "connectString" -> "z:2181",
-        "path" -> "/streams",
-        "auth" -> "digest:me:pw",
-        "timeoutMs" -> "1000"
-      ),
-      "ZooKeeperMetadataService(z:2181, /streams)"
     )
   )
 

@@ -10,6 +10,7 @@ private[admin] object Commands {
     EditCommands.all,
     PlanCommand.all,
     ResetCommand.all,
+    MigrationCommands.all,
     DoctorCommand.all
   ).flatten.sortBy(_.name)
 }

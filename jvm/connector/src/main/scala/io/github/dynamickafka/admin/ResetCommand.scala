@@ -1,12 +1,12 @@
 package io.github.dynamickafka.admin
 
-import org.apache.hadoop.conf.Configuration
+import scala.collection.immutable.SortedMap
+
 import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.TopicPartition
 
-import io.github.dynamickafka.admin.checkpoint.{CheckpointEdit, OffsetLog, Refusal, ResetForm, SourceId}
+import io.github.dynamickafka.admin.checkpoint.{CheckpointEdit, Refusal, ResetForm, SourceId}
 import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, CompositeOffsetJson, Positions}
-import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.cluster.ClusterConfig
 
 /** `reset`: sets the positions of a query in one cluster, where it continues at its next start. */
@@ -65,17 +65,17 @@ private[admin] object ResetCommand {
     val form =
       try ResetForm.parse(to)
       catch { case e: Refusal => throw new WrongUsage(e.getMessage) }
-    val log = new OffsetLog(checkpoint, context.hadoop)
-    val edit = new CheckpointEdit(checkpoint, context.hadoop)
+    val (log, files) = MigrationCommands.opened(context, checkpoint)
+    val edit = new CheckpointEdit(files)
     edit.refuseInterrupted()
-    val newest = log.newestFinished
+    val newest = log.newestFinished()
     val reading = log.composite(newest).filter(_._2.position(cluster).nonEmpty)
     val where = s"batch ${newest.number} of $checkpoint"
     if (reading.isEmpty) throw new Refusal(unknown(where, cluster, log.composite(newest).map(_._2)))
     checkKnown(form, reading.map(_._2.position(cluster)), cluster, where)
     val clusters = new QueryClusters(context, log)
     val moves = reading.map { case (source, offset) =>
-      refuseDeferred(context.hadoop, log, source, offset, where)
+      log.refuseDeferred(source, offset, newest)
       val config = clusters.config(source, cluster, clusters.reading(source))
         .fold(why => throw new Refusal(s"cluster '$cluster': $why"), identity)
       val other = KafkaOffsets.kafkaId(context, config)
@@ -101,9 +101,7 @@ private[admin] object ResetCommand {
         s"reset --cluster $cluster --to $to",
         context.user,
         newest.number,
-        s"offsets/${newest.number}",
-        log.text(newest.number),
-        newest.text(texts.toMap),
+        SortedMap(s"offsets/${newest.number}" -> (newest.written -> newest.text(texts.toMap))),
         log.logged.last == newest.number
       )
     }
@@ -147,18 +145,6 @@ private[admin] object ResetCommand {
       )
       (at.topic, at.partition, found.fold(why => throw new Refusal(why), identity))
     }
-  }
-
-  private def refuseDeferred(
-      hadoop: Configuration,
-      log: OffsetLog,
-      source: SourceId,
-      offset: CompositeOffset,
-      where: String
-  ): Unit = {
-    val deferrals = new SourceCheckpoint(log.folder(source).toString, hadoop).deferrals.read()
-    if (deferrals.all.values.exists(e => !e.entered && e.deferral.endsAt(offset)))
-      throw new Refusal(s"records of $where are deferred, and not read yet: ${OffsetLog.OnceMore}")
   }
 
   /** With other positions of partitions, whose leader epochs become unknown. */

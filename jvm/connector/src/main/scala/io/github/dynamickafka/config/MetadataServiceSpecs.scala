@@ -27,14 +27,6 @@ private[dynamickafka] final case class MetadataServiceSpec(
  */
 private[dynamickafka] final case class ArgumentPrefix(name: String, placeholder: String, doc: String)
 
-/** Key-value stores whose API the service `http` knows. */
-private[dynamickafka] sealed trait KeyValueStore
-
-private[dynamickafka] object KeyValueStore {
-  case object Consul extends KeyValueStore
-  case object Etcd extends KeyValueStore
-}
-
 private[dynamickafka] object MetadataServiceSpecs {
   import OptionType._
 
@@ -45,15 +37,6 @@ private[dynamickafka] object MetadataServiceSpecs {
     required("clusterId", "Id of the cluster. Each of its topics is a stream, whose id is the topic's name.")
   val BootstrapServers: OptionSpec[String] = required("bootstrapServers", "Bootstrap servers of the cluster.")
   val HttpUrl: OptionSpec[String] = required("url", "URL of a document as `file` reads it, JSON or YAML.")
-  val Store: OptionSpec[Option[KeyValueStore]] = OptionSpec(
-    "store",
-    oneOf("consul" -> Some(KeyValueStore.Consul), "etcd" -> Some(KeyValueStore.Etcd)),
-    Some(None),
-    "-",
-    "A key-value store whose API `url` is the address of: the document is the text under `key`."
-  )
-  val StoreKey: OptionSpec[String] =
-    OptionSpec("key", text, Some(""), "required with `store`", "Key of the document in the key-value store.")
   val TokenUrl: OptionSpec[String] = oauth(
     "tokenUrl",
     "URL of the token endpoint of an authorization server. Each request has a token of it (client credentials)."
@@ -73,21 +56,6 @@ private[dynamickafka] object MetadataServiceSpecs {
     required("bootstrapServers", "Bootstrap servers of the cluster with the topic.")
   val Topic: OptionSpec[String] =
     required("topic", "Name of the topic, see [metadata.md](metadata.md#a-kafka-topic).")
-
-  val ConnectString: OptionSpec[String] = required(
-    "connectString",
-    "`host:port` of the ZooKeeper servers, separated by `,`, optionally followed by a path that the node is below."
-  )
-  val NodePath: OptionSpec[String] =
-    required("path", "Path of the node that holds the document, from `/` on.")
-  val NodeAuth: OptionSpec[String] = OptionSpec(
-    "auth",
-    text,
-    Some(""),
-    "-",
-    "Scheme and credentials, `digest:<user>:<password>`. The value may hold references.",
-    secret = true
-  )
 
   val StrimziNamespace: OptionSpec[String] =
     required("namespace", "Namespace of the resources `KafkaTopic` and `Kafka`, several separated by `,`.")
@@ -133,7 +101,7 @@ private[dynamickafka] object MetadataServiceSpecs {
   )
   val Http: MetadataServiceSpec = MetadataServiceSpec(
     "http",
-    Seq(HttpUrl, Store, StoreKey, TokenUrl, ClientId, ClientSecret, Scope, TimeoutMs, TtlMs),
+    Seq(HttpUrl, TokenUrl, ClientId, ClientSecret, Scope, TimeoutMs, TtlMs),
     Some(ArgumentPrefix("headers.", "<name>", "Header of each request. The value may hold references."))
   )
   val ConfigMap: MetadataServiceSpec =
@@ -158,9 +126,6 @@ private[dynamickafka] object MetadataServiceSpecs {
     ))
   )
 
-  val ZooKeeper: MetadataServiceSpec =
-    MetadataServiceSpec("zookeeper", Seq(ConnectString, NodePath, NodeAuth, TimeoutMs))
-
   val Strimzi: MetadataServiceSpec = MetadataServiceSpec(
     "strimzi",
     Seq(StrimziNamespace, StrimziListener, StrimziLabel, TimeoutMs, TtlMs),
@@ -173,7 +138,7 @@ private[dynamickafka] object MetadataServiceSpecs {
 
   /** The services that users can name. */
   val all: Seq[MetadataServiceSpec] =
-    Seq(File, Static, SingleCluster, Http, ConfigMap, Strimzi, Jdbc, KafkaTopic, ZooKeeper)
+    Seq(File, Static, SingleCluster, Http, ConfigMap, Strimzi, Jdbc, KafkaTopic)
 
   /** All names, each between these. */
   def names(quote: String): String = all.map(spec => s"$quote${spec.name}$quote").mkString(", ")

@@ -20,15 +20,14 @@ import scala.jdk.CollectionConverters._
  *              cluster is not read from the next batch on, and its offsets are retained. Neither takes writes
  * @param topicPattern a Java regular expression that selects every topic whose whole name matches, including topics
  *                     that are created later; null: none
- * @param partitions the partition numbers of each topic, from 0, if only some partitions belong to the stream; null:
- *                   none
+ * @param partitions the partition numbers of each topic, from 0, if only some partitions belong to the stream
  * @param write whether the stream is written to this cluster; does not affect reads
  * @param formatOptions the registry of this cluster, with the names of the options of the data source: `registry.url`. The format of
  *                      records is that of the stream
  * @param replaces the id of the cluster whose place this one takes: the option `replacedClusterPolicy` says where a query
  *                 continues that has read that one; null: none
  */
-final class ClusterMetadata(
+final class ClusterMetadata private (
     topics: ju.Collection[String],
     properties: ju.Map[_, _],
     val startingOffsets: String,
@@ -41,74 +40,6 @@ final class ClusterMetadata(
     val replaces: String
 ) extends Serializable {
 
-  def this(
-      topics: ju.Collection[String],
-      properties: ju.Map[_, _],
-      startingOffsets: String,
-      stoppingOffsets: String,
-      state: String,
-      topicPattern: String,
-      partitions: ju.Map[String, _ <: ju.Collection[Integer]],
-      write: Boolean,
-      formatOptions: ju.Map[String, String]
-  ) = this(
-    topics,
-    properties,
-    startingOffsets,
-    stoppingOffsets,
-    state,
-    topicPattern,
-    partitions,
-    write,
-    formatOptions,
-    null
-  )
-
-  def this(
-      topics: ju.Collection[String],
-      properties: ju.Map[_, _],
-      startingOffsets: String,
-      stoppingOffsets: String,
-      state: String,
-      topicPattern: String,
-      partitions: ju.Map[String, _ <: ju.Collection[Integer]],
-      write: Boolean
-  ) = this(
-    topics,
-    properties,
-    startingOffsets,
-    stoppingOffsets,
-    state,
-    topicPattern,
-    partitions,
-    write,
-    ju.Map.of[String, String]()
-  )
-
-  def this(
-      topics: ju.Collection[String],
-      properties: ju.Map[_, _],
-      startingOffsets: String,
-      stoppingOffsets: String,
-      state: String,
-      topicPattern: String,
-      partitions: ju.Map[String, _ <: ju.Collection[Integer]]
-  ) = this(topics, properties, startingOffsets, stoppingOffsets, state, topicPattern, partitions, true)
-
-  def this(
-      topics: ju.Collection[String],
-      properties: ju.Map[_, _],
-      startingOffsets: String,
-      stoppingOffsets: String,
-      state: String
-  ) = this(topics, properties, startingOffsets, stoppingOffsets, state, null, null)
-
-  def this(topics: ju.Collection[String], properties: ju.Map[_, _]) =
-    this(topics, properties, null, null, ClusterMetadata.Active)
-
-  def this(topics: ju.Collection[String], properties: ju.Map[_, _], startingOffsets: String) =
-    this(topics, properties, startingOffsets, null, ClusterMetadata.Active)
-
   private val topicSet = new ju.LinkedHashSet[String](topics)
   private val propertyMap = {
     val copy = new ju.LinkedHashMap[String, String]
@@ -120,7 +51,7 @@ final class ClusterMetadata(
 
   private val partitionMap = {
     val copy = new ju.LinkedHashMap[String, ju.Set[Integer]]
-    if (partitions != null) partitions.asScala.foreach { case (topic, numbers) =>
+    partitions.asScala.foreach { case (topic, numbers) =>
       copy.put(topic, ju.Collections.unmodifiableSet(new ju.TreeSet[Integer](numbers)))
     }
     copy
@@ -137,21 +68,37 @@ final class ClusterMetadata(
   def getFormatOptions: ju.Map[String, String] = ju.Collections.unmodifiableMap(formatMap)
   def getReplaces: String = replaces
 
-  /** A copy with another value of `write`. */
-  def withWrite(write: Boolean): ClusterMetadata = copy(state, write)
+  def withTopics(topics: ju.Collection[String]): ClusterMetadata = copy(topics = topics)
+  def withStartingOffsets(offsets: String): ClusterMetadata = copy(startingOffsets = offsets)
+  def withStoppingOffsets(offsets: String): ClusterMetadata = copy(stoppingOffsets = offsets)
+  def withState(state: String): ClusterMetadata = copy(state = state)
+  def withTopicPattern(pattern: String): ClusterMetadata = copy(topicPattern = pattern)
+  def withPartitions(partitions: ju.Map[String, _ <: ju.Collection[Integer]]): ClusterMetadata =
+    copy(partitions = partitions)
+  def withWrite(write: Boolean): ClusterMetadata = copy(write = write)
+  def withFormatOptions(options: ju.Map[String, String]): ClusterMetadata = copy(formatOptions = options)
+  def withReplaces(cluster: String): ClusterMetadata = copy(replaces = cluster)
 
-  private[dynamickafka] def withState(state: String): ClusterMetadata = copy(state, write)
-
-  private def copy(state: String, write: Boolean) = new ClusterMetadata(
-    topicSet,
+  private def copy(
+      topics: ju.Collection[String] = topicSet,
+      startingOffsets: String = startingOffsets,
+      stoppingOffsets: String = stoppingOffsets,
+      state: String = state,
+      topicPattern: String = topicPattern,
+      partitions: ju.Map[String, _ <: ju.Collection[Integer]] = partitionMap,
+      write: Boolean = write,
+      formatOptions: ju.Map[String, String] = formatMap,
+      replaces: String = replaces
+  ) = new ClusterMetadata(
+    topics,
     propertyMap,
     startingOffsets,
     stoppingOffsets,
     state,
     topicPattern,
-    partitionMap,
+    partitions,
     write,
-    formatMap,
+    formatOptions,
     replaces
   )
 
@@ -215,13 +162,18 @@ object ClusterMetadata {
     replaces
   )
 
-  /** Selects every topic whose whole name matches this Java regular expression. */
-  def ofPattern(topicPattern: String, properties: ju.Map[_, _]): ClusterMetadata =
-    new ClusterMetadata(ju.List.of(), properties, null, null, Active, topicPattern, null)
-
-  /** Selects partitions by topic and partition number. */
-  def ofPartitions(
-      partitions: ju.Map[String, _ <: ju.Collection[Integer]],
-      properties: ju.Map[_, _]
-  ): ClusterMetadata = new ClusterMetadata(ju.List.of(), properties, null, null, Active, null, partitions)
+  /** The metadata of a stream on one cluster, for Java. What is not set by `with...` has the default of [[apply]]. */
+  def of(properties: ju.Map[_, _]): ClusterMetadata =
+    new ClusterMetadata(
+      ju.List.of(),
+      properties,
+      null,
+      null,
+      Active,
+      null,
+      ju.Map.of(),
+      true,
+      ju.Map.of(),
+      null
+    )
 }

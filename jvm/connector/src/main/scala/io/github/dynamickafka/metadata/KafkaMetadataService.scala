@@ -48,7 +48,8 @@ trait KafkaMetadataService extends AutoCloseable with Serializable {
    * if `streamMetadataDiscoveryIntervalMs` is -1, and continues to poll at its interval. Called before the first of the other
    * calls. Closing the result ends it.
    *
-   * While the newest answer of such a service is invalid, the same METADATA_INVALID in successive polls counts as one failure.
+   * While the newest answer of such a service is invalid, the same METADATA_INVALID counts as one failure for each
+   * `streamMetadataDiscoveryIntervalMs`, however often changes are noticed.
    *
    * @return null if the service does not notice changes, which is the default
    */

@@ -15,12 +15,20 @@ import scala.jdk.CollectionConverters._
  *                      `schema`, `keyFormat`, `json.timestampFormat`, `registry.url`
  * @param history files that a new query reads before Kafka; null: none
  */
-final class KafkaStream(
+final class KafkaStream private (
     val streamId: String,
     clusterMetadataMap: ju.Map[String, ClusterMetadata],
     formatOptions: ju.Map[String, String],
-    val history: StreamHistory
+    val history: StreamHistory,
+    private[dynamickafka] val invalid: Option[Throwable]
 ) extends Serializable {
+
+  def this(
+      streamId: String,
+      clusterMetadataMap: ju.Map[String, ClusterMetadata],
+      formatOptions: ju.Map[String, String],
+      history: StreamHistory
+  ) = this(streamId, clusterMetadataMap, formatOptions, history, None)
 
   def this(
       streamId: String,
@@ -50,6 +58,10 @@ final class KafkaStream(
 }
 
 object KafkaStream {
+
+  /** A stream whose metadata cannot be used, which is a failure for queries that select it, and of no interest for others. */
+  private[dynamickafka] def invalid(streamId: String, reason: Throwable): KafkaStream =
+    new KafkaStream(streamId, ju.Map.of(), ju.Map.of[String, String](), null, Some(reason))
 
   /** A stream, with Scala's collections. */
   def apply(

@@ -3,7 +3,6 @@ package io.github.dynamickafka.page
 import java.io.IOException
 import java.net.{BindException, InetSocketAddress, URLDecoder}
 import java.nio.charset.StandardCharsets.UTF_8
-import java.util.concurrent.{ExecutorService, Executors, ThreadFactory}
 
 import scala.util.{Try, Using}
 
@@ -20,7 +19,7 @@ private[page] final class PageServer(settings: PageSettings, data: Long => Array
   import PageServer._
 
   private val access = new PageAccess(settings)
-  private val threads: ExecutorService = Executors.newFixedThreadPool(2, daemons)
+  private val threads = new PageThreads
   private val server = bind()
 
   val address: String = {
@@ -38,7 +37,7 @@ private[page] final class PageServer(settings: PageSettings, data: Long => Array
     bound.createContext("/", (exchange: HttpExchange) => answer(exchange))
     bound.setExecutor(threads)
     // The server's own thread is a daemon if the one that starts it is.
-    val start = daemons.newThread(() => bound.start())
+    val start = PageThreads.daemon(() => bound.start())
     start.start()
     start.join()
     bound
@@ -111,7 +110,7 @@ private[page] final class PageServer(settings: PageSettings, data: Long => Array
 
   override def close(): Unit = {
     server.stop(0)
-    val _ = threads.shutdownNow()
+    threads.close()
   }
 }
 
@@ -141,12 +140,6 @@ private[page] object PageServer {
     "Referrer-Policy" -> "no-referrer",
     "Cache-Control" -> "no-store"
   )
-
-  private val daemons: ThreadFactory = { task =>
-    val thread = new Thread(task, "dynamic-kafka-page")
-    thread.setDaemon(true)
-    thread
-  }
 
   private def resource(path: String): Array[Byte] =
     Using.resource(classOf[PageServer].getResourceAsStream(path.stripPrefix("/")))(_.readAllBytes())

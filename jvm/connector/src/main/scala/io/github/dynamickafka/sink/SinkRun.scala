@@ -28,7 +28,7 @@ import io.github.dynamickafka.metadata.watch.{MetadataWatcher, WrittenTopologies
 import io.github.dynamickafka.page.{LivePage, PageQuery}
 import io.github.dynamickafka.query.PlannedDeferrals
 import io.github.dynamickafka.sink.commit.{Clusters, CommitProbe, CommitStep, Slots, TwoPhaseCommit}
-import io.github.dynamickafka.sink.journal.{Claim, FreeSlots, Journal}
+import io.github.dynamickafka.sink.journal.{FreeSlots, Journal}
 import io.github.dynamickafka.sink.report.{OpenTransactions, SinkGauges, TaskReport, WrittenRecords}
 import io.github.dynamickafka.sink.row.InputColumns
 import io.github.dynamickafka.sink.transaction.{
@@ -45,7 +45,7 @@ import io.github.dynamickafka.topology.Topology
  * The state of a query that writes, over all of its batches, while Spark creates a new `Write` for each batch. Used
  * only by the thread of the query, except for [[close]].
  *
- * @param journal the journal of decisions; None: there is no journal
+ * @param journal the journal of decisions; None: without exactly-once
  * @param freeSlots the transactional ids of runs of the query that have ended; None: for jobs, and without exactly-once
  * @param earlier journals of earlier jobs; None: a streaming query
  * @param probe called at the steps of commits
@@ -83,10 +83,9 @@ private[sink] final class SinkRun(
     options.clusters.requestTimeoutMs,
     options.transactions.commitTimeoutMs
   )
-  private lazy val claim = {
-    val run = UUID.randomUUID().toString.take(8)
-    journal.fold(Claim.alone(queryId, run))(_.claim(queryId, run))
-  }
+  private lazy val decisions =
+    journal.getOrElse(throw new IllegalStateException("there is no journal without exactly-once"))
+  private lazy val claim = decisions.claim(queryId, UUID.randomUUID().toString.take(8))
   private lazy val commits = new TwoPhaseCommit(
     new Slots(
       TransactionName(
@@ -96,13 +95,13 @@ private[sink] final class SinkRun(
         claim.generation
       ),
       claim,
-      journal,
+      decisions,
       freeSlots,
       clusters,
       TransactionPool.shared
     ),
     claim,
-    journal,
+    decisions,
     earlier,
     clusters,
     options.transactions.replayLost,
@@ -190,7 +189,7 @@ private[sink] final class SinkRun(
           idSets.current,
           commits.lastCommitted,
           commits.replay,
-          journal.fold("-")(_.path),
+          decisions.path,
           if (options.deadLetters.isDefined) next.limits else Map.empty
         )
       ),
@@ -199,7 +198,7 @@ private[sink] final class SinkRun(
   }
 
   private def recover(): Unit = {
-    journal.flatMap(_.newest()).foreach { case (entry, isDone) =>
+    decisions.newest().foreach { case (entry, isDone) =>
       if (!isDone) gauges.recovering(entry.transactions)
     }
     commits.recover()

@@ -185,9 +185,8 @@ private[sink] final class RowWriter(
     counter.add(to, sent)
   }
 
-  override def write(row: InternalRow): Unit = {
+  override def write(row: InternalRow): Unit =
     if (columns.writes(row)) routing.send(read(row))(send)
-  }
 
   override def commit(): WriterCommitMessage = {
     val message = sender.commit()

@@ -151,8 +151,7 @@ private[source] final class DynamicMicroBatchStream(
     if (realTime.isOn) {
       checkpoint.ofQuery.refuseEdited()
       realTime.begin(start)
-    }
-    else {
+    } else {
       logged.starts(start)
       val files = if (aligner.isAligned(limit)) None else histories.next(start)
       files.fold(ofKafka(start, limit))(ofFiles(start, _))

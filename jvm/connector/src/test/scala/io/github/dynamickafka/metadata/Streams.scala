@@ -2,18 +2,16 @@ package io.github.dynamickafka.metadata
 
 import java.{util => ju}
 
-import scala.jdk.CollectionConverters._
-
 /** Shorthands for streams. */
 private[metadata] object Streams {
 
   def cluster(topics: String*): ClusterMetadata = cluster(Map.empty[String, String], topics: _*)
 
   def cluster(properties: Map[String, String], topics: String*): ClusterMetadata =
-    new ClusterMetadata(topics.asJava, (Map("bootstrap.servers" -> "b:9092") ++ properties).asJava)
+    ClusterMetadata(topics, Map("bootstrap.servers" -> "b:9092") ++ properties)
 
   def stated(state: String, starting: String, topics: String*): ClusterMetadata =
-    new ClusterMetadata(topics.asJava, ju.Map.of("bootstrap.servers", "b:9092"), starting, null, state)
+    ClusterMetadata(topics, Map("bootstrap.servers" -> "b:9092"), starting, state = state)
 
   def stream(id: String, clusters: (String, ClusterMetadata)*): KafkaStream = {
     val map = new ju.LinkedHashMap[String, ClusterMetadata]

@@ -29,8 +29,8 @@ class KafkaTopicServiceSuite extends SourceTest {
       .option("metadataService", "kafka-topic")
       .option("metadataService.bootstrapServers", red.bootstrapServers)
       .option("metadataService.topic", topic)
-      .option("streamIds", "orders")
       .options(Asking)
+      .options(Map("streamIds" -> "orders").filterNot(_ => options.exists(_._1 == "streamPattern")))
       .options(options.toMap)
 
   test(
@@ -65,6 +65,33 @@ class KafkaTopicServiceSuite extends SourceTest {
       settle(query)
       assertSame(results.seen, stored("blue", blue, data) ++ stored("green", green, data))
       assert(failures.contains("0"))
+    } finally query.stop()
+  }
+
+  test("with a pattern, an invalid record is a failure and no removal, also if streams may be missing") {
+    val data = newTopicOn(1, blue)
+    produce(blue, data, 1, Seq("b0"))
+    val streams = metadataTopic()
+    put(streams, record(("blue", blue, data)))
+    val results = new Results(newFolder().resolve("checkpoint"))
+    val pattern =
+      Seq("streamPattern" -> "ord.*", "allowMissingStreams" -> "true", "removalConfirmations" -> "1")
+    val query = results.start(
+      frame(streams, pattern: _*).option("streamMetadataDiscoveryIntervalMs", "100").load(),
+      Continuous
+    )
+    try {
+      settle(query)
+      put(streams, "nothing", key = "another")
+      put(streams, "nothing")
+      def failures = Option(query.lastProgress).fold(0)(_.sources.head.metrics.get("metadataFailures").toInt)
+      waitFor("failures") {
+        produce(blue, data, 1, Seq("b"))
+        settle(query)
+        failures > 1
+      }
+      settle(query)
+      assertSame(results.seen, stored("blue", blue, data))
     } finally query.stop()
   }
 

@@ -3,8 +3,6 @@ package io.github.dynamickafka.source
 import java.nio.file.{Files, Path, StandardCopyOption}
 import java.util.UUID
 
-import scala.jdk.CollectionConverters._
-
 import io.github.dynamickafka.metadata.ClusterMetadata
 import io.github.dynamickafka.testkit.KafkaCluster
 
@@ -65,16 +63,16 @@ final case class Entry(
   def and(property: String, value: String): Entry = copy(properties = properties + (property -> value))
 
   def metadata: ClusterMetadata =
-    new ClusterMetadata(
-      topics.asJava,
-      properties.asJava,
+    ClusterMetadata(
+      topics,
+      properties,
       starting.orNull,
       stopping.orNull,
       state,
       pattern.orNull,
-      partitions.map { case (topic, numbers) => topic -> numbers.map(Int.box).asJava }.asJava,
+      partitions,
       write,
-      format.asJava,
+      format,
       replaced.orNull
     )
 }

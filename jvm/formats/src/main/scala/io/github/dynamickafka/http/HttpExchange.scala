@@ -33,33 +33,10 @@ private[dynamickafka] object HttpExchange {
    * @throws IOException if there is no complete response
    * @throws InterruptedException immediately when the calling thread is interrupted; the request is cancelled
    */
-  def send(client: HttpClient, request: HttpRequest, timeoutMs: Long): HttpResponse[String] =
-    exchanged(client, request, HttpResponse.BodyHandlers.ofString(), timeoutMs)
-
-  /**
-   * Passes the lines of a response to `line` as they arrive, until the response ends.
-   *
-   * @return the status
-   * @throws IOException also if the response has not ended within `timeoutMs`, or has more than [[LongestMegaBytes]]
-   * @throws InterruptedException immediately when the calling thread is interrupted; the request is cancelled
-   */
-  def lines(client: HttpClient, request: HttpRequest, timeoutMs: Long)(line: String => Unit): Int = {
-    val subscriber = new Flow.Subscriber[String] {
-      override def onSubscribe(to: Flow.Subscription): Unit = to.request(Long.MaxValue)
-      override def onNext(text: String): Unit = line(text)
-      override def onError(e: Throwable): Unit = ()
-      override def onComplete(): Unit = ()
-    }
-    exchanged(client, request, HttpResponse.BodyHandlers.fromLineSubscriber(subscriber), timeoutMs).statusCode
-  }
-
-  private def exchanged[A](
-      client: HttpClient,
-      request: HttpRequest,
-      body: HttpResponse.BodyHandler[A],
-      timeoutMs: Long
-  ): HttpResponse[A] = {
-    val exchange = client.sendAsync(request, info => new LimitedBody(body(info), LongestMegaBytes * MegaByte))
+  def send(client: HttpClient, request: HttpRequest, timeoutMs: Long): HttpResponse[String] = {
+    val text = HttpResponse.BodyHandlers.ofString()
+    val exchange =
+      client.sendAsync(request, info => new LimitedBody(text.apply(info), LongestMegaBytes * MegaByte))
     try exchange.get(timeoutMs, TimeUnit.MILLISECONDS)
     catch {
       case _: TimeoutException => throw new IOException(s"no complete response within $timeoutMs ms")
@@ -75,12 +52,12 @@ private[dynamickafka] object HttpExchange {
   }
 
   /** Gives up a body that is longer than `longest`, before the rest of it arrives. */
-  private final class LimitedBody[A](text: HttpResponse.BodySubscriber[A], longest: Int)
-      extends HttpResponse.BodySubscriber[A] {
+  private final class LimitedBody(text: HttpResponse.BodySubscriber[String], longest: Int)
+      extends HttpResponse.BodySubscriber[String] {
     private var left = longest.toLong
     private var subscription: Flow.Subscription = _
 
-    override def getBody: CompletionStage[A] = text.getBody
+    override def getBody: CompletionStage[String] = text.getBody
 
     override def onSubscribe(to: Flow.Subscription): Unit = {
       subscription = to

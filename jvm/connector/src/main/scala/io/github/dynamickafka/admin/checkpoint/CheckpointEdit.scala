@@ -2,49 +2,35 @@ package io.github.dynamickafka.admin.checkpoint
 
 import java.nio.charset.StandardCharsets.UTF_8
 import java.security.MessageDigest
-import java.util.HexFormat
+import java.util.{Arrays, HexFormat}
 
-import scala.util.{Try, Using}
+import scala.collection.immutable.SortedMap
+import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
 
 import com.fasterxml.jackson.databind.node.ObjectNode
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
-import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{ChecksumFileSystem, Path}
-
-import io.github.dynamickafka.storage.AtomicFiles
 
 /**
- * An edit of one file of a checkpoint, in a journal that the command `restore` reads: a folder `dynamic-kafka-edits/<n>` with what the
- * file was. It is complete before the file changes, and `done` marks that it has changed. Python's `edits.py` does the same.
+ * Edits of a checkpoint in place, each of which can be undone. An edit is a folder `dynamic-kafka-edits/<n>` with what the files were,
+ * complete as soon as `edit.json` is there, before the first file changes; `done` marks that the last one has changed. Files keep their
+ * mode and their owner.
  */
-private[admin] final class CheckpointEdit(location: String, hadoop: Configuration) {
+private[admin] final class CheckpointEdit(files: CheckpointFiles) {
   import CheckpointEdit._
 
-  private val root = new Path(location)
-
-  // Checksums of Hadoop's local file system would be those of the former content.
-  private val (fs, isLocal) = root.getFileSystem(hadoop) match {
-    case checked: ChecksumFileSystem => (checked.getRawFileSystem, true)
-    case other => (other, false)
-  }
-  private val journal = new Path(root, Folder)
-
   /** @throws Refusal if an edit was interrupted */
-  def refuseInterrupted(): Unit = newest.foreach { record =>
-    val description = Try(mapper.readTree(new String(read(new Path(record, Record)), UTF_8))).toOption
-    val command = description.filter(_.path("version").asInt == Version).map(_.path("command").asText)
-      .getOrElse(throw new Refusal(s"$record is not an edit that this program wrote"))
-    if (!fs.exists(new Path(record, Done))) throw new Refusal(
-      s"an edit of $location ($command) was interrupted, or its undoing: run 'restore' first"
+  def refuseInterrupted(): Unit = newest.filterNot(_.isDone).foreach { edit =>
+    throw new Refusal(
+      s"an edit of ${files.location} (${edit.command}) was interrupted, or its undoing: run 'restore' first"
     )
   }
 
   /**
-   * Changes a file, after it has stored what the file was.
+   * Changes files, after it has stored what they were. The offset log is changed last.
    *
    * @param command the command that does the same
-   * @param name the path in the checkpoint
-   * @param before the text that the change was planned with
+   * @param changes what the change was planned with and what a file becomes, by its path in the checkpoint
    * @param unchanged whether the checkpoint is still what the change was planned with
    * @throws Refusal if it is not
    */
@@ -52,81 +38,182 @@ private[admin] final class CheckpointEdit(location: String, hadoop: Configuratio
       command: String,
       user: String,
       batch: Long,
-      name: String,
-      before: String,
-      after: String,
+      changes: SortedMap[String, (String, String)],
       unchanged: => Boolean
   ): Unit = {
-    val file = new Path(root, name)
-    val checksum = new Path(file.getParent, s".${file.getName}.crc")
-    val sum = Option.when(isLocal && fs.exists(checksum))(
-      s"${name.stripSuffix(file.getName)}${checksum.getName}" -> read(checksum)
+    // A checksum of the file system would be that of the former content.
+    val sums = changes.keys.flatMap { name =>
+      val at = name.lastIndexOf('/') + 1
+      val sum = s"${name.take(at)}.${name.drop(at)}.crc"
+      files.read(sum).map(sum -> _)
+    }.toMap
+    val before = changes.map { case (name, (text, _)) => name -> text.getBytes(UTF_8) } ++ sums
+    val after = changes.map { case (name, (_, text)) => name -> Option(text.getBytes(UTF_8)) } ++
+      sums.map { case (name, _) => name -> None }
+    val access = before.map { case (name, _) => name -> files.access(name) }
+    val folder = s"$Folder/${newest.fold(1L)(_.number + 1)}"
+    def record() = {
+      before.foreach { case (name, content) =>
+        files.write(s"$folder/$Before/$name", content, access(name))
+      }
+      if (
+        !unchanged || before.exists { case (name, content) =>
+          !files.read(name).exists(Arrays.equals(_, content))
+        }
+      )
+        throw new Refusal(s"${files.location} has changed meanwhile: stop its query first")
+      files.replace(s"$folder/$Record", description(command, user, batch, before, after))
+    }
+    // Left by a command that was interrupted before the edit was complete.
+    files.delete(folder)
+    try record()
+    catch {
+      case NonFatal(e) =>
+        files.delete(folder)
+        deleteIfEmpty()
+        throw e
+    }
+    inOrder(after.keys).foreach(name =>
+      after(name).fold(files.delete(name))(files.replace(name, _, access(name)))
     )
-    val number = newest.fold(1L)(_.getName.toLong + 1)
-    val (record, temporary) = (new Path(journal, number.toString), new Path(journal, s".$number.incomplete"))
-    fs.delete(temporary, true)
-    (sum.toSeq :+ (name -> before.getBytes(UTF_8))).foreach { case (path, content) =>
-      write(new Path(new Path(temporary, Before), path), content)
+    files.write(s"$folder/$Done", Array.empty)
+  }
+
+  /**
+   * Undoes the newest edit.
+   *
+   * @throws Refusal if there is none, or the query has run since, or its newest batch is not finished
+   */
+  def restore(log: OffsetLog): Edit = {
+    val last =
+      newest.getOrElse(throw new Refusal(s"there is no edit of ${files.location} that can be undone"))
+    def refuse(why: String) =
+      throw new Refusal(s"the edit of ${files.location} (${last.command}) cannot be undone: $why")
+    val batch = log.logged.last
+    if (batch != last.batch) refuse(
+      s"it was made after batch ${last.batch}, and the query has logged batch $batch since"
+    )
+    log.newestFinished()
+    val before = last.files.map { case (name, digests) =>
+      val content = files.read(s"${last.folder}/$Before/$name")
+      if (content.map(sha256) != digests.before) refuse(s"'$Before/$name' in ${last.folder} is damaged")
+      if (files.read(name).map(sha256).exists(now => !digests.has(now)) && !name.endsWith(s"/$Latest"))
+        refuse(s"$name has changed since")
+      name -> content
     }
-    val description = mapper.createObjectNode().put("version", Version).put("command", command)
+    // From here on the edit counts as interrupted, until it is gone.
+    files.delete(s"${last.folder}/$Done")
+    inOrder(before.keys).reverse.foreach { name =>
+      before(name).fold(files.delete(name))(files.replace(
+        name,
+        _,
+        files.access(s"${last.folder}/$Before/$name")
+      ))
+    }
+    files.delete(s"${last.folder}/$Record")
+    files.delete(last.folder)
+    deleteIfEmpty()
+    last
+  }
+
+  /**
+   * The newest edit that was not undone.
+   *
+   * @throws Refusal if its description cannot be read, or names a file that no edit changes
+   */
+  private def newest: Option[Edit] = files.names(Folder).filter(_.matches("\\d{1,18}")).map(_.toLong)
+    .filter(n => files.exists(s"$Folder/$n/$Record")).maxOption.map { number =>
+      val record = s"$Folder/$number"
+      try read(number, mapper.readTree(files.read(s"$record/$Record").get))
+      catch {
+        case NonFatal(e) =>
+          throw new Refusal(s"${files.location}/$record is not an edit that this program wrote", e)
+      }
+    }
+
+  private def read(number: Long, root: JsonNode): Edit = {
+    def known(valid: Boolean): Unit = if (!valid) throw new IllegalArgumentException
+    def digest(node: JsonNode) = Option(node).filterNot(_.isNull).map { text =>
+      known(text.isTextual)
+      text.textValue
+    }
+    known(root.isObject && root.path("version").isInt && root.path("version").intValue == Version)
+    known(root.path("command").isTextual && root.path("batch").isIntegralNumber)
+    val changed = root.required("files").properties.asScala.map { entry =>
+      known(isChanged(entry.getKey))
+      entry.getKey -> Digests(digest(entry.getValue.get(Before)), digest(entry.getValue.get(After)))
+    }
+    Edit(
+      number,
+      root.get("command").textValue,
+      root.get("batch").longValue,
+      SortedMap.from(changed),
+      files.exists(s"$Folder/$number/$Done")
+    )
+  }
+
+  private def description(
+      command: String,
+      user: String,
+      batch: Long,
+      before: Map[String, Array[Byte]],
+      after: Map[String, Option[Array[Byte]]]
+  ): Array[Byte] = {
+    val root = mapper.createObjectNode().put("version", Version).put("command", command)
       .put("batch", batch).put("by", user).put("at_ms", System.currentTimeMillis())
-    val files = description.putObject("files")
-    put(files, name, Some(before.getBytes(UTF_8)), Some(after.getBytes(UTF_8)))
-    sum.foreach { case (path, content) => put(files, path, Some(content), None) }
-    write(new Path(temporary, Record), mapper.writeValueAsBytes(description))
-    if (!unchanged || !java.util.Arrays.equals(read(file), before.getBytes(UTF_8))) {
-      fs.delete(temporary, true)
-      throw new Refusal(s"$location has changed meanwhile: stop its query first")
+    val changed = root.putObject("files")
+    before.foreach { case (name, content) =>
+      val of: ObjectNode = changed.putObject(name).put(Before, sha256(content))
+      after(name).fold(of.putNull(After))(c => of.put(After, sha256(c)))
     }
-    if (!fs.rename(temporary, record)) throw new Refusal(s"$temporary cannot be renamed to $record")
-    // A file without a checksum is not checked.
-    sum.foreach { case (_, _) => fs.delete(checksum, false) }
-    replace(file, after)
-    write(new Path(record, Done), Array.empty)
+    mapper.writeValueAsBytes(root)
   }
 
-  private def newest: Option[Path] =
-    if (!fs.exists(journal)) None
-    else fs.listStatus(journal).map(_.getPath).filter(_.getName.matches("\\d{1,18}"))
-      .maxByOption(_.getName.toLong)
-
-  private def put(
-      files: ObjectNode,
-      name: String,
-      before: Option[Array[Byte]],
-      after: Option[Array[Byte]]
-  ): Unit = {
-    val of = files.putObject(name)
-    Seq(Before -> before, "after" -> after).foreach { case (key, content) =>
-      val digest: JsonNode = content.fold[JsonNode](of.nullNode())(c => of.textNode(sha256(c)))
-      of.set[JsonNode](key, digest)
-    }
-  }
-
-  private def read(path: Path): Array[Byte] = Using.resource(fs.open(path))(_.readAllBytes())
-
-  private def write(path: Path, content: Array[Byte]): Unit =
-    Using.resource(fs.create(path, true)) { out =>
-      out.write(content)
-      out.hsync()
-    }
-
-  /** At once: a start of the query reads the former text or this one. */
-  private def replace(file: Path, text: String): Unit =
-    if (isLocal) {
-      val temporary = new Path(file.getParent, s".${file.getName}.edited.tmp")
-      write(temporary, text.getBytes(UTF_8))
-      if (!fs.rename(temporary, file)) throw new Refusal(s"$temporary cannot be renamed to $file")
-    } else new AtomicFiles(root, hadoop).replace(file, text)
+  private def deleteIfEmpty(): Unit = if (files.names(Folder).isEmpty) files.delete(Folder)
 }
 
 private[admin] object CheckpointEdit {
-  private val Folder = "dynamic-kafka-edits"
+  val Folder = "dynamic-kafka-edits"
   private val Version = 1
   private val Record = "edit.json"
   private val Before = "before"
+  private val After = "after"
   private val Done = "done"
+
+  /** A start of the query deletes it, and a stop writes it again, without a batch in between. */
+  private val Latest = "latest.json"
   private val mapper = new ObjectMapper
+
+  /**
+   * @param files what changed, by its path in the checkpoint
+   * @param isDone whether all of them were changed
+   */
+  final case class Edit(
+      number: Long,
+      command: String,
+      batch: Long,
+      files: SortedMap[String, Digests],
+      isDone: Boolean
+  ) {
+    def folder: String = s"$Folder/$number"
+
+    /** Without the checksums of the file system. */
+    def names: Seq[String] = files.keys.toSeq.filterNot(CheckpointFiles.isChecksum)
+  }
+
+  /** SHA-256 of a file before and after; None: there was no file. */
+  final case class Digests(before: Option[String], after: Option[String]) {
+    def has(now: String): Boolean = before.contains(now) || after.contains(now)
+  }
+
+  /** Edits change the offset log, and what source and sink keep in a checkpoint. */
+  private def isChanged(name: String): Boolean =
+    name.matches("(offsets|dynamic-kafka-sink)/[^/]+|sources/[^/]+/dynamic-kafka/([^/]+/)?[^/]+") &&
+      !name.split('/').exists(part => part == "." || part == "..")
+
+  /** The offset log last, and checksums before their files: a file without a checksum is not checked. */
+  private def inOrder(names: Iterable[String]): Seq[String] =
+    names.toSeq.sortBy(name => (name.startsWith("offsets/"), !CheckpointFiles.isChecksum(name), name))
 
   private def sha256(content: Array[Byte]): String =
     HexFormat.of.formatHex(MessageDigest.getInstance("SHA-256").digest(content))

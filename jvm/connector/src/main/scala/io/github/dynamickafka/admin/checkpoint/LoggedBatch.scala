@@ -5,21 +5,24 @@ import scala.util.Try
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
-import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson}
+import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, Positions}
 
 /**
- * One entry of Spark's offset log, versions 1 and 2.
+ * One entry of Spark's offset log, versions 1 and 2. The name of a source is the name of its folder, so it is not trusted: one that leads
+ * elsewhere is refused.
  *
  * @param offsets the text of the offset where the batch ends, by source, in the order of the entry; None: the source has none
  * @param metadata the line of the batch's metadata
  * @param timestampMs when the batch was planned, if the entry has it
+ * @param written the whole entry
  */
 private[admin] final case class LoggedBatch(
     number: Long,
     version: String,
     metadata: String,
     timestampMs: Option[Long],
-    offsets: Seq[(SourceId, Option[String])]
+    offsets: Seq[(SourceId, Option[String])],
+    written: String
 ) {
 
   /** The offsets of sources of this project. */
@@ -28,7 +31,7 @@ private[admin] final case class LoggedBatch(
   }
 
   /** Whether a source of the query is Spark's own Kafka source, whose offsets have topics and partitions only. */
-  def hasKafka: Boolean = offsets.flatMap(_._2).exists(LoggedBatch.isKafka)
+  def hasKafka: Boolean = offsets.flatMap(_._2).exists(LoggedBatch.kafka(_).nonEmpty)
 
   /** The entry with these offsets in place of those of the same sources. */
   def text(changed: Map[SourceId, String]): String = {
@@ -46,8 +49,8 @@ private[admin] final case class LoggedBatch(
  */
 private[admin] final case class SourceId(name: String, index: Int) {
 
-  /** The number; of a source with a name, its place. */
-  def number: Int = name.toIntOption.getOrElse(index)
+  /** The number; of a source with a name, its place. The name `01` is not the number 1. */
+  def number: Int = name.toIntOption.filter(_.toString == name).getOrElse(index)
 
   /** In JSON, a number where Spark has numbered the source. */
   def shown: Any = name.toIntOption.filter(_.toString == name).getOrElse(name)
@@ -57,6 +60,9 @@ private[admin] object LoggedBatch {
   private val Numbered = "v1"
   private val Named = "v2"
   private val NoOffset = "-"
+
+  /** Spark takes letters, digits and underscores. */
+  private val Name = "[\\p{L}\\p{N}_][\\p{L}\\p{N}_.-]*"
   private val mapper = new ObjectMapper
 
   /** @throws Refusal if the entry has another format */
@@ -76,7 +82,8 @@ private[admin] object LoggedBatch {
       version,
       lines(1),
       planned.filter(_.isIntegralNumber).map(_.asLong),
-      lines.drop(2).zipWithIndex.map { case (line, index) => source(line, index, version, file) }
+      lines.drop(2).zipWithIndex.map { case (line, index) => source(line, index, version, file) },
+      text
     )
   }
 
@@ -87,18 +94,26 @@ private[admin] object LoggedBatch {
         case at if at > 0 => (line.take(at), line.drop(at + 1))
         case _ => throw new Refusal(s"$file: a line of an offset does not begin with the id of its source")
       }
+    if (!name.matches(Name)) throw new Refusal(s"$file: '$name' is not the name of a source")
     SourceId(name, index) -> Option(offset).filter(_ != NoOffset)
   }
 
-  private def isKafka(text: String): Boolean = Try(mapper.readTree(text)).toOption
-    .exists(root => root != null && root.isObject && root.elements.asScala.forall(isTopic))
+  /** The positions in an offset of Spark's own Kafka source; None: it is of another source. */
+  def kafka(text: String): Option[Positions] = Try(mapper.readTree(text)).toOption
+    .filter(root => root != null && root.isObject && root.elements.asScala.forall(isTopic))
+    .map(root =>
+      Positions.from(for {
+        topic <- root.properties.asScala.toSeq
+        partition <- topic.getValue.properties.asScala
+      } yield (topic.getKey, partition.getKey.toInt, partition.getValue.longValue))
+    )
 
   private def isTopic(partitions: JsonNode) = partitions.isObject && partitions.properties.asScala.forall(p =>
-    p.getKey.toIntOption.isDefined && p.getValue.isIntegralNumber
+    p.getKey.toIntOption.exists(_ >= 0) && p.getValue.isIntegralNumber && p.getValue.canConvertToLong
   )
 
   /** Whether a text is a composite offset of any version; the log has the offsets of all sources. */
-  private def isComposite(text: String): Boolean = {
+  def isComposite(text: String): Boolean = {
     def has(root: JsonNode) = root != null && root.isObject && root.path("version").isInt &&
       (root.has("clusters") || root.path("packed").isTextual)
     Try(mapper.readTree(text)).toOption.exists(has)

@@ -4,6 +4,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
 import io.github.dynamickafka.offset.CompositeOffset
+import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.storage.AtomicFiles
 
 /**
@@ -51,23 +52,25 @@ private[admin] final class OffsetLog(location: String, hadoop: Configuration) {
   def newest: LoggedBatch = batch(logged.last)
 
   /**
-   * The newest batch, which is finished: only then a checkpoint is edited.
+   * The newest batch, which is finished: only then a checkpoint is edited or copied.
    *
+   * @param query what messages call the query
    * @throws Refusal if a batch is not finished, with what to do
    */
-  def newestFinished: LoggedBatch = {
+  def newestFinished(query: String = "query"): LoggedBatch = {
+    val again = OffsetLog.onceMore(query)
     val (planned, done) = (logged, finished)
     val unfinished = planned.filter(n => done.lastOption.forall(n > _))
     val problem =
       if (done.isEmpty) Some(
-        s"nothing is committed in $location, which has planned batch ${planned.mkString(", ")}: ${OffsetLog.OnceMore}"
+        s"nothing is committed in $location, which has planned batch ${planned.mkString(", ")}: $again"
       )
       else if (unfinished.size > 1) Some(
-        s"batches ${unfinished.mkString(", ")} of $location are logged and not finished: ${OffsetLog.OnceMore}. It must " +
+        s"batches ${unfinished.mkString(", ")} of $location are logged and not finished: $again. It must " +
           "not track its progress asynchronously"
       )
       else if (unfinished.nonEmpty)
-        Some(s"batch ${planned.last} of $location is logged and not finished: ${OffsetLog.OnceMore}")
+        Some(s"batch ${planned.last} of $location is logged and not finished: $again")
       else if (planned.last != done.last) Some(
         s"batch ${done.last} of $location is committed, but the newest batch in 'offsets' is ${planned.last}: a part of the " +
           "checkpoint is lost"
@@ -82,14 +85,26 @@ private[admin] final class OffsetLog(location: String, hadoop: Configuration) {
     batch(planned.last)
   }
 
-  /** @throws Refusal if no source of this project has an offset in the batch */
-  def composite(batch: LoggedBatch): Seq[(SourceId, CompositeOffset)] = {
+  /** @throws Refusal if records of the source are deferred, because the next batch has to read them */
+  def refuseDeferred(source: SourceId, offset: CompositeOffset, batch: LoggedBatch): Unit = {
+    val deferrals = new SourceCheckpoint(folder(source).toString, hadoop).deferrals.read()
+    if (deferrals.all.values.exists(e => !e.entered && e.deferral.endsAt(offset))) throw new Refusal(
+      s"records of batch ${batch.number} of $location are deferred, and not read yet: ${OffsetLog.onceMore("query")}"
+    )
+  }
+
+  /**
+   * @param ofKafka what is said of a query with Spark's own Kafka source
+   * @throws Refusal if no source of this project has an offset in the batch
+   */
+  def composite(
+      batch: LoggedBatch,
+      ofKafka: String = "its query reads Spark's kafka source, from which 'migrate' moves it to this one"
+  ): Seq[(SourceId, CompositeOffset)] = {
     val found = batch.composite
     if (found.isEmpty) throw new Refusal(
       s"batch ${batch.number} of $location has no offset of a dynamic-kafka source" +
-        (if (batch.hasKafka)
-           ": its query reads Spark's kafka source, from which 'migrate' moves it to this one"
-         else "")
+        (if (batch.hasKafka) s": $ofKafka" else "")
     )
     found
   }
@@ -102,6 +117,6 @@ private[admin] object OffsetLog {
   private val CommitVersions = Seq("v1", "v2", "v3")
 
   /** What to do about a batch that is not finished. */
-  val OnceMore =
-    "start the query once more, with availableNow, and repeat the command when it has ended"
+  private def onceMore(query: String) =
+    s"start the $query once more, with availableNow, and repeat the command when it has ended"
 }

@@ -132,18 +132,16 @@ private[metadata] object DocumentV1 {
       _.report(DocumentFormat.OneFormat)
     )
     oneWay(entry, Ways.flatMap(way => fields.node(way).map(way -> _)))
-    new ClusterMetadata(
-      fields.get("topics")(DocumentParts.topics).getOrElse(ju.List.of[String]()),
-      cluster.properties.asJava,
-      offsets(fields, "starting_offsets").orNull,
-      offsets(fields, "stopping_offsets").orNull,
-      fields.get("state")(state).getOrElse(ClusterMetadata.Active),
-      fields.get("topic_pattern")(pattern).orNull,
-      fields.get("partitions")(DocumentParts.partitions).orNull,
-      fields.get("write")(_.truth).getOrElse(true),
-      fields.get(DocumentFormat.Registry)(DocumentFormat.registry).getOrElse(registry).asJava,
-      cluster.replaces.orNull
-    )
+    val all = ClusterMetadata.of(cluster.properties.asJava)
+      .withTopics(fields.get("topics")(DocumentParts.topics).getOrElse(ju.List.of[String]()))
+      .withStartingOffsets(offsets(fields, "starting_offsets").orNull)
+      .withStoppingOffsets(offsets(fields, "stopping_offsets").orNull)
+      .withState(fields.get("state")(state).getOrElse(ClusterMetadata.Active))
+      .withTopicPattern(fields.get("topic_pattern")(pattern).orNull)
+      .withWrite(fields.get("write")(_.truth).getOrElse(true))
+      .withFormatOptions(fields.get(DocumentFormat.Registry)(DocumentFormat.registry).getOrElse(registry).asJava)
+      .withReplaces(cluster.replaces.orNull)
+    fields.get("partitions")(DocumentParts.partitions).fold(all)(all.withPartitions)
   }
 
   private def oneWay(entry: DocumentNode, ways: Seq[(String, DocumentNode)]): Unit = {

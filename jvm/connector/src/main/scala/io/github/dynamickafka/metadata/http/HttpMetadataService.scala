@@ -6,17 +6,15 @@ import java.{util => ju}
 
 import scala.jdk.CollectionConverters._
 
-import io.github.dynamickafka.config.{KeyValueStore, MetadataServiceSpecs}
+import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.http.HttpExchange
 import io.github.dynamickafka.metadata.document.MetadataDocument
-import io.github.dynamickafka.metadata.service.{ChangeWatch, DocumentMetadataService, TtlCache}
+import io.github.dynamickafka.metadata.service.{DocumentMetadataService, TtlCache}
 
 /**
  * Reads the streams from a document of an HTTP server, with a GET request on each call. The document has the format of
  * the metadata file, in JSON or YAML. After a response with an `ETag`, the next request is conditional
  * (`If-None-Match`), and the status `304` returns the previous document.
- *
- * With a key-value store, Consul or etcd, the document is the text under a key, and a change of it is noticed at once.
  *
  * Each call makes one attempt: the connector retries at the next poll and keeps the last valid metadata. The service
  * does not follow redirects, because they would send the headers to another address. Failures of a call are
@@ -37,52 +35,26 @@ final class HttpMetadataService private[metadata] (
     headers: ju.Map[String, String],
     timeoutMs: Long,
     ttlMs: Long,
-    store: Option[(KeyValueStore, String)],
     login: Option[OAuthLogin]
 ) extends DocumentMetadataService {
   import HttpMetadataService._
 
   def this(url: String, headers: ju.Map[String, String], timeoutMs: Long, ttlMs: Long) =
-    this(url, headers, timeoutMs, ttlMs, None, None)
+    this(url, headers, timeoutMs, ttlMs, None)
 
   def this(url: String, headers: ju.Map[String, String]) =
     this(url, headers, MetadataServiceSpecs.DefaultTimeoutMs, 0L)
   def this(url: String) = this(url, ju.Map.of())
 
   private val requests = new HttpRequests(url, headers.asScala.toMap, login)
-  private val api = store.map {
-    case (KeyValueStore.Consul, key) => new ConsulApi(requests, key)
-    case (KeyValueStore.Etcd, key) => new EtcdApi(requests, key)
-  }
   private val cache = new TtlCache[MetadataDocument](ttlMs)
   private var client: Option[HttpClient] = None
   private var last: Option[Tagged] = None
 
-  override protected def document(): MetadataDocument = cache.get(ask())
+  override protected def document(): MetadataDocument = cache.get(page())
 
   /** Drops the client. Its threads terminate after it has been garbage-collected. */
   override def close(): Unit = synchronized { client = None }
-
-  /** Of a key-value store only: a plain document cannot be watched. */
-  override def onChange(changed: Runnable): AutoCloseable = api.fold[AutoCloseable](null) { store =>
-    new ChangeWatch(store.shown)({ working =>
-      val forget = () => {
-        cache.forget()
-        changed.run()
-      }
-      store.await(opened(), timeoutMs, working, forget)
-    })
-  }
-
-  private def ask(): MetadataDocument = api.fold(page())(under)
-
-  private def under(store: KeyValueApi): MetadataDocument =
-    MetadataDocument.parse(
-      store.text(
-        answer(() => store.request())
-      ).getOrElse(throw new IOException(s"${store.shown} does not exist")),
-      store.shown
-    )
 
   private def page(): MetadataDocument = {
     val response = answer(() => requests.next(last.map(_.tag)))

@@ -2,8 +2,7 @@ package io.github.dynamickafka.metadata.http
 
 import java.io.IOException
 import java.net.http.HttpRequest
-import java.net.{URI, URISyntaxException, URLEncoder}
-import java.nio.charset.StandardCharsets.UTF_8
+import java.net.{URI, URISyntaxException}
 import java.util.Locale
 
 import io.github.dynamickafka.error.Errors
@@ -50,28 +49,8 @@ private[metadata] final class HttpRequests(
 
   /** @param tag the ETag of the previous document */
   def next(tag: Option[String]): HttpRequest = {
-    val builder = headed(address)
+    val builder = HttpRequest.newBuilder(address)
     tag.foreach(builder.header("If-None-Match", _))
-    builder.GET().build()
-  }
-
-  /**
-   * A request to an address below the one of the service, whose query remains.
-   *
-   * @param path its parts, not encoded
-   * @param query further parameters
-   */
-  def to(path: Seq[String], query: Seq[(String, String)]): HttpRequest.Builder = {
-    val below = (address.getRawPath.stripSuffix("/") +: path.map(encoded)).mkString("/")
-    val parameters = Option(address.getRawQuery).toSeq ++ query.map { case (name, value) =>
-      s"$name=${encoded(value)}"
-    }
-    val all = if (parameters.isEmpty) "" else parameters.mkString("?", "&", "")
-    headed(URI.create(s"${address.getScheme}://${address.getRawAuthority}$below$all"))
-  }
-
-  private def headed(target: URI): HttpRequest.Builder = {
-    val builder = HttpRequest.newBuilder(target)
     if (!headers.keys.exists(_.equalsIgnoreCase("Accept"))) builder.header("Accept", Accepted)
     SecretReferences.resolve(headers).foreach { case (name, value) =>
       // A file that contains only the secret usually ends with a newline.
@@ -85,10 +64,8 @@ private[metadata] final class HttpRequests(
       }
     }
     login.foreach(_.add(builder))
-    builder
+    builder.GET().build()
   }
-
-  private def encoded(part: String) = URLEncoder.encode(part, UTF_8).replace("+", "%20")
 }
 
 private[metadata] object HttpRequests {

@@ -11,7 +11,7 @@ import io.fabric8.kubernetes.client.dsl.base.ResourceDefinitionContext
 import io.fabric8.kubernetes.client.{Config, KubernetesClientException}
 
 import io.github.dynamickafka.config.MetadataServiceSpecs
-import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Errors}
 import io.github.dynamickafka.metadata.document.DocumentParts
 import io.github.dynamickafka.metadata.service.{ChangeWatch, ServiceArguments, TtlCache}
 import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
@@ -80,7 +80,13 @@ final class StrimziMetadataService private[metadata] (
 
   override def getAllStreams(): ju.Set[KafkaStream] = {
     val now = current()
-    new ju.LinkedHashSet(now.ids.flatMap(now.stream).asJava)
+    new ju.LinkedHashSet(now.ids.flatMap { id =>
+      try now.stream(id)
+      catch {
+        case e @ (_: IOException | _: DynamicKafkaIllegalArgumentException) =>
+          Some(KafkaStream.invalid(id, e))
+      }
+    }.asJava)
   }
 
   override def describeStreams(streamIds: ju.Collection[String]): ju.Map[String, KafkaStream] = {

@@ -87,17 +87,14 @@ private[kubernetes] final class StrimziStreams(
     val (first, own) = (of.head, ofTopics(of))
     val ofCluster = annotations(kafka, OfKafka)
     def either(key: String) = own.get(key).map(first -> _).orElse(ofCluster.get(key).map(kafka -> _))
-    new ClusterMetadata(
-      of.map(topicName).distinct.asJava,
-      clusterProperties(kafka, ofCluster).asJava,
+    ClusterMetadata(
+      of.map(topicName).distinct,
+      clusterProperties(kafka, ofCluster),
       own.get(Starting).orNull,
       own.get(Stopping).orNull,
       either(State).fold(ClusterMetadata.Active) { case (on, value) => state(on, value) },
-      null,
-      null,
-      either(Write).forall { case (on, value) => write(on, value) },
-      ju.Map.of[String, String](),
-      ofCluster.get(Replaces).orNull
+      write = either(Write).forall { case (on, value) => write(on, value) },
+      replaces = ofCluster.get(Replaces).orNull
     )
   }
 

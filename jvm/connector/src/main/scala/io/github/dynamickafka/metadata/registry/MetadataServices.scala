@@ -4,12 +4,7 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.conf.Configuration
 
-import io.github.dynamickafka.config.{
-  KeyValueStore,
-  MetadataServiceSpec,
-  MetadataServiceSpecs,
-  ServiceOptions
-}
+import io.github.dynamickafka.config.{MetadataServiceSpec, MetadataServiceSpecs, ServiceOptions}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.metadata.KafkaMetadataService
 import io.github.dynamickafka.metadata.document.Names
@@ -27,9 +22,6 @@ import io.github.dynamickafka.metadata.service.{
   StaticMetadataService
 }
 import io.github.dynamickafka.metadata.topic.KafkaTopicMetadataService
-import io.github.dynamickafka.metadata.zookeeper.{ZooKeeperClasses, ZooKeeperMetadataService}
-import io.github.dynamickafka.option.OptionSpec
-import io.github.dynamickafka.redaction.Redaction
 
 /** Creates the metadata service that the options name. */
 private[dynamickafka] object MetadataServices {
@@ -62,7 +54,6 @@ private[dynamickafka] object MetadataServices {
           arguments(TimeoutMs)
         )
       ),
-      ZooKeeper -> ((arguments, _) => zooKeeper(arguments)),
       ServiceRegistry.Spec -> ((arguments, _) => registered(arguments(ServiceRegistry.Handle)))
     )
 
@@ -84,29 +75,14 @@ private[dynamickafka] object MetadataServices {
     new SingleClusterMetadataService(id, arguments(BootstrapServers), arguments.underPrefix.asJava)
   }
 
-  private def http(arguments: ServiceArguments): KafkaMetadataService = {
-    val (store, key) = (arguments(Store), arguments(StoreKey))
-    def option(spec: OptionSpec[_]) = ServiceArguments.option(spec.name)
-    if (store.isDefined && key.isEmpty)
-      throw Errors.missingOption(option(StoreKey), s"'${option(Store)}' needs it")
-    if (store.isEmpty && key.nonEmpty)
-      throw Errors.invalidOption(option(StoreKey), key, s"it needs '${option(Store)}', 'consul' or 'etcd'")
-    val url = arguments(HttpUrl)
-    if (store.contains(KeyValueStore.Consul) && url.contains("/v1/kv"))
-      throw Errors.invalidOption(
-        option(HttpUrl),
-        Redaction.Redacted,
-        s"with '${option(Store)}' it is the address of an agent, without '/v1/kv/'; '${option(StoreKey)}' has the key"
-      )
+  private def http(arguments: ServiceArguments): KafkaMetadataService =
     new HttpMetadataService(
-      url,
+      arguments(HttpUrl),
       arguments.underPrefix.asJava,
       arguments(TimeoutMs),
       arguments(TtlMs),
-      store.map(_ -> key),
       login(arguments)
     )
-  }
 
   private def login(arguments: ServiceArguments): Option[OAuthLogin] = {
     val all = Seq(TokenUrl, ClientId, ClientSecret)
@@ -149,16 +125,6 @@ private[dynamickafka] object MetadataServices {
       arguments.underPrefix.asJava,
       arguments(TimeoutMs),
       arguments(TtlMs)
-    )
-  }
-
-  private def zooKeeper(arguments: ServiceArguments): KafkaMetadataService = {
-    ZooKeeperClasses.require(ZooKeeper.name)
-    new ZooKeeperMetadataService(
-      arguments(ConnectString),
-      arguments(NodePath),
-      arguments(NodeAuth),
-      arguments(TimeoutMs)
     )
   }
 

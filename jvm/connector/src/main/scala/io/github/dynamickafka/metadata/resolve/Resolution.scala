@@ -38,6 +38,9 @@ private[dynamickafka] object Resolution {
       active: String => Boolean,
       others: () => Iterable[String] = () => Nil
   ): Topology = {
+    streams.toSeq.sortBy(_._1).collectFirst {
+      case (id, stream) if stream != null && stream.invalid.isDefined && subscription.includes(id) => throw stream.invalid.get
+    }
     val subscribed = select(subscription, allowMissingStreams, streams, others, MayBeMissing)
     val entries = subscribed.flatMap(AnswerCheck.entries)
     val byCluster = entries.groupBy(_.cluster).to(TreeMap)

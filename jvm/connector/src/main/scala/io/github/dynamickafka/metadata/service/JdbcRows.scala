@@ -5,7 +5,6 @@ import java.util.Locale
 import java.{util => ju}
 
 import scala.collection.immutable.VectorMap
-import scala.jdk.CollectionConverters._
 
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.metadata.document.{DocumentParts, MetadataDocument, Names}
@@ -126,13 +125,14 @@ private[metadata] object JdbcRows {
         s"it differs from $first, of the same stream and cluster, in ${differing(entry, other.entry).mkString(", ")}"
       )
     }
-    new ClusterMetadata(
-      rows.map(_.topic).asJava,
-      entry.properties.asJava,
+    ClusterMetadata(
+      rows.map(_.topic),
+      entry.properties,
       entry.starting.orNull,
       entry.stopping.orNull,
-      entry.state
-    ).withWrite(entry.write)
+      entry.state,
+      write = entry.write
+    )
   }
 
   private def differing(one: Entry, other: Entry): Seq[String] = {

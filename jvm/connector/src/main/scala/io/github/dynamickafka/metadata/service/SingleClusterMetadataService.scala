@@ -63,7 +63,7 @@ final class SingleClusterMetadataService(
   }
 
   private def stream(topic: String): KafkaStream =
-    new KafkaStream(topic, ju.Map.of(clusterId, new ClusterMetadata(ju.List.of(topic), all)))
+    new KafkaStream(topic, ju.Map.of(clusterId, ClusterMetadata.of(all).withTopics(ju.List.of(topic))))
 
   /** Opened by the first call, on the polling thread, because opening it may block. */
   private def admin(): Admin = synchronized {

@@ -56,8 +56,7 @@ final class KafkaTopicMetadataService(
   override def getAllStreams(): ju.Set[KafkaStream] = {
     val now = read()
     val all = new ju.LinkedHashSet[KafkaStream](now.streams.values.toSeq.asJava)
-    // Without clusters: a failure for queries whose pattern selects it, and of no interest for others.
-    all.addAll(now.invalid.keys.map(new KafkaStream(_, ju.Map.of())).toSeq.asJava)
+    now.invalid.foreach { case (id, reason) => all.add(KafkaStream.invalid(id, reason)) }
     all
   }
 

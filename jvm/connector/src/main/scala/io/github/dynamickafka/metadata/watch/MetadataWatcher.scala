@@ -37,8 +37,9 @@ private[dynamickafka] final class MetadataWatcher private (
   private val log = LoggerFactory.getLogger(classOf[MetadataWatcher])
   private val known = new AtomicReference(Known(None, 0L, timing.clock.nanoTime(), 0, None, 0L))
 
-  /** For a service that notices changes: ends that it runs the listener. */
+  /** For a service that notices changes: ends that it runs the listener. Only the thread of the calls sets it. */
   @volatile private var notices: Option[AutoCloseable] = None
+  private var isListening = false
   private val firstAnswer = new CompletableFuture[Topology]
   private val firstAttempt = new CompletableFuture[Unit]
   private val started = new AtomicBoolean(false)
@@ -51,7 +52,10 @@ private[dynamickafka] final class MetadataWatcher private (
   private val pollsOn = discovery.intervalMs > 0
   private val calls = new AtomicLong
   private val polling = new PollLoop[(Long, Topology)](
-    next => (calls.incrementAndGet(), poll(next)),
+    { next =>
+      listen(next)
+      (calls.incrementAndGet(), poll(next))
+    },
     discovery.callTimeoutMs,
     daemon(s"dynamic-kafka-metadata-$name"),
     daemon(s"dynamic-kafka-metadata-$name-call"),
@@ -127,9 +131,15 @@ private[dynamickafka] final class MetadataWatcher private (
     if (started.compareAndSet(false, true)) {
       firstStart = first
       before.foreach(guard.begin)
-      notices = Option(service.onChange(() => polling.hurry()))
       polling.start()
     }
+
+  /** A call of the service as the others: it may hang, or fail, which is a failed poll. */
+  private def listen(next: () => Unit): Unit = if (!isListening) {
+    notices = Option(service.onChange(() => polling.hurry()))
+    isListening = true
+    next()
+  }
 
   private def ended(result: Try[(Long, Topology)]): Option[Long] = result.flatMap { case (call, answer) =>
     Try(guard(answer)).map(call -> _)
@@ -177,10 +187,14 @@ private[dynamickafka] final class MetadataWatcher private (
   private def failed(cause: Throwable): Unit = {
     val before = known.get
     val reason = FailureText.of(cause)
-    // One record that is invalid is one failure, however often it is looked at.
-    val invalid = Option.when(notices.isDefined && FirstStartMistake.isInvalid(cause))(reason)
-    val repeated = pollsOn && invalid.isDefined && before.invalid == invalid &&
-      (before.topology.isDefined || !firstStart)
+    // One record that is invalid is one failure of a poll, however often changes of other records cause a look at it.
+    val now = timing.clock.nanoTime()
+    val invalid =
+      Option.when(notices.isDefined && FirstStartMistake.isInvalid(cause))(Invalid(reason, now))
+    val repeated = pollsOn && (before.topology.isDefined || !firstStart) &&
+      before.invalid.exists(i =>
+        invalid.exists(_.reason == i.reason) && now - i.countedAt < discovery.intervalMs * 1000000L
+      )
     val failures = if (repeated) before.failures else before.failures + 1
     if (!repeated)
       log.warn(
@@ -191,7 +205,11 @@ private[dynamickafka] final class MetadataWatcher private (
     // Without polling, no later success would reset the error, and a restarted query has the topology of its
     // checkpoint.
     val fatal = if (pollsOn) unavailable else None
-    known.set(before.copy(failures = failures, fatal = fatal, invalid = invalid))
+    known.set(before.copy(
+      failures = failures,
+      fatal = fatal,
+      invalid = if (repeated) before.invalid else invalid
+    ))
     unavailable.orElse(Option.when(isNew && firstStart && FirstStartMistake.is(cause))(
       Errors.metadataUnavailable(s"'$name'", failures, reason, cause)
     )).foreach(firstAnswer.completeExceptionally)
@@ -285,8 +303,11 @@ private[dynamickafka] object MetadataWatcher {
       failures: Int,
       fatal: Option[Throwable],
       call: Long,
-      invalid: Option[String] = None
+      invalid: Option[Invalid] = None
   )
+
+  /** An invalid answer, and when it was counted as a failure. */
+  private final case class Invalid(reason: String, countedAt: Long)
 
   private def daemon(name: String): ThreadFactory = task => {
     val thread = new Thread(task, name)

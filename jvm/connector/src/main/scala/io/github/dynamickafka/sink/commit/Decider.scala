@@ -77,7 +77,7 @@ private[commit] final class Decider(
  */
 private[commit] final class DecisionCommits(
     claim: Claim,
-    journal: Option[Journal],
+    journal: Journal,
     marks: Option[DoneMarks],
     committer: Committer,
     markers: Markers,
@@ -88,12 +88,12 @@ private[commit] final class DecisionCommits(
 
   /** Commits what this run has just decided. */
   def finish(entry: JournalEntry, inSync: Map[String, Map[TopicPartition, Int]]): Unit =
-    journal.fold(complete(entry, inSync))(_.ending(claim)(complete(entry, inSync)))
+    journal.ending(claim)(complete(entry, inSync))
 
   private def complete(entry: JournalEntry, inSync: Map[String, Map[TopicPartition, Int]]): Unit = {
     // A run that started meanwhile either has seen the decision and commits it, or has written its claim before the
     // decision and may be aborting these transactions. In the second case, none of them may be committed.
-    journal.foreach(_.checkClaim(claim))
+    journal.checkClaim(claim)
     probe.reached(CommitStep.Decided(entry.transactions), entry.batch)
     Decision.of(RollForward.assumed(entry.batch, commit(entry, entry.transactions), unknown)) match {
       case Decision.Done =>
@@ -101,9 +101,9 @@ private[commit] final class DecisionCommits(
           throw RollForward.incomplete(entry.batch, entry.transactions, cause)
         }
         probe.reached(CommitStep.Committed, entry.batch)
-        journal.foreach(j => marks.fold(j.finish(entry))(_.begin(entry)))
+        marks.fold(journal.finish(entry))(_.begin(entry))
       case nothing: Decision.Nothing =>
-        journal.foreach(_.retract(entry))
+        journal.retract(entry)
         throw if (entry.round == 0) Errors.transactionsAborted(entry.batch, nothing.reason)
         else partial(entry, nothing.lost)
       case Decision.Open(pending, cause) => throw RollForward.incomplete(entry.batch, pending, cause)
@@ -113,7 +113,7 @@ private[commit] final class DecisionCommits(
   }
 
   private def partial(entry: JournalEntry, lost: Seq[(Prepared, String)]) =
-    RollForward.partial(entry.batch, lost, journal.fold("")(j => Rerun.remedy(entry.batch, j.path)))
+    RollForward.partial(entry.batch, lost, Rerun.remedy(entry.batch, journal.path))
 
   /** Commits some transactions of a decision, also of an earlier run. */
   def commit(entry: JournalEntry, transactions: Seq[Prepared]): Seq[(Prepared, Outcome)] = {

@@ -15,12 +15,11 @@ import io.github.dynamickafka.sink.transaction.{Prepared, TransactionName}
  * later run has claimed it, which may be committing what an earlier run decided. Never those of later runs.
  *
  * @param names the ids of this run
- * @param journal None: there is none
  */
 private[commit] final class Leftovers(
     names: () => TransactionName,
     claim: Claim,
-    journal: Option[Journal],
+    journal: Journal,
     clusters: Clusters
 ) {
   import Leftovers._
@@ -65,7 +64,7 @@ private[commit] final class Leftovers(
     abort(
       ids,
       id => names().isOfEarlier(id) && !names().isOwn(id),
-      () => journal.foreach(_.checkClaim(claim))
+      () => journal.checkClaim(claim)
     )
 
   private def abortOwn(ids: Seq[String]): Unit = abort(ids, names().isOwn, () => ())
@@ -85,7 +84,7 @@ private[commit] final class Leftovers(
     val answered = clusters.each(ids) { cluster =>
       guarded(s"Searching for transactions that are left open on Kafka cluster '$cluster' failed") {
         // Read again for each cluster: what is decided meanwhile must be kept.
-        val kept = journal.flatMap(_.newest()).toSeq.flatMap(_._1.transactions).map(_.transactionalId).toSet
+        val kept = journal.newest().toSeq.flatMap(_._1.transactions).map(_.transactionalId).toSet
         val left = clusters.ask(cluster)(_.open(id => isLeft(id) && !kept(id)))
         if (left.nonEmpty) {
           check()

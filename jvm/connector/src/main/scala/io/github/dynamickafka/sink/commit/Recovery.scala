@@ -19,7 +19,7 @@ private[commit] final case class Recovered(written: Option[JournalEntry], replay
  */
 private[commit] final class Recovery(
     claim: Claim,
-    journal: Option[Journal],
+    journal: Journal,
     earlier: Seq[Journal],
     clusters: Clusters,
     rollForward: RollForward,
@@ -29,7 +29,7 @@ private[commit] final class Recovery(
 
   def apply(): Recovered = {
     earlier.foreach(completeOther)
-    journal.fold(Recovered(None, None))(own)
+    own(journal)
   }
 
   private def completeOther(j: Journal): Unit = {

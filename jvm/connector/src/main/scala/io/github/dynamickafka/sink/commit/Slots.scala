@@ -26,7 +26,7 @@ import io.github.dynamickafka.sink.transaction.{TransactionName, TransactionPool
 private[sink] final class Slots(
     own: TransactionName,
     claim: Claim,
-    journal: Option[Journal],
+    journal: Journal,
     free: Option[FreeSlots],
     clusters: Clusters,
     pool: TransactionPool,
@@ -87,13 +87,11 @@ private[sink] final class Slots(
 
   /** The run is over: its ids may be used by another one, unless an attempt of a task may be left, or a decision is open. */
   def release(): Unit = if (!isRunning && !isDoubtful)
-    for (f <- free; j <- journal; slot <- held) {
+    for (f <- free; slot <- held) {
       held = None
       guarded(s"The transactional ids of '${slot.slot}' are not used again") {
-        j.checkClaim(claim)
-        if (j.newest().forall(_._2)) {
-          f.add(slot)
-        }
+        journal.checkClaim(claim)
+        if (journal.newest().forall(_._2)) f.add(slot)
       }
     }
 

@@ -32,8 +32,6 @@ import io.github.dynamickafka.time.Clock
  *
  * @param slots the transactional ids of this run
  * @param claim the claim of this run on the journal
- * @param journal None: there is no location for a journal, so that after a failure of the driver during the commits,
- *                only a part of the job is committed
  * @param earlier journals of earlier jobs; None: a streaming query, with the journal in its checkpoint
  * @param plans what the sources of the query have left out of its batches
  * @param marking the executor of what is written while Spark logs the end of a batch
@@ -41,7 +39,7 @@ import io.github.dynamickafka.time.Clock
 private[sink] final class TwoPhaseCommit(
     slots: Slots,
     claim: Claim,
-    journal: Option[Journal],
+    journal: Journal,
     earlier: Option[Seq[Journal]],
     clusters: Clusters,
     replayLost: Boolean,
@@ -58,7 +56,7 @@ private[sink] final class TwoPhaseCommit(
   private val inspector = new Inspector(clusters, clock)
   private val committer = new Committer(clusters.committing, inspector, pool, clock, clusters.threads)
   private val markers = new Markers(clusters, clusters.committing, pool, clock)
-  private val marks = journal.filter(_ => earlier.isEmpty).map(new DoneMarks(_, marking))
+  private val marks = Option.when(earlier.isEmpty)(new DoneMarks(journal, marking))
   private val commits =
     new DecisionCommits(claim, journal, marks, committer, markers, unknown, probe, () => deadline())
   private val recovery = new Recovery(
@@ -69,10 +67,10 @@ private[sink] final class TwoPhaseCommit(
     new RollForward(inspector, committer, markers, unknown, commits, () => deadline()),
     replayLost
   )
-  private val batchPlans = journal.filter(_ => earlier.isEmpty).map(new BatchPlans(_, plans))
+  private val batchPlans = Option.when(earlier.isEmpty)(new BatchPlans(journal, plans))
   private val checks = new DecisionChecks(inspector, new RecreatedTopics(clusters), clock)
   private val decider =
-    journal.map(new Decider(_, claim, clusters, committer, inspector, probe, () => deadline()))
+    new Decider(journal, claim, clusters, committer, inspector, probe, () => deadline())
   private val leftovers = new Leftovers(() => name, claim, journal, clusters)
 
   private var written: Option[JournalEntry] = None
@@ -136,12 +134,12 @@ private[sink] final class TwoPhaseCommit(
       if (transactions.nonEmpty) {
         checks.age(batch, tasks, startedNanos, timeoutMs)
         probe.reached(CommitStep.BeforeDecision, batch)
-        journal.foreach(_.checkClaim(claim))
+        journal.checkClaim(claim)
         val input = inputOf(batch)
         val report = checks.open(batch, transactions, deadline())
         checks.age(batch, tasks, startedNanos, timeoutMs)
         val entry = decision(batch, again.fold(0)(_.round), input, transactions, report, leftOut)
-        decider.foreach(_.decide(entry)(mayBe => decided = Option.when(mayBe)(batch)))
+        decider.decide(entry)(mayBe => decided = Option.when(mayBe)(batch))
         // From here on, other runs can see the decision, so the batch must not be aborted.
         decided = Some(batch)
         commits.finish(entry, report.inSync)
@@ -159,9 +157,9 @@ private[sink] final class TwoPhaseCommit(
 
   /** Rows are only discarded if they are those that are written. */
   private def checkDiscarded(batch: Long): Unit =
-    for (j <- journal if written.exists(_.batch == batch)) {
+    if (written.exists(_.batch == batch)) {
       // Another run may have started meanwhile, and have decided only a part of what this run has planned.
-      j.checkClaim(claim)
+      journal.checkClaim(claim)
       val _ = inputOf(batch)
     }
 

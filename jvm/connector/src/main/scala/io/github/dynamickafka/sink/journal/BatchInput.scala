@@ -36,7 +36,7 @@ private[sink] final case class BatchInput(digests: Map[String, String]) {
       .filter(_.nonEmpty)
 }
 
-private[sink] object BatchInput {
+private[dynamickafka] object BatchInput {
 
   /** For a job, which has no offset log. */
   val Empty: BatchInput = BatchInput(Map.empty)

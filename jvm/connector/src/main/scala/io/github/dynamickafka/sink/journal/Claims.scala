@@ -32,9 +32,6 @@ private[sink] final case class Claim(
 
 private[sink] object Claim {
 
-  /** Without a journal: transactional ids that no other run has. */
-  def alone(queryId: String, run: String): Claim = Claim(queryId, run, newInstance(), 1L, "-")
-
   def newInstance(): String = UUID.randomUUID().toString.take(8)
 }
 

@@ -36,10 +36,7 @@ private[sink] final class FreeSlots(location: String, hadoop: Configuration) {
   def add(slot: FreeSlot): Unit =
     files.replace(
       file(slot),
-      mapper.writeValueAsString(
-        mapper.createObjectNode().put("slot", slot.slot).put("cluster", slot.cluster)
-          .put("producerId", slot.producerId).put("epoch", slot.epoch).put("location", folder.toString)
-      )
+      write(slot, folder.toString)
     )
 
   def remove(slot: FreeSlot): Unit = files.delete(file(slot))
@@ -48,22 +45,36 @@ private[sink] final class FreeSlots(location: String, hadoop: Configuration) {
 
   /** None: it is of another folder, or cannot be read. Then other ids are used. */
   private def read(text: String): Option[FreeSlot] =
-    try {
-      val found = mapper.readTree(text)
-      Option.when(found.required("location").asText == folder.toString)(
-        FreeSlot(
-          found.required("slot").asText,
-          found.required("cluster").asText,
-          found.required("producerId").asLong,
-          found.required("epoch").asInt.toShort
-        )
-      )
-    } catch { case NonFatal(_) => None }
+    try Some(FreeSlots.read(text)).collect { case (slot, location) if location == folder.toString => slot }
+    catch { case NonFatal(_) => None }
 }
 
-private[sink] object FreeSlots {
+private[dynamickafka] object FreeSlots {
   private val mapper = new ObjectMapper
   private val File = """slot-\w+\.json""".r
+
+  /** A file when clusters get other ids. */
+  def renamed(text: String)(id: String => String): String = {
+    val (slot, location) = read(text)
+    write(slot.copy(cluster = id(slot.cluster)), location)
+  }
+
+  private def write(slot: FreeSlot, location: String): String = mapper.writeValueAsString(
+    mapper.createObjectNode().put("slot", slot.slot).put("cluster", slot.cluster)
+      .put("producerId", slot.producerId).put("epoch", slot.epoch).put("location", location)
+  )
+
+  /** The slot, and the folder that it is of. */
+  private def read(text: String): (FreeSlot, String) = {
+    val found = mapper.readTree(text)
+    val slot = FreeSlot(
+      found.required("slot").asText,
+      found.required("cluster").asText,
+      found.required("producerId").asLong,
+      found.required("epoch").asInt.toShort
+    )
+    slot -> found.required("location").asText
+  }
 
   /** Of a streaming query, in its checkpoint. */
   def ofQuery(checkpoint: String, hadoop: Configuration): FreeSlots =

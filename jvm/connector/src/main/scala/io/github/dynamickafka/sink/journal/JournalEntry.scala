@@ -47,7 +47,7 @@ private[sink] final case class JournalCluster(
 )
 
 /** The codec of [[JournalEntry]], version 2. A missing field or another version is an error, except that `leftOut` and `topicIds` are optional. */
-private[sink] object JournalJson {
+private[dynamickafka] object JournalJson {
   val Version = 2
   private val mapper = new ObjectMapper
 
@@ -119,6 +119,21 @@ private[sink] object JournalJson {
     } catch {
       case NonFatal(e) => throw Errors.journalConflict(where, s"it cannot be read: ${e.getMessage}", e)
     }
+
+  /**
+   * A decision when clusters get other ids.
+   *
+   * @param id the id that a cluster gets
+   * @param where the file, for the error message
+   */
+  def renamed(text: String, where: String)(id: String => String): String = {
+    val entry = read(text, where)
+    write(entry.copy(
+      transactions = entry.transactions.map(t => t.copy(cluster = id(t.cluster))),
+      clusters = entry.clusters.map { case (cluster, of) => id(cluster) -> of },
+      leftOut = entry.leftOut.map(id)
+    ))
+  }
 
   private def transaction(node: JsonNode) = Prepared(
     field(node, "cluster").asText,

@@ -8,7 +8,7 @@ import io.github.dynamickafka.offset.deferral.Deferral
 import io.github.dynamickafka.offset.{ClusterIdentity, OffsetRange}
 
 /** The codec of the files of [[DeferralFiles]]. */
-private[checkpoint] object DeferralJson {
+private[dynamickafka] object DeferralJson {
   import SourceCheckpointJson.{fields, reading, required, versioned}
 
   def write(deferral: Deferral): String = {

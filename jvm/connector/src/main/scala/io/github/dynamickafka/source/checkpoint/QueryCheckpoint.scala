@@ -32,7 +32,8 @@ private[source] final class QueryCheckpoint(source: Path, files: => AtomicFiles)
    *
    * @throws DynamicKafkaRuntimeException `CHECKPOINT_EDITED` if one did so since the start
    */
-  def refuseEdited(): Unit = if (newestEdit != editAtStart) throw Errors.checkpointEdited(home.fold("")(_.toString))
+  def refuseEdited(): Unit =
+    if (newestEdit != editAtStart) throw Errors.checkpointEdited(home.fold("")(_.toString))
 
   private def newestEdit: Option[Long] =
     home.flatMap(at => files.names(new Path(at, Edits)).flatMap(_.toLongOption).maxOption)

@@ -12,7 +12,7 @@ import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, Posi
  * The codec of the last records that were read. Their offsets and their times are written as composite offsets, which are packed if they
  * are large.
  */
-private[source] object RecordsReadJson {
+private[dynamickafka] object RecordsReadJson {
 
   def write(read: RecordsRead): String = {
     val root = SourceCheckpointJson.versioned()

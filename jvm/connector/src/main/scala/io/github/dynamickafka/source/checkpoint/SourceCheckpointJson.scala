@@ -14,7 +14,7 @@ import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 import io.github.dynamickafka.topology.{Removal, Topology, TopologyCluster, TopologyPattern, TopologyTopic}
 
 /** The codec of the files of [[SourceCheckpoint]], all of one version. Rejects any other version. */
-private[source] object SourceCheckpointJson {
+private[dynamickafka] object SourceCheckpointJson {
   private val Version = 1
   private val mapper = new ObjectMapper
 

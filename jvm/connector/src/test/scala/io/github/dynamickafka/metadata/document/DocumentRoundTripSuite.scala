@@ -59,14 +59,14 @@ class DocumentRoundTripSuite extends AnyFunSuite with TimeLimit with ScalaCheckP
     way <- Gen.choose(0, 2)
     numbers <- Gen.nonEmptyContainerOf[Set, Int](Gen.choose(0, 99))
     write <- Gen.oneOf(true, false)
-  } yield new ClusterMetadata(
-    if (way == 0) topics.asJava else ju.List.of[String],
-    properties.asJava,
+  } yield ClusterMetadata(
+    if (way == 0) topics.toSeq else Nil,
+    properties,
     starting.orNull,
     stopping.orNull,
     state,
     if (way == 1) topics.mkString("|") else null,
-    if (way == 2) topics.map(_ -> numbers.map(Int.box).asJava).toMap.asJava else null,
+    if (way == 2) topics.map(_ -> numbers.toSeq).toMap else Map.empty,
     write
   )
 

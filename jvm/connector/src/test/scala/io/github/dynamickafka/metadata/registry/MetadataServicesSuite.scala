@@ -1,21 +1,25 @@
 package io.github.dynamickafka.metadata.registry
 
 import java.nio.file.Files
+import java.util.concurrent.{CompletableFuture, TimeUnit}
 import java.{util => ju}
 
 import scala.jdk.CollectionConverters._
+import scala.util.Using
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.SparkThrowable
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.config.ServiceOptions
+import io.github.dynamickafka.config.{DiscoveryOptions, ServiceOptions, Subscription}
 import io.github.dynamickafka.metadata.KafkaMetadataService
 import io.github.dynamickafka.metadata.ScriptedService
 import io.github.dynamickafka.metadata.Streams._
 import io.github.dynamickafka.metadata.http.HttpMetadataService
 import io.github.dynamickafka.metadata.registry.MetadataServicesSuite._
+import io.github.dynamickafka.metadata.watch.MetadataWatcher
 import io.github.dynamickafka.testkit.TimeLimit
+import io.github.dynamickafka.topology.Topology
 
 class MetadataServicesSuite extends AnyFunSuite with TimeLimit {
 
@@ -106,6 +110,12 @@ class MetadataServicesSuite extends AnyFunSuite with TimeLimit {
       "'file', 'static', 'single-cluster', 'http', 'configmap', 'strimzi', 'jdbc'",
       "Did you mean 'file'?"
     )
+    for (store <- Seq("zookeeper", "consul", "etcd"))
+      refused("INVALID_OPTION", store)(
+        "neither a known service",
+        "'jdbc', 'kafka-topic'; a class must"
+      )
+    refused("UNKNOWN_OPTION", "http", "url" -> "http://h", "store" -> "etcd")("metadataService.store")
     refused("INVALID_OPTION", "com.example.Nothing")(
       "nor a class on the class path",
       "KafkaMetadataService"
@@ -142,6 +152,33 @@ class MetadataServicesSuite extends AnyFunSuite with TimeLimit {
       "'metadataService.handle'",
       "no service is registered"
     )
+  }
+
+  test("a call that hangs in one query does not hold the restart of another one that shares the service") {
+    val service = new ScriptedService(() => Nil)
+    val handle = ServiceRegistry.register(service)
+    val hung = service.hangs()
+    def watcher() = MetadataWatcher(
+      create("registered", "handle" -> handle),
+      Subscription.Ids(Seq("orders")),
+      DiscoveryOptions(
+        intervalMs = 3600000,
+        failureThreshold = 10,
+        callTimeoutMs = 300,
+        allowMissingStreams = false
+      ),
+      "shared"
+    )
+    try
+      Using.Manager { use =>
+        use(watcher()).awaitFirstAttempt()
+        assert(service.isHanging)
+        val second = use(watcher())
+        val restarted = CompletableFuture.supplyAsync(() => second.awaitFirstAttempt(Some(Topology.empty)))
+        assert(restarted.get(20, TimeUnit.SECONDS).isEmpty)
+      }.get
+    finally hung.countDown()
+    ServiceRegistry.unregister(handle)
   }
 
   test("queries that share a service never call it concurrently") {

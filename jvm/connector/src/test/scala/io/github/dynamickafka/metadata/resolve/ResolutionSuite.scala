@@ -18,11 +18,16 @@ class ResolutionSuite extends AnyFunSuite with TimeLimit {
 
   test("topics by pattern are resolved against the cluster's list of topics, and removed likewise") {
     val servers = ju.Map.of("bootstrap.servers", "b:9092")
-    val pattern = new KafkaStream("b", ju.Map.of("blue", ClusterMetadata.ofPattern("or.*", servers)))
-    val listed = new KafkaStream("a", ju.Map.of("blue", new ClusterMetadata(ju.List.of("orders"), servers)))
+    val pattern =
+      new KafkaStream("b", ju.Map.of("blue", ClusterMetadata.of(servers).withTopicPattern("or.*")))
+    val listed =
+      new KafkaStream("a", ju.Map.of("blue", ClusterMetadata.of(servers).withTopics(ju.List.of("orders"))))
     val some = new KafkaStream(
       "c",
-      ju.Map.of("blue", ClusterMetadata.ofPartitions(ju.Map.of("audit", ju.List.of[Integer](0, 2)), servers))
+      ju.Map.of(
+        "blue",
+        ClusterMetadata.of(servers).withPartitions(ju.Map.of("audit", ju.List.of[Integer](0, 2)))
+      )
     )
     val ids = Subscription.Ids(Seq("a", "b", "c"))
     val streams = Map("a" -> listed, "b" -> pattern, "c" -> some)
@@ -52,13 +57,13 @@ class ResolutionSuite extends AnyFunSuite with TimeLimit {
       _ => true
     )).getMessage
     def both(pattern: String, topics: String*) =
-      new ClusterMetadata(ju.Arrays.asList(topics: _*), servers, null, null, "active", pattern, null)
+      ClusterMetadata.of(servers).withTopics(ju.Arrays.asList(topics: _*)).withTopicPattern(pattern)
     assert(judge(both("x", "t")).contains("key 'topic_pattern': it is specified together with 'topics'"))
     assert(judge(both("(")).contains("not a valid regular expression"))
-    assert(judge(ClusterMetadata.ofPartitions(
-      ju.Map.of("t", ju.List.of[Integer](-1)),
-      servers
-    )).contains("at least 0"))
+    assert(judge(ClusterMetadata.of(servers).withPartitions(ju.Map.of(
+      "t",
+      ju.List.of[Integer](-1)
+    ))).contains("at least 0"))
   }
 
   test(
@@ -66,9 +71,9 @@ class ResolutionSuite extends AnyFunSuite with TimeLimit {
   ) {
     val servers = ju.Map.of("bootstrap.servers", "b:9092")
     def replacing(id: String) =
-      new ClusterMetadata(ju.List.of("t"), servers, null, null, "active", null, null, true, ju.Map.of(), id)
+      ClusterMetadata.of(servers).withTopics(ju.List.of("t")).withReplaces(id)
     def resolved(state: String, former: String = "blue") = {
-      val blue = new ClusterMetadata(ju.List.of("t"), servers, null, null, state)
+      val blue = ClusterMetadata.of(servers).withTopics(ju.List.of("t")).withState(state)
       val stream = new KafkaStream("a", ju.Map.of("blue", blue, "green", replacing(former)))
       Resolution.resolve(Subscription.Ids(Seq("a")), false, Map("a" -> stream), _ => true)
     }
@@ -82,7 +87,7 @@ class ResolutionSuite extends AnyFunSuite with TimeLimit {
 
   private def archived(history: StreamHistory, clusters: String*) = {
     val servers = ju.Map.of("bootstrap.servers", "b:9092")
-    val of = clusters.map(id => id -> new ClusterMetadata(ju.List.of("t"), servers)).toMap.asJava
+    val of = clusters.map(id => id -> ClusterMetadata.of(servers).withTopics(ju.List.of("t"))).toMap.asJava
     Map("a" -> new KafkaStream("a", of, ju.Map.of[String, String](), history))
   }
 
@@ -267,7 +272,7 @@ class ResolutionSuite extends AnyFunSuite with TimeLimit {
   private def plain(topics: String*)(properties: (String, String)*) = {
     val map = new ju.HashMap[String, String]
     properties.foreach { case (k, v) => map.put(k, v) }
-    new ClusterMetadata(ju.Arrays.asList(topics: _*), map)
+    ClusterMetadata.of(map).withTopics(ju.Arrays.asList(topics: _*))
   }
 
   private val b = "bootstrap.servers" -> "b:1"

@@ -2,8 +2,6 @@ package io.github.dynamickafka.metadata.resolve
 
 import java.{util => ju}
 
-import scala.jdk.CollectionConverters._
-
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.Subscription
@@ -13,10 +11,7 @@ import io.github.dynamickafka.testkit.TimeLimit
 
 class WriteResolutionSuite extends AnyFunSuite with TimeLimit {
   private def on(server: String, topics: String*) =
-    new ClusterMetadata(topics.asJava, ju.Map.of("bootstrap.servers", server))
-
-  private def stated(state: String)(c: ClusterMetadata) =
-    new ClusterMetadata(c.getTopics, c.getProperties, null, null, state)
+    ClusterMetadata(topics, Map("bootstrap.servers" -> server))
 
   private def stream(id: String, clusters: (String, ClusterMetadata)*) = {
     val map = new ju.LinkedHashMap[String, ClusterMetadata]
@@ -34,12 +29,12 @@ class WriteResolutionSuite extends AnyFunSuite with TimeLimit {
   test("clusters keep the order of the metadata; those that are not writable are listed with the reason") {
     val orders = stream(
       "orders",
-      "z" -> stated(ClusterMetadata.Draining)(on("z:1", "t")),
+      "z" -> on("z:1", "t").withState(ClusterMetadata.Draining),
       "m" -> on("m:1", "t", "u"),
       "a" -> on("a:1", "t"),
       "r" -> on("r:1", "t").withWrite(false),
       "i" -> on("i:1", "t"),
-      "x" -> stated(ClusterMetadata.Removed)(on("x:1", "t"))
+      "x" -> on("x:1", "t").withState(ClusterMetadata.Removed)
     )
     val found = resolve(Seq("orders"), orders)(_ != "i").streams("orders")
     assert(found.clusters.map(_.cluster) == Seq("z", "m", "a", "r", "i", "x"))

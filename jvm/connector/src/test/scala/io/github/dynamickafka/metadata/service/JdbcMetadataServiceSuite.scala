@@ -87,7 +87,7 @@ class JdbcMetadataServiceSuite extends AnyFunSuite with TimeLimit with BeforeAnd
         "stopping_offsets from topics order by id")
     val all = jdbc.getAllStreams().asScala.map(s => s.streamId -> s.getClusterMetadataMap.asScala.toSeq).toMap
     def cluster(servers: String, topics: String*) =
-      new ClusterMetadata(topics.asJava, Map("bootstrap.servers" -> servers).asJava)
+      ClusterMetadata(topics, Map("bootstrap.servers" -> servers))
     assert(all("orders") == Seq("green" -> cluster("g:1", "o1", "o2"), "blue" -> cluster("b:1", "o1")))
     val properties = Map(
       "bootstrap.servers" -> "r:1",
@@ -95,9 +95,9 @@ class JdbcMetadataServiceSuite extends AnyFunSuite with TimeLimit with BeforeAnd
       "fetch.max.bytes" -> "5",
       "ssl.key.password" -> password
     )
-    assert(all("payments") == Seq("red" -> new ClusterMetadata(
-      ju.List.of("p"),
-      properties.asJava,
+    assert(all("payments") == Seq("red" -> ClusterMetadata(
+      Seq("p"),
+      properties,
       "{\"p\": {\"0\": 7}}",
       "latest",
       "draining"

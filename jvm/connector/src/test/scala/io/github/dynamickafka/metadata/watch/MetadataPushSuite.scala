@@ -56,24 +56,31 @@ class MetadataPushSuite extends WatcherTest {
     }
   }
 
-  test("the same invalid answer is one failure until the next good one, other failures count") {
+  test("the same invalid answer is one failure of a poll, however often it is pushed; each poll counts") {
+    val bad = stream("orders", "b/lue" -> cluster("a"))
     val service = new Pushing(one)
-    watching(service) { watcher =>
+    watching(service, Never) { watcher =>
       watcher.awaitFirst()
-      service.push(stream("orders", "b/lue" -> cluster("a")))
+      for (_ <- 1 to 10) {
+        val asked = service.calls.get
+        service.push(bad)
+        eventually(assert(service.calls.get > asked))
+      }
       eventually(assert(watcher.current.consecutiveFailures == 1))
-      val asked = service.calls.get
-      eventually(assert(service.calls.get > asked + 10))
-      assert(watcher.current.consecutiveFailures == 1 && watcher.current.fatal.isEmpty)
+      service.push(stream("orders", "r/ed" -> cluster("a")))
+      eventually(assert(watcher.current.consecutiveFailures == 2))
+      assert(watcher.current.fatal.isEmpty)
       service.push(two)
       eventually(assert(watcher.current.consecutiveFailures == 0 && current(watcher) == Seq("blue", "green")))
     }
-    val unreachable = new Pushing(one)
-    watching(unreachable) { watcher =>
+    def ends(failing: Pushing)(fail: => Unit): Unit = watching(failing) { watcher =>
       watcher.awaitFirst()
-      unreachable.throws(new java.io.IOException("down"))
+      fail
       eventually(assert(watcher.current.fatal.isDefined))
     }
+    val (unreachable, invalid) = (new Pushing(one), new Pushing(one))
+    ends(unreachable)(unreachable.throws(new java.io.IOException("down")))
+    ends(invalid)(invalid.push(bad))
   }
 
   test("a first start with an invalid answer ends at the threshold") {

@@ -150,7 +150,7 @@ class BatchInputSuite extends AnyFunSuite with TimeLimit {
     assert(scene.journal.newest().map(_._1.input).contains(BatchInput.of("offsets/0" -> "v1 of batch 0")))
     scene.kafka.put(ONGOING, one)
     val job = scene.newJournal("job")
-    scene.start("second", earlier = Some(Nil), kept = Some(job))
+    scene.start("second", earlier = Some(Nil), kept = job)
       .commit(0L, tasks(one), scene.clock.nanoTime(), TransactionTimeoutMs)
     assert(job.newest().map(_._1.input).contains(BatchInput.Empty))
   }

@@ -111,12 +111,12 @@ private[sink] final class CommitScene {
       replayLost: Boolean = false,
       earlier: Option[Seq[Journal]] = None,
       steps: CommitProbe = CommitProbe.NoOp,
-      kept: Option[Journal] = Some(journal),
+      kept: Journal = journal,
       unknown: UnknownCommitPolicy = UnknownCommitPolicy.Fail,
       free: Option[FreeSlots] = None,
       marking: ExecutorService = Coroutine.Direct
   ): TwoPhaseCommit = {
-    val claimed = kept.fold(Claim("q", run, Instance, generation(run), "-"))(claim(run, _))
+    val claimed = claim(run, kept)
     new TwoPhaseCommit(
       new Slots(name(run), claimed, kept, free, clusters, kafka.pool),
       claimed,

@@ -108,16 +108,13 @@ class CommitStepsSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  test("a job needs no plan, and without a journal its transactions are committed directly") {
-    Seq(true, false).foreach { withJournal =>
-      val of = new CommitScene
-      of.kafka.put(ONGOING, one, two)
-      val query =
-        of.start("first", earlier = Some(Nil), kept = Option.when(withJournal)(of.newJournal("job")))
-      assert(commit(query, of)._1 == "none")
-      assert(of.kafka.in(COMPLETE_COMMIT) == ids(one, two) && query.lastCommitted.contains(0L))
-      assert(of.exists("job") == withJournal)
-    }
+  test("a job needs no plan") {
+    val of = new CommitScene
+    of.kafka.put(ONGOING, one, two)
+    val query = of.start("first", earlier = Some(Nil), kept = of.newJournal("job"))
+    assert(commit(query, of)._1 == "none")
+    assert(of.kafka.in(COMPLETE_COMMIT) == ids(one, two) && query.lastCommitted.contains(0L))
+    assert(of.exists("job"))
   }
 
   test("before the decision all transactions are looked at, with one request per cluster") {

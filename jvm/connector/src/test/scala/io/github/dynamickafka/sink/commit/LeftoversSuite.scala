@@ -150,7 +150,12 @@ class LeftoversSuite extends AnyFunSuite with TimeLimit {
   test("a copied checkpoint does not abort transactions of the original") {
     val of = scene()
     val copied = Claim("q", "copy", "another", 9L, "elsewhere")
-    new Leftovers(() => TransactionName("p", "q", "another", 9L), copied, None, of.clusters).ofEarlierRuns()
+    new Leftovers(
+      () => TransactionName("p", "q", "another", 9L),
+      copied,
+      of.newJournal("copy"),
+      of.clusters
+    ).ofEarlierRuns()
     assert(ids(of).isEmpty)
   }
 

@@ -26,7 +26,7 @@ class LostAnswerSuite extends AnyFunSuite with TimeLimit {
     hadoop.setBoolean("fs.faulty.impl.disable.cache", true)
     hadoop.set("fault", fault)
     val journal = new Journal(s"faulty://${Files.createTempDirectory("dynamic-kafka-faulty-")}", hadoop)
-    val query = scene.start("first", earlier = Some(Nil), kept = Some(journal))
+    val query = scene.start("first", earlier = Some(Nil), kept = journal)
     val thrown =
       try {
         query.commit(0L, tasks(one), scene.clock.nanoTime(), TransactionTimeoutMs)

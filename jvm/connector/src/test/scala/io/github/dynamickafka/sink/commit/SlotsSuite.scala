@@ -33,7 +33,7 @@ class SlotsSuite extends AnyFunSuite with TimeLimit {
         new Slots(
           TransactionName(prefix, "q", claim.instance, claim.generation),
           claim,
-          Some(journal),
+          journal,
           Some(new FreeSlots(place.toString, hadoop)),
           clusters,
           kafka.pool

@@ -74,7 +74,7 @@ class TwoDriversSuite extends AnyFunSuite with TimeLimit {
     write("first")
 
     def start(driver: String, run: String): TwoPhaseCommit =
-      scene.start(run, kept = Some(place.journal(driver)))
+      scene.start(run, kept = place.journal(driver))
 
     private def prepared(run: String): Prepared = CommitScene.prepared("blue", 0, run)
     private def write(run: String): Unit = scene.kafka.put(ONGOING, prepared(run))

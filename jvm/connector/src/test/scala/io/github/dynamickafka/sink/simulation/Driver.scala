@@ -131,14 +131,14 @@ private[simulation] final class Driver(
             new Slots(
               name,
               claim,
-              Some(journal),
+              journal,
               Some(slots),
               clusters,
               pool,
               if (world.defect.takesAnySlot) (_, _) => true else Slots.follows
             ),
             claim,
-            Some(journal),
+            journal,
             None,
             clusters,
             replayLost,

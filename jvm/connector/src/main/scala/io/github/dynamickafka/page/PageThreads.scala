@@ -1,0 +1,44 @@
+package io.github.dynamickafka.page
+
+import java.util.concurrent.Executor
+import java.{util => ju}
+
+/**
+ * A daemon thread for each request. When there are too many, the oldest request is interrupted, which closes its connection: a visitor
+ * who sends or reads slowly, with the token or without, keeps nobody else from the page.
+ */
+private[page] final class PageThreads extends Executor with AutoCloseable {
+  private val running = new ju.LinkedHashSet[Thread]
+
+  override def execute(request: Runnable): Unit = synchronized {
+    val thread = PageThreads.daemon { () =>
+      try request.run()
+      finally ended(Thread.currentThread)
+    }
+    running.add(thread)
+    if (running.size > PageThreads.Most) interruptOldest()
+    thread.start()
+  }
+
+  private def interruptOldest(): Unit = {
+    val oldest = running.iterator
+    oldest.next().interrupt()
+    oldest.remove()
+  }
+
+  private def ended(thread: Thread): Unit = synchronized { val _ = running.remove(thread) }
+
+  override def close(): Unit = synchronized(running.forEach(_.interrupt()))
+}
+
+private[page] object PageThreads {
+
+  /** Far more than a browser opens. */
+  val Most = 32
+
+  def daemon(task: Runnable): Thread = {
+    val thread = new Thread(task, "dynamic-kafka-page")
+    thread.setDaemon(true)
+    thread
+  }
+}

@@ -1,0 +1,42 @@
+package io.github.dynamickafka.page
+
+import java.net.http.HttpResponse.BodyHandlers
+import java.net.http.{HttpClient, HttpRequest}
+import java.net.{Socket, URI}
+import java.nio.charset.StandardCharsets.US_ASCII
+import java.time.Duration
+
+import scala.util.Using
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.testkit.TimeLimit
+
+class PageServerSuite extends AnyFunSuite with TimeLimit {
+
+  private val unfinished = Seq(
+    "GET / HTTP/1.1\r\nHost: local",
+    "POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\ntoken=",
+    "GET /page.js HTTP/1.1\r\nHost: localhost\r\n\r\n"
+  )
+
+  test("connections that send or read slowly, without the token, keep nobody from the page") {
+    val settings = PageSettings("127.0.0.1", 0, Some("a-token-of-twenty-ch"))
+    Using.Manager { use =>
+      val server = use(new PageServer(settings, _ => Array.emptyByteArray))
+      val address = URI.create(server.address)
+      val client = HttpClient.newHttpClient()
+      def status() = client.send(
+        HttpRequest.newBuilder(address).timeout(Duration.ofSeconds(20)).build(),
+        BodyHandlers.discarding
+      ).statusCode
+      for (request <- unfinished) {
+        for (_ <- 1 to 64) {
+          val slow = use(new Socket(address.getHost, address.getPort))
+          slow.getOutputStream.write(request.getBytes(US_ASCII))
+        }
+        for (_ <- 1 to 3) assert(status() == 401, request)
+      }
+    }.get
+  }
+}

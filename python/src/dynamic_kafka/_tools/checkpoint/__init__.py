@@ -1,1 +1,0 @@
-"""Reads checkpoints of queries without Spark."""
