@@ -216,6 +216,7 @@ def _run_command(text: str, spark: SparkSession, here: Path) -> None:
     command, _, output = text.partition("\n")
     if command.startswith(STATEMENT):
         statement = command.removeprefix(STATEMENT).replace("/checkpoints/", f"{here}/checkpoints/")
+        statement = statement.replace("'streams.yaml'", f"'{here}/streams.yaml'")
         printed = StringIO()
         with redirect_stdout(printed):
             spark.sql(statement).show(truncate=False)

@@ -4,6 +4,7 @@ import java.io.{ByteArrayOutputStream, PrintStream}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Path}
 
+import org.apache.commons.io.FileUtils
 import org.apache.hadoop.conf.Configuration
 import org.apache.kafka.clients.admin.OffsetSpec
 import org.scalatest.funsuite.AnyFunSuite
@@ -13,10 +14,14 @@ import io.github.dynamickafka.sink.operate.{OpenDecision, Resolution}
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** The output in docs/cli.md is the output of the commands, with scripted brokers. */
-class CliExamplesSuite extends AnyFunSuite with TimeLimit {
+class CliExamplesSuite extends AnyFunSuite with TimeLimit with Checkpoints {
 
   /** What this suite runs. */
-  private val Here = Set("streams", "offsets", "lag", "plan", "doctor", "reset", "transactions", "resolve")
+  private val Here = Set("streams", "offsets", "lag", "plan", "doctor", "reset", "transactions", "resolve") ++
+    (MetadataCommands.all ++ EditCommands.all ++ MigrationCommands.all).map(_.commandName)
+
+  /** What a command is to write. */
+  private val Written = "counts-moved"
 
   private val docs = Path.of(sys.props("dynamickafka.root"), "docs")
   private val folder = Files.createTempDirectory("dynamic-kafka-examples-")
@@ -25,10 +30,26 @@ class CliExamplesSuite extends AnyFunSuite with TimeLimit {
 
   private val streams =
     """(?s)```yaml\n(.*?)```""".r.findFirstMatchIn(Files.readString(docs.resolve("metadata.md"))).get
-  Seq("streams.yaml", "new.yaml").foreach(name => Files.writeString(folder.resolve(name), streams.group(1)))
+  // The differences of the other files from streams.yaml.
+  private val broken =
+    Seq("state: draining" -> "state: drained", "green: {topics: [payments-eu" -> "gren: {topics: [payments-eu")
+  private val next = Seq(
+    "bootstrap.servers: \"green-1:9092\"" -> "bootstrap.servers: \"green-1:9092,green-2:9092\"",
+    "      blue: {topics: [orders], state: draining}\n" -> "",
+    "payments-us]" -> "payments-ca]",
+    "streams:\n" -> "  red:\n    properties: {bootstrap.servers: \"red-1:9092\"}\nstreams:\n",
+    "  payments:\n    clusters:\n" -> "  payments:\n    clusters:\n      red: {topics: [payments]}\n"
+  )
   Files.createDirectory(folder.resolve("shipments"))
 
   private def prepare(): Unit = {
+    Seq("streams.yaml" -> Nil, "broken.yaml" -> broken, "new.yaml" -> next).foreach { case (name, changes) =>
+      val text = changes.foldLeft(streams.group(1)) { case (t, (old, now)) =>
+        assert(t.contains(old))
+        t.replace(old, now)
+      }
+      Files.writeString(folder.resolve(name), text)
+    }
     val _ = new CheckpointFolder(folder.resolve("checkpoint")).commit(0).log(
       1,
       """{"version":2,"clusters":{"blue":{"golden-orders":{"0":4,"1":4}},"red":{"golden-old":{"0":1,"1":1}}},""" +
@@ -37,6 +58,12 @@ class CliExamplesSuite extends AnyFunSuite with TimeLimit {
     ).topology(Seq("blue" -> "golden-orders", "red" -> "golden-old"), Seq("green" -> "golden-orders"))
     val _ = new CheckpointFolder(folder.resolve("orders"))
       .log(2, """{"version":2,"clusters":{"green":{"orders":{"0":14,"1":10}}}}""").commit(2)
+    Seq("counts", "moved", "renamed", Written).map(folder.resolve).filter(Files.exists(_))
+      .foreach(old => FileUtils.deleteDirectory(old.toFile))
+    def at(name: String) = folder.resolve(name).toString
+    copied(golden.resolve("aggregation-4.2.0"), folder.resolve("counts"))
+    Seq("moved", "renamed").foreach(to => done("migrate", at("counts"), "--to", at(to), "--cluster", "blue"))
+    done("rename-cluster", at("renamed"), "blue", "azure")
   }
 
   private def contextOf(file: Option[String], timeout: Option[Long], hadoop: Configuration): Context =
@@ -109,14 +136,16 @@ class CliExamplesSuite extends AnyFunSuite with TimeLimit {
       val main = new Main(new PrintStream(out, true, UTF_8), err, commands, new Configuration, contextOf)
       val words =
         """'([^']*)'|(\S+)""".r.findAllMatchIn(line).map(m => Option(m.group(1)).getOrElse(m.group(2)))
-      main.run(words.map(w => if (Files.exists(folder.resolve(w))) folder.resolve(w).toString else w).toSeq)
+      def isPath(word: String) = word == Written || Files.exists(folder.resolve(word))
+      main.run(words.map(w => if (isPath(w)) folder.resolve(w).toString else w).toSeq)
       out.writeTo(shown)
-      assert(shown.toString(UTF_8) == output)
+      assert(shown.toString(UTF_8).replace(s"$folder/", "") == output)
     }
   }
 
   test("every command has an example") {
-    val shown = examples.map(_._1.takeWhile(_ != ' ')).toSet
+    // The schema is a file of its own.
+    val shown = examples.map(_._1.takeWhile(_ != ' ')).toSet + "schema"
     assert(Commands.all.filter(_.isCommand).map(_.commandName).filterNot(shown).isEmpty)
   }
 }

@@ -61,9 +61,7 @@ private[metadata] object FlinkDocument {
       ))
     }
     val topics = fields.required("topics")(DocumentParts.topics).getOrElse(ju.List.of[String]())
-    id.getOrElse("") -> ClusterMetadata.of(ju.Map.of(
-      DocumentParts.Bootstrap,
-      bootstrap.getOrElse("")
-    )).withTopics(topics)
+    id.getOrElse("") ->
+      ClusterMetadata.of(ju.Map.of(DocumentParts.Bootstrap, bootstrap.getOrElse(""))).withTopics(topics)
   }
 }
