@@ -39,8 +39,9 @@ trait Checkpoints extends Assertions {
   def files(folder: Path): SortedMap[String, Seq[Byte]] =
     if (!Files.exists(folder)) SortedMap.empty
     else
-      SortedMap.from(Using.resource(Files.walk(folder))(_.iterator.asScala.filter(Files.isRegularFile(_)).map(file =>
-        folder.relativize(file).toString -> Files.readAllBytes(file).toSeq
+      SortedMap.from(Using.resource(Files.walk(folder))(_.iterator.asScala.filter(Files.isRegularFile(_)).map(
+        file =>
+          folder.relativize(file).toString -> Files.readAllBytes(file).toSeq
       ).toVector))
 
   def write(file: Path, content: Seq[Byte]): Path = {

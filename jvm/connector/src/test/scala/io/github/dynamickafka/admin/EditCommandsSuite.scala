@@ -11,7 +11,13 @@ import scala.util.control.ControlThrowable
 import org.apache.hadoop.conf.Configuration
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.admin.checkpoint.{CheckpointEdit, CheckpointFiles, ClusterRename, OffsetLog, Refusal}
+import io.github.dynamickafka.admin.checkpoint.{
+  CheckpointEdit,
+  CheckpointFiles,
+  ClusterRename,
+  OffsetLog,
+  Refusal
+}
 import io.github.dynamickafka.offset.alignment.LogKey
 import io.github.dynamickafka.offset.deferral.Deferral
 import io.github.dynamickafka.offset.history.{HandOver, HistoryFile, HistoryPlan, HistoryTable, RowTimes}
@@ -171,13 +177,17 @@ class EditCommandsSuite extends AnyFunSuite with TimeLimit with Checkpoints {
   }
 
   test("no file of the source is left out") {
-    val sources = Path.of(sys.props("dynamickafka.root"), "jvm/connector/src/main/scala/io/github/dynamickafka/source")
+    val sources =
+      Path.of(sys.props("dynamickafka.root"), "jvm/connector/src/main/scala/io/github/dynamickafka/source")
     val written = """new Path\(home, "([^"]+)"\)""".r
     val names = Using.resource(Files.walk(sources))(_.iterator.asScala.filter(_.toString.endsWith(".scala"))
       .flatMap(file => written.findAllMatchIn(read(file)).map(_.group(1))).toSet)
     assert(names.size >= 6)
     names.foreach(name =>
-      assert(new ClusterRename("a", "b").inSource(if (name.endsWith(".json")) name else s"$name/0.json").nonEmpty, name)
+      assert(
+        new ClusterRename("a", "b").inSource(if (name.endsWith(".json")) name else s"$name/0.json").nonEmpty,
+        name
+      )
     )
   }
 
@@ -201,7 +211,10 @@ class EditCommandsSuite extends AnyFunSuite with TimeLimit with Checkpoints {
     assert(packed.contains("\"packed\""))
     log(folder, 1, packed)
     rename(folder, "blue", "azure")
-    assert(CompositeOffsetJson.read(logged(folder, 1).head).clusters == SortedMap("azure" -> many, "green" -> some))
+    assert(CompositeOffsetJson.read(logged(folder, 1).head).clusters == SortedMap(
+      "azure" -> many,
+      "green" -> some
+    ))
   }
 
   test("what is refused, and nothing is changed") {
@@ -228,12 +241,16 @@ class EditCommandsSuite extends AnyFunSuite with TimeLimit with Checkpoints {
       c => write(c.resolve(s"$sink/1-0.json"), """{"version":3}"""),
       s"{c}/$sink/1-0.json is damaged, or of another version"
     )
-    refused(c => write(c.resolve(s"$home/topology/1.json"), "{"), "topology/1.json is damaged, or of another version")
     refused(
-      c => write(
-        c.resolve(s"$home/deferred/1.json"),
-        s"""{"version":1,"start":"","end":"${sha256(offset.json)}","clusters":{}}"""
-      ),
+      c => write(c.resolve(s"$home/topology/1.json"), "{"),
+      "topology/1.json is damaged, or of another version"
+    )
+    refused(
+      c =>
+        write(
+          c.resolve(s"$home/deferred/1.json"),
+          s"""{"version":1,"start":"","end":"${sha256(offset.json)}","clusters":{}}"""
+        ),
       "records of batch 1 of {c} are deferred, and not read yet: start the query once more"
     )
     refused(log(_, 1, """{"orders":{"0":7}}"""), "batch 1 of {c} has no offset of a dynamic-kafka source")
@@ -287,7 +304,9 @@ class EditCommandsSuite extends AnyFunSuite with TimeLimit with Checkpoints {
     )
   }
 
-  test("names in the description of an edit are checked: no file outside of the checkpoint, and no other file, is changed") {
+  test(
+    "names in the description of an edit are checked: no file outside of the checkpoint, and no other file, is changed"
+  ) {
     Seq(
       "../x",
       "offsets/../../x",
@@ -304,7 +323,9 @@ class EditCommandsSuite extends AnyFunSuite with TimeLimit with Checkpoints {
       val outside = write(folder.resolveSibling("x"), "mine")
       write(
         folder.resolve("dynamic-kafka-edits/1/edit.json"),
-        s"""{"version":1,"command":"c","batch":1,"files":{"$name":{"before":null,"after":"${sha256("mine")}"}}}"""
+        s"""{"version":1,"command":"c","batch":1,"files":{"$name":{"before":null,"after":"${sha256(
+            "mine"
+          )}"}}}"""
       )
       write(folder.resolve("dynamic-kafka-edits/1/done"), "")
       val before = files(folder)
@@ -319,12 +340,14 @@ class EditCommandsSuite extends AnyFunSuite with TimeLimit with Checkpoints {
       val outside = folder.resolveSibling("outside")
       Files.move(folder.resolve(name), outside)
       Files.createSymbolicLink(folder.resolve(name), outside)
-      val before = if (Files.isDirectory(outside)) files(outside) else SortedMap("" -> Files.readAllBytes(outside).toSeq)
+      val before =
+        if (Files.isDirectory(outside)) files(outside) else SortedMap("" -> Files.readAllBytes(outside).toSeq)
       Seq(Seq("rename-cluster", s"$folder", "blue", "azure"), Seq("restore", s"$folder")).foreach(command =>
         assert(why(command: _*).contains(s"$folder/$name is a symbolic link"))
       )
       assert(before ==
-        (if (Files.isDirectory(outside)) files(outside) else SortedMap("" -> Files.readAllBytes(outside).toSeq)))
+        (if (Files.isDirectory(outside)) files(outside)
+         else SortedMap("" -> Files.readAllBytes(outside).toSeq)))
     }
     // The checkpoint itself may be one.
     val folder = checkpoint()

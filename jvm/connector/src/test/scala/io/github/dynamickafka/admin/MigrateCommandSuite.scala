@@ -50,15 +50,16 @@ class MigrateCommandSuite extends AnyFunSuite with TimeLimit with Checkpoints {
           assert(b.version == was.version && b.metadata == was.metadata)
           assert(b.offsets.map(_._1) == was.offsets.map(_._1))
         }
-        was.offsets.zip(moved.offsets).zip(now.offsets).foreach { case (((source, text), (_, composite)), (_, plain)) =>
-          LoggedBatch.kafka(text.get) match {
-            case None => assert(composite == text && plain == text)
-            case Some(positions) =>
-              val Seq(cluster) = found.json.get("sources").elements.asScala
-                .filter(_.get("source").asText == source.name).map(_.get("cluster").asText).toSeq
-              assert(CompositeOffsetJson.read(composite.get).clusters.toMap == Map(cluster -> positions))
-              assert(plain.flatMap(LoggedBatch.kafka).contains(positions))
-          }
+        was.offsets.zip(moved.offsets).zip(now.offsets).foreach {
+          case (((source, text), (_, composite)), (_, plain)) =>
+            LoggedBatch.kafka(text.get) match {
+              case None => assert(composite == text && plain == text)
+              case Some(positions) =>
+                val Seq(cluster) = found.json.get("sources").elements.asScala
+                  .filter(_.get("source").asText == source.name).map(_.get("cluster").asText).toSeq
+                assert(CompositeOffsetJson.read(composite.get).clusters.toMap == Map(cluster -> positions))
+                assert(plain.flatMap(LoggedBatch.kafka).contains(positions))
+            }
         }
       }
       val kept = before.filterNot { case (name, _) => name.matches("(offsets|sources)/.*") }
@@ -74,9 +75,18 @@ class MigrateCommandSuite extends AnyFunSuite with TimeLimit with Checkpoints {
     val to = checkpoint.resolveSibling("a").resolve("b")
     val before = files(checkpoint.getParent)
     val dry = done("migrate", s"$checkpoint", "--to", s"$to", "--cluster", "blue", "--dry-run")
-    assert(dry.out.startsWith(s"the query would continue in $to after batch 2, at these offsets\n\nsource  cluster"))
+    assert(dry.out.startsWith(
+      s"the query would continue in $to after batch 2, at these offsets\n\nsource  cluster"
+    ))
     assert(!Files.exists(to.getParent) && files(checkpoint.getParent) == before)
-    assert(done("migrate", s"$checkpoint", "--to", s"$to", "--cluster", "blue").out.linesIterator.toSeq == Seq(
+    assert(done(
+      "migrate",
+      s"$checkpoint",
+      "--to",
+      s"$to",
+      "--cluster",
+      "blue"
+    ).out.linesIterator.toSeq == Seq(
       s"the query continues in $to after batch 2, at these offsets",
       "",
       "source  cluster  topic   partition  offset",
@@ -100,7 +110,8 @@ class MigrateCommandSuite extends AnyFunSuite with TimeLimit with Checkpoints {
         log(home.resolve("old"), number, offsets.map(CompositeOffsetJson.writePositions): _*)
         offsets.map(CompositeOffsetJson.writePositions)
       }
-      val ids = (0 until sources).flatMap(n => Seq("--cluster", s"$n=${Seq("blue", "green")(random.nextInt(2))}"))
+      val ids =
+        (0 until sources).flatMap(n => Seq("--cluster", s"$n=${Seq("blue", "green")(random.nextInt(2))}"))
       done(Seq("migrate", s"${home.resolve("old")}", "--to", s"$there") ++ ids: _*)
       done("migrate", s"$there", "--to", s"$back", "--to-kafka")
       assert((0 to 2).map(logged(back, _)) == expected)
@@ -130,7 +141,10 @@ class MigrateCommandSuite extends AnyFunSuite with TimeLimit with Checkpoints {
       "1=green",
       "--json"
     )
-    assert(found.json.get("sources").elements.asScala.map(_.get("source").toString).toSeq == Seq("\"01\"", "1"))
+    assert(found.json.get("sources").elements.asScala.map(_.get("source").toString).toSeq == Seq(
+      "\"01\"",
+      "1"
+    ))
     assert(logged(named.resolveSibling("new"), 2) == Seq(
       """01:{"version":2,"clusters":{"blue":{"orders":{"0":14}}}}""",
       """1:{"version":2,"clusters":{"green":{"orders":{"0":2}}}}"""
@@ -184,19 +198,31 @@ class MigrateCommandSuite extends AnyFunSuite with TimeLimit with Checkpoints {
     }
     val again = "start the old query once more, with availableNow"
     damaged(planned(_, 3, """{"orders":{"0":15}}"""), s"batch 3 of {old} is logged and not finished: $again")
-    damaged(c => Seq(3, 4).foreach(planned(c, _, "{}")), s"batches 3, 4 of {old} are logged and not finished: $again")
-    damaged(c => deleted(c.resolve("commits")), s"nothing is committed in {old}, which has planned batch 0, 1, 2: $again")
+    damaged(
+      c => Seq(3, 4).foreach(planned(c, _, "{}")),
+      s"batches 3, 4 of {old} are logged and not finished: $again"
+    )
+    damaged(
+      c => deleted(c.resolve("commits")),
+      s"nothing is committed in {old}, which has planned batch 0, 1, 2: $again"
+    )
     damaged(
       log(_, 3, """{"version":2,"clusters":{"blue":{"orders":{"0":5}}}}"""),
       "source 0 of batch 3 of {old} is a dynamic-kafka source already: --to-kafka moves it back to Spark's kafka source"
     )
-    damaged(log(_, 3, """{"offset":6,"timestamp":3000}""", "4"), "batch 3 of {old} has no offset of Spark's kafka source")
+    damaged(
+      log(_, 3, """{"offset":6,"timestamp":3000}""", "4"),
+      "batch 3 of {old} has no offset of Spark's kafka source"
+    )
     damaged(
       c => Files.delete(c.resolve("offsets/2")),
       "batch 2 of {old} is committed, but the newest batch in 'offsets' is 1"
     )
     damaged(c => deleted(c.resolve("offsets")), "has no folder 'offsets'")
-    damaged(c => write(c.resolve("commits/2"), "v4\n{}"), "supports versions v1, v2, v3 of Spark's commit log")
+    damaged(
+      c => write(c.resolve("commits/2"), "v4\n{}"),
+      "supports versions v1, v2, v3 of Spark's commit log"
+    )
     damaged(
       log(_, 3, """{"orders":{"0":-2}}"""),
       "source 0 of batch 3 of {old}: topic 'orders', partition 0 has the offset -2"
@@ -230,7 +256,13 @@ class MigrateCommandSuite extends AnyFunSuite with TimeLimit with Checkpoints {
     Seq(
       Seq("--cluster", "blue") -> "--to is missing",
       Seq("--to", "x") -> "--cluster is missing",
-      Seq("--to", "x", "--cluster", "blue", "--to-kafka") -> "--to-kafka takes neither --cluster nor --metadata",
+      Seq(
+        "--to",
+        "x",
+        "--cluster",
+        "blue",
+        "--to-kafka"
+      ) -> "--to-kafka takes neither --cluster nor --metadata",
       Seq("--to", "x", "--cluster", "blue", "--drop-retained") -> "--drop-retained needs --to-kafka"
     ).foreach { case (arguments, says) =>
       val reply = CommandLine.run(Seq("migrate", checkpoint) ++ arguments: _*)
@@ -245,14 +277,21 @@ class MigrateCommandSuite extends AnyFunSuite with TimeLimit with Checkpoints {
       why("migrate", s"$from", "--to", s"$target", "--cluster", "blue")
     val something = write(to.resolve("something"), "")
     val link = Files.createSymbolicLink(checkpoint.resolveSibling("link"), checkpoint)
-    assert(refusal(to).startsWith(s"$to is not empty") && refusal(something).startsWith(s"$something is not empty"))
+    assert(
+      refusal(to).startsWith(s"$to is not empty") && refusal(something).startsWith(s"$something is not empty")
+    )
     Seq(checkpoint, link).foreach(same => assert(refusal(same).startsWith(s"$same is the checkpoint itself")))
     Seq(checkpoint, link).foreach(inside =>
       assert(refusal(inside.resolve("new/2")).startsWith(s"$inside/new/2 is in the checkpoint $checkpoint:"))
     )
-    assert(refusal(checkpoint.getParent).startsWith(s"${checkpoint.getParent} contains the checkpoint $checkpoint:"))
+    assert(refusal(
+      checkpoint.getParent
+    ).startsWith(s"${checkpoint.getParent} contains the checkpoint $checkpoint:"))
     // A folder that is no checkpoint is the mistake, and not where the new one is.
-    assert(refusal(checkpoint.resolve("new"), checkpoint.getParent).contains("is not a checkpoint of a streaming query"))
+    assert(refusal(
+      checkpoint.resolve("new"),
+      checkpoint.getParent
+    ).contains("is not a checkpoint of a streaming query"))
     Files.delete(something)
     done("migrate", s"$checkpoint", "--to", s"$to", "--cluster", "blue")
     assert(Files.exists(to.resolve("offsets/2")))
@@ -276,15 +315,22 @@ class MigrateCommandSuite extends AnyFunSuite with TimeLimit with Checkpoints {
     val secret = write(newFolder().resolve("secret"), "hunter2")
     Seq("sources/9", "state/0/0/9.delta", "dynamic-kafka-sink").foreach { name =>
       val checkpoint = old()
-      Files.createSymbolicLink(checkpoint.resolve(name), if (name.endsWith("delta")) secret else secret.getParent)
-      val text = why("migrate", s"$checkpoint", "--to", s"${checkpoint.resolveSibling("new")}", "--cluster", "blue")
+      Files.createSymbolicLink(
+        checkpoint.resolve(name),
+        if (name.endsWith("delta")) secret else secret.getParent
+      )
+      val text =
+        why("migrate", s"$checkpoint", "--to", s"${checkpoint.resolveSibling("new")}", "--cluster", "blue")
       assert(text.contains(s"$checkpoint/$name is a symbolic link"), text)
     }
     Seq("../../x", "..", "a/b", ".a", "").foreach { name =>
       val checkpoint = old()
       write(checkpoint.resolve("offsets/2"), s"v2\n{}\n$name:{\"orders\":{\"0\":14}}")
-      val text = why("migrate", s"$checkpoint", "--to", s"${checkpoint.resolveSibling("new")}", "--cluster", "blue")
-      assert(text.contains("is not the name of a source") || text.contains("does not begin with the id of its source"))
+      val text =
+        why("migrate", s"$checkpoint", "--to", s"${checkpoint.resolveSibling("new")}", "--cluster", "blue")
+      assert(text.contains("is not the name of a source") || text.contains(
+        "does not begin with the id of its source"
+      ))
     }
   }
 
@@ -304,13 +350,19 @@ class MigrateCommandSuite extends AnyFunSuite with TimeLimit with Checkpoints {
       log(checkpoint, 3, offset)
       val to = checkpoint.resolveSibling("back")
       val reply = back(checkpoint, to)
-      assert(reply.exitCode == 1 && reply.err.contains(s"source 0 of batch 3 of $checkpoint has several clusters"))
+      assert(
+        reply.exitCode == 1 && reply.err.contains(s"source 0 of batch 3 of $checkpoint has several clusters")
+      )
       assert(reply.err.contains(section) && reply.err.contains("red"))
       assert(back(checkpoint, to, "--drop-retained").exitCode == (if (section == "retained") 0 else 1))
       if (section == "retained") assert(logged(to, 3) == Seq("""{"orders":{"0":5}}"""))
     }
     val checkpoint = moved()
-    log(checkpoint, 3, two("retained").replace("red", "blue").replace(""""orders":{"since"""", """"former":{"since""""))
+    log(
+      checkpoint,
+      3,
+      two("retained").replace("red", "blue").replace(""""orders":{"since"""", """"former":{"since"""")
+    )
     val reply = back(checkpoint, checkpoint.resolveSibling("back"))
     assert(reply.err.contains("retains offsets of topics on cluster blue (former)"))
     assert(reply.err.contains("--drop-retained gives them up"))
@@ -338,7 +390,9 @@ class MigrateCommandSuite extends AnyFunSuite with TimeLimit with Checkpoints {
     write(deferred.resolve("2.json"), s"""{"version":1,"start":"","end":"$end","clusters":{}}""")
     val to = checkpoint.resolveSibling("back")
     val reply = back(checkpoint, to)
-    assert(reply.err.contains(s"records of batch 2 of $checkpoint are deferred, and not read yet: start the query once"))
+    assert(reply.err.contains(
+      s"records of batch 2 of $checkpoint are deferred, and not read yet: start the query once"
+    ))
     write(deferred.resolve("2.entered"), "")
     assert(back(checkpoint, to).exitCode == 0)
   }
@@ -391,7 +445,11 @@ class MigrateCommandSuite extends AnyFunSuite with TimeLimit with Checkpoints {
   test("a checkpoint that changes while it is copied, in any file system") {
     val changes: Seq[Path => Any] = Seq(
       log(_, 3, """{"orders":{"0":15,"1":10}}"""),
-      c => Files.newOutputStream(c.resolve("state/0/0/1.delta"), java.nio.file.StandardOpenOption.APPEND).tap(_.write(1)),
+      c =>
+        Files.newOutputStream(
+          c.resolve("state/0/0/1.delta"),
+          java.nio.file.StandardOpenOption.APPEND
+        ).tap(_.write(1)),
       c => Files.delete(c.resolve("state/0/0/3.delta")),
       c => write(c.resolve("metadata"), "{}")
     )
@@ -404,7 +462,9 @@ class MigrateCommandSuite extends AnyFunSuite with TimeLimit with Checkpoints {
     }
   }
 
-  test("a copy in another file system; transactional ids that the sink frees after the end of the query stay behind") {
+  test(
+    "a copy in another file system; transactional ids that the sink frees after the end of the query stay behind"
+  ) {
     val checkpoint = old()
     val sink = checkpoint.resolve("dynamic-kafka-sink")
     Seq("0-0.json", "slot-0a.json").foreach(name => write(sink.resolve(name), "{}"))
