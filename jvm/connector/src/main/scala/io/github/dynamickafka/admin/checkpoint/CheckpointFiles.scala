@@ -79,8 +79,7 @@ private[admin] final class CheckpointFiles(val location: String, hadoop: Configu
           if { if (attributes.isSymbolicLink) refuseLink(file.toString) else attributes.isRegularFile }
         } yield home.relativize(file).toString ->
           Stamp(attributes.size, attributes.lastModifiedTime.to(TimeUnit.NANOSECONDS))
-      }
-      else {
+      } else {
         val files = fs.listFiles(root, true)
         Iterator.continually(files).takeWhile(_.hasNext).map(_.next()).map { status =>
           if (status.isSymlink) refuseLink(status.getPath.toString)
