@@ -4,6 +4,7 @@ import java.io.{ByteArrayOutputStream, PrintStream}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Path}
 
+import org.apache.commons.io.FileUtils
 import org.apache.hadoop.conf.Configuration
 import org.apache.kafka.clients.admin.OffsetSpec
 import org.scalatest.funsuite.AnyFunSuite
@@ -13,11 +14,14 @@ import io.github.dynamickafka.sink.operate.{OpenDecision, Resolution}
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** The output in docs/cli.md is the output of the commands, with scripted brokers. */
-class CliExamplesSuite extends AnyFunSuite with TimeLimit {
+class CliExamplesSuite extends AnyFunSuite with TimeLimit with Checkpoints {
 
   /** What this suite runs. */
   private val Here = Set("streams", "offsets", "lag", "plan", "doctor", "reset", "transactions", "resolve") ++
-    (MetadataCommands.all ++ EditCommands.all).map(_.commandName)
+    (MetadataCommands.all ++ EditCommands.all ++ MigrationCommands.all).map(_.commandName)
+
+  /** What a command is to write. */
+  private val Written = "counts-moved"
 
   private val docs = Path.of(sys.props("dynamickafka.root"), "docs")
   private val folder = Files.createTempDirectory("dynamic-kafka-examples-")
@@ -54,6 +58,12 @@ class CliExamplesSuite extends AnyFunSuite with TimeLimit {
     ).topology(Seq("blue" -> "golden-orders", "red" -> "golden-old"), Seq("green" -> "golden-orders"))
     val _ = new CheckpointFolder(folder.resolve("orders"))
       .log(2, """{"version":2,"clusters":{"green":{"orders":{"0":14,"1":10}}}}""").commit(2)
+    Seq("counts", "moved", "renamed", Written).map(folder.resolve).filter(Files.exists(_))
+      .foreach(old => FileUtils.deleteDirectory(old.toFile))
+    def at(name: String) = folder.resolve(name).toString
+    copied(golden.resolve("aggregation-4.2.0"), folder.resolve("counts"))
+    Seq("moved", "renamed").foreach(to => done("migrate", at("counts"), "--to", at(to), "--cluster", "blue"))
+    done("rename-cluster", at("renamed"), "blue", "azure")
   }
 
   private def contextOf(file: Option[String], timeout: Option[Long], hadoop: Configuration): Context =
@@ -126,7 +136,8 @@ class CliExamplesSuite extends AnyFunSuite with TimeLimit {
       val main = new Main(new PrintStream(out, true, UTF_8), err, commands, new Configuration, contextOf)
       val words =
         """'([^']*)'|(\S+)""".r.findAllMatchIn(line).map(m => Option(m.group(1)).getOrElse(m.group(2)))
-      main.run(words.map(w => if (Files.exists(folder.resolve(w))) folder.resolve(w).toString else w).toSeq)
+      def isPath(word: String) = word == Written || Files.exists(folder.resolve(word))
+      main.run(words.map(w => if (isPath(w)) folder.resolve(w).toString else w).toSeq)
       out.writeTo(shown)
       assert(shown.toString(UTF_8).replace(s"$folder/", "") == output)
     }

@@ -51,6 +51,33 @@ class DoctorProcedureSuite extends ProcedureTest {
     assert(status("tls", "tls") == "failed" && status("tls", "versions") == "skipped")
   }
 
+  test("a checkpoint: other clusters than those that the query has read, by its policy, and migrated positions") {
+    val topic = newTopicOn(1, blue, green)
+    produce(blue, topic, 1, Seq("a"))
+    scene { s =>
+      s.orders(Entry("blue", blue, topic))
+      s.catchUp()
+      def check(name: String, id: String = "blue"): (String, String) = {
+        val call = s"CALL ${catalog(s.options())}.system.doctor(checkpoint => '${s.results.checkpoint}')"
+        val Seq(found) = rows(call).filter(row => row.take(2) == Seq(id, name))
+        found(2).toString -> found(3).toString
+      }
+      val (ok, own) = check("cluster_id")
+      assert(ok == "ok" && own.endsWith(", as in the checkpoint"))
+      s.orders(Entry("blue", green, topic))
+      val (failed, other) = check("cluster_id")
+      assert(failed == "failed" && other.endsWith(s"but the checkpoint has read ${own.takeWhile(_ != ',')}"))
+      s.orders(Entry("blue", blue, topic))
+      s.catchUp("replacedClusterPolicy" -> "latest", "maxOffsetsPerTrigger" -> "7")
+      s.results.rewriteLogged(_ => s"""{"version":2,"clusters":{"bleu":{"$topic":{"0":1}},"blue":{"other":{"0":1}}}}""")
+      val home = s.results.checkpoint.resolve("sources/0/dynamic-kafka")
+      java.nio.file.Files.move(home, home.resolveSibling("away"))
+      assert(check("cluster_id", "bleu")._2.endsWith("MIGRATION_MISMATCH. Did you mean 'blue'?"))
+      assert(check("cluster_id")._1 == "warning")
+      assert(check("topics")._2 == "no stream has other of the migrated checkpoint: MIGRATION_MISMATCH")
+    }
+  }
+
   test("a cluster with a log-in: passwords and rights") {
     val Seq(guarded) =
       KafkaClusters.start(SecureCluster.scram("guarded", Map("reader" -> "pw-reader"), acls = true))

@@ -15,7 +15,7 @@ import io.github.dynamickafka.admin.checkpoint.{CheckpointEdit, CheckpointFiles,
 import io.github.dynamickafka.offset.alignment.LogKey
 import io.github.dynamickafka.offset.deferral.Deferral
 import io.github.dynamickafka.offset.history.{HandOver, HistoryFile, HistoryPlan, HistoryTable, RowTimes}
-import io.github.dynamickafka.offset.replacement.{LastRecord, ReadUpTo, RecordsRead}
+import io.github.dynamickafka.offset.replacement.{LastRecord, RecordsRead}
 import io.github.dynamickafka.offset.{
   ClusterIdentity,
   CompositeOffset,
@@ -111,7 +111,7 @@ class EditCommandsSuite extends AnyFunSuite with TimeLimit with Checkpoints {
     Seq("latest.json", "entries.json").foreach(name => put(s"$home/$name", simple.json))
     Seq(0, 1).foreach(n => put(s"$home/topology/$n.json", SourceCheckpointJson.write(topology)))
     put(s"$home/initial.json", SourceCheckpointJson.write(initial))
-    val read = RecordsRead(Map(LogKey("blue", "orders", 0) -> ReadUpTo(9, 5, Some(LastRecord(7, 3)))))
+    val read = RecordsRead(Map(LogKey("blue", "orders", 0) -> LastRecord(7, 3)))
     put(s"$home/read.json", RecordsReadJson.write(read))
     val deferral = Deferral(
       "start",

@@ -49,8 +49,4 @@ class EarlierEntriesSuite extends AnyFunSuite {
     assert(OffsetRange.between(before, end)("a").map(_.epoch) == Seq(Some(4L)))
     assert(CompositeOffsetJson.read(end.json) == end)
   }
-
-  test("only offsets with earlier entries are of version 3") {
-    assert(after.json.startsWith("{\"version\":3,") && enters.json.startsWith("{\"version\":2,"))
-  }
 }

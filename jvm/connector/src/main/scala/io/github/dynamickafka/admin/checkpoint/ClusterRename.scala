@@ -38,8 +38,8 @@ private[admin] final class ClusterRename(old: String, now: String) {
     case "initial.json" => Some((text, where) =>
         SourceCheckpointJson.write(renamed(SourceCheckpointJson.readInitial(text, where)))
       )
-    case "read.json" => Some { (text, _) =>
-        val read = RecordsReadJson.read(text).partitions
+    case "read.json" => Some { (text, where) =>
+        val read = RecordsReadJson.read(text, where).partitions
         RecordsReadJson.write(RecordsRead(read.map { case (key, at) =>
           key.copy(cluster = id(key.cluster)) -> at
         }))

@@ -60,23 +60,8 @@ private[metadata] object FlinkDocument {
         s"stream '$other' specifies a different address for this cluster: no query can read both streams"
       ))
     }
-<<<<<<< HEAD
     val topics = fields.required("topics")(DocumentParts.topics).getOrElse(ju.List.of[String]())
-    id.getOrElse("") -> new ClusterMetadata(
-      topics,
-      ju.Map.of(DocumentParts.Bootstrap, bootstrap.getOrElse(""))
-=======
-    val named = entry.as("cluster", id)
-    if (found.containsKey(id)) named.fail(s"cluster '$id' is duplicate")
-    val topics = named.fields(Seq("clusterId", "bootstrapServers", "topics"))
-      .getOrElse("topics", named.fail("'topics' is missing"))
-    found.put(
-      id,
-      ClusterMetadata.of(ju.Map.of(
-        DocumentParts.Bootstrap,
-        bootstrap
-      )).withTopics(DocumentParts.topics(topics))
->>>>>>> 5717ffc2 (Give ClusterMetadata one constructor, and with... for Java)
-    )
+    id.getOrElse("") ->
+      ClusterMetadata.of(ju.Map.of(DocumentParts.Bootstrap, bootstrap.getOrElse(""))).withTopics(topics)
   }
 }

@@ -9,7 +9,10 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
 import io.github.dynamickafka.config.offsets.OffsetsParser
 import io.github.dynamickafka.error.{DynamicKafkaRuntimeException, Errors}
-import io.github.dynamickafka.offset.CompositeOffsetJson
+import io.github.dynamickafka.offset.alignment.LogKey
+import io.github.dynamickafka.offset.history.{HandOver, HistoryFile, HistoryPlan, HistoryTable, RowTimes}
+import io.github.dynamickafka.offset.replacement.{LastRecord, RecordsRead}
+import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, Positions}
 import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 import io.github.dynamickafka.topology.{Removal, Topology, TopologyCluster, TopologyPattern, TopologyTopic}
 
@@ -183,4 +186,122 @@ private[dynamickafka] object SourceCheckpointJson {
 
   private[checkpoint] def fields(node: JsonNode): Iterator[(String, JsonNode)] =
     node.properties.iterator.asScala.map(e => e.getKey -> e.getValue)
+}
+
+/**
+ * The codec of the last records that were read. Their offsets and their times are written as composite offsets, which are packed if they
+ * are large.
+ */
+private[dynamickafka] object RecordsReadJson {
+
+  def write(read: RecordsRead): String = {
+    val root = SourceCheckpointJson.versioned()
+    def part(name: String)(value: LastRecord => Long): Unit = {
+      val clusters = read.partitions.groupBy(_._1.cluster).map { case (id, all) =>
+        id -> Positions.from(all.map { case (key, last) => (key.topic, key.partition, value(last)) })
+      }
+      val text = CompositeOffset(SortedMap.from(clusters)).json
+      val _ = root.set[ObjectNode](name, CompositeOffsetJson.mapper.readTree(text))
+    }
+    part("offsets")(_.offset)
+    part("times")(_.time)
+    root.toString
+  }
+
+  /** @param file the path of the file, for errors */
+  def read(text: String, file: String): RecordsRead = SourceCheckpointJson.reading(text, file) { root =>
+    def part(name: String) = CompositeOffsetJson.read(root.get(name).toString).clusters
+    val times = part("times")
+    RecordsRead((for {
+      (id, offsets) <- part("offsets").iterator
+      (topic, p, offset) <- offsets.iterator
+    } yield LogKey(id, topic, p) -> LastRecord(offset, times(id).get(topic, p).get)).toMap)
+  }
+}
+
+/** The histories of a query in the file with its initial offset. */
+private[checkpoint] object HistoryPlanJson {
+  import SourceCheckpointJson.fields
+
+  def write(node: ObjectNode, plan: HistoryPlan): Unit = {
+    val streams = node.putObject("streams")
+    plan.tables.foreach { case (stream, table) => write(streams.putObject(stream), table) }
+    write(node.putObject("offsets"), plan.handOver.offsets)
+    write(node.putObject("times"), plan.handOver.times)
+    val topics = node.putObject("topicTimes")
+    plan.handOver.topicTimes.foreach { case (id, times) =>
+      val cluster = topics.putObject(id)
+      times.foreach { case (topic, ms) => cluster.put(topic, ms) }
+    }
+  }
+
+  private def write(node: ObjectNode, table: HistoryTable): Unit = {
+    node.put("format", table.format).put("path", table.path).put("schema", table.schema)
+    val options = node.putObject("options")
+    table.options.toSeq.sorted.foreach { case (name, value) => options.put(name, value) }
+    table.cluster.foreach(node.put("cluster", _))
+    table.topic.foreach(node.put("topic", _))
+    val files = node.putArray("files")
+    table.files.foreach { file =>
+      val values = files.addArray().add(file.path).add(file.least).add(file.greatest)
+      if (file.clusters.nonEmpty) {
+        val clusters = values.addObject()
+        file.clusters.foreach { case (id, rows) => clusters.putArray(id).add(rows.least).add(rows.greatest) }
+      }
+    }
+    write(node.putObject("ends"), table.ends)
+  }
+
+  private def write(node: ObjectNode, positions: SortedMap[String, Positions]): Unit =
+    positions.foreach { case (id, of) =>
+      val cluster = node.putObject(id)
+      of.byTopic.foreach { case (topic, partitions) =>
+        val numbers = cluster.putObject(topic)
+        partitions.foreach { case (partition, value) => numbers.put(partition.toString, value) }
+      }
+    }
+
+  def read(node: JsonNode): HistoryPlan = HistoryPlan(
+    SortedMap.from(fields(node.get("streams")).map { case (stream, table) => stream -> readTable(table) }),
+    HandOver(
+      positions(node.get("offsets")),
+      positions(node.get("times")),
+      SortedMap.from(fields(node.get("topicTimes")).map { case (id, topics) =>
+        id -> SortedMap.from(fields(topics).map { case (topic, ms) => topic -> number(ms) })
+      })
+    )
+  )
+
+  private def readTable(node: JsonNode) = HistoryTable(
+    text(node.get("format")),
+    text(node.get("path")),
+    fields(node.get("options")).map { case (name, value) => name -> text(value) }.toMap,
+    text(node.get("schema")),
+    Option(node.get("cluster")).map(text),
+    Option(node.get("topic")).map(text),
+    node.get("files").elements.asScala.map(readFile).toVector,
+    positions(node.get("ends"))
+  )
+
+  private def readFile(node: JsonNode) = HistoryFile(
+    text(node.get(0)),
+    number(node.get(1)),
+    number(node.get(2)),
+    SortedMap.from(Option(node.get(3)).iterator.flatMap(fields).map { case (id, rows) =>
+      id -> RowTimes(number(rows.get(0)), number(rows.get(1)))
+    })
+  )
+
+  private def positions(node: JsonNode): SortedMap[String, Positions] =
+    SortedMap.from(fields(node).map { case (id, topics) =>
+      id -> Positions(fields(topics).map { case (topic, partitions) =>
+        topic -> SortedMap.from(fields(partitions).map { case (p, value) => p.toInt -> number(value) })
+      }.toSeq)
+    })
+
+  private def text(node: JsonNode): String =
+    if (node.isTextual) node.textValue else throw new IllegalArgumentException(s"not a text: $node")
+
+  private def number(node: JsonNode): Long =
+    if (node.isIntegralNumber) node.longValue else throw new IllegalArgumentException(s"not a number: $node")
 }

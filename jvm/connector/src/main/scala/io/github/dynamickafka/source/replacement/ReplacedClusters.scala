@@ -3,7 +3,7 @@ package io.github.dynamickafka.source.replacement
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.offset.replacement.{ReplacedIds, Replacement, ReplacingClusters}
+import io.github.dynamickafka.offset.replacement.{Replacement, ReplacingClusters}
 import io.github.dynamickafka.offset.{
   ClusterView,
   CompositeOffset,
@@ -262,4 +262,29 @@ private[source] object ReplacedClusters {
   /** Otherwise it keeps its positions until all of its partitions have answered. */
   private def isContinued(next: NextOffset, cluster: ReplacedCluster): Boolean =
     next.identities.get(cluster.cluster).exists(_.kafkaId.contains(cluster.found))
+}
+
+/** Which Kafka clusters were replaced in a run of a query, oldest first, with monotonic milliseconds. Immutable. */
+private[dynamickafka] final case class ReplacedIds(all: Vector[(ReplacedCluster, Long)]) {
+
+  def replaced(cluster: ReplacedCluster, now: Long): ReplacedIds =
+    ReplacedIds(recent(now) :+ (cluster -> now))
+
+  /**
+   * Whether the query has changed to this Kafka cluster and back to the other one, both a short time ago: a failover and the way
+   * back are two changes.
+   */
+  def alternates(cluster: ReplacedCluster, now: Long): Boolean = {
+    def has(known: String, found: String) = recent(now).exists { case (c, _) =>
+      c.cluster == cluster.cluster && c.known == known && c.found == found
+    }
+    has(cluster.known, cluster.found) && has(cluster.found, cluster.known)
+  }
+
+  private def recent(now: Long) = all.filter { case (_, at) => now - at < ReplacedIds.ShortMs }
+}
+
+private[dynamickafka] object ReplacedIds {
+  val none: ReplacedIds = ReplacedIds(Vector.empty)
+  private val ShortMs = 600000L
 }

@@ -5,6 +5,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.dynamickafka.offset.{ClusterView, Continuation, Positions, ReplacedCluster}
+import io.github.dynamickafka.source.replacement.ReplacedIds
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** Where a query continues at the same offsets in random copies of random logs. */

@@ -11,7 +11,7 @@ import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.serialization.ByteArrayDeserializer
 import org.apache.spark.sql.streaming.StreamingQuery
 
-import io.github.dynamickafka.offset.mirror.MirrorCheckpoint
+import io.github.dynamickafka.offset.replacement.MirrorCheckpoint
 import io.github.dynamickafka.source.{Entry, Scene, Seen, SourceTest}
 import io.github.dynamickafka.testkit.{KafkaCluster, MirrorMaker}
 

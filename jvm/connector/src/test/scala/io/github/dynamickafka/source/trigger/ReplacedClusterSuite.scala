@@ -4,7 +4,10 @@ import java.nio.file.{Files, Path, StandardCopyOption}
 
 import org.apache.spark.sql.streaming.Trigger
 
-import io.github.dynamickafka.source.replacement.ReplacedClusters
+import io.github.dynamickafka.config.Options.parse
+import io.github.dynamickafka.offset.replacement.SameOffsets.Question
+import io.github.dynamickafka.source.cluster.ClusterConfigs
+import io.github.dynamickafka.source.replacement.{RecordsAt, ReplacedClusters}
 import io.github.dynamickafka.source.{Entry, Logs, Results, Scene, SourceTest}
 import io.github.dynamickafka.testkit.{KafkaCluster, Record}
 
@@ -61,6 +64,16 @@ class ReplacedClusterSuite extends SourceTest {
       assert(read(s, same) == values(32 until 40))
       assert(s.results.values == values(0 until 40))
     }
+  }
+
+  test("same-offsets: the last record that was read is gone, and there is another one before the position") {
+    val topic = newTopicOn(1, green)
+    produce(green, topic, 1, (0 to 4).map(i => s"v$i"))
+    green.deleteRecords(topic, 0, 2)
+    val config =
+      ClusterConfigs(parse(), Set("green"))("green", Map("bootstrap.servers" -> green.bootstrapServers))
+    val found = RecordsAt.Consumer(config, Map((topic, 0) -> Question(record = 1, position = 3)))
+    assert(found((topic, 0)).record.isEmpty && found((topic, 0)).next.exists(_.offset == 3))
   }
 
   test("a driver is killed after the decision, which stays, whatever the policy is then") {

@@ -1,10 +1,9 @@
-package io.github.dynamickafka.offset.mirror
+package io.github.dynamickafka.offset.replacement
 
 import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.connect.mirror.{Checkpoint, CheckpointBytes}
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.offset.replacement.Replacement
 import io.github.dynamickafka.offset.{ClusterView, Continuation, Positions, ReplacedCluster}
 import io.github.dynamickafka.topology.MirroredTopics
 

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.offset.mirror
+package io.github.dynamickafka.offset.replacement
 
 import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.connect.mirror.{Checkpoint, CheckpointBytes}

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.offset.mirror
+package io.github.dynamickafka.offset.replacement
 
 import java.nio.ByteBuffer
 

@@ -1,6 +1,8 @@
-package io.github.dynamickafka.offset.mirror
+package io.github.dynamickafka.offset.replacement
 
-import io.github.dynamickafka.offset.replacement.Replacement
+import java.nio.charset.StandardCharsets.UTF_8
+import java.nio.{BufferUnderflowException, ByteBuffer}
+
 import io.github.dynamickafka.offset.{Continuation, Positions}
 import io.github.dynamickafka.topology.MirroredTopics
 
@@ -91,5 +93,98 @@ private[dynamickafka] final class MirrorContinuation(
           s"$where: topic '$checkpoints' has no checkpoint of group '$group' for an offset up to $at, the next one to read"
         )
     }
+  }
+}
+
+/**
+ * Which checkpoint of MirrorMaker 2 holds for each position of a query. Records of the checkpoint topic are added in their order.
+ * Pure.
+ *
+ * MirrorMaker translates the offsets that a group has committed, and no others. A checkpoint of an offset at or before the
+ * position loses nothing: what the query has not read is behind it. One of a later offset would lose the records between, and the
+ * group may be ahead of the query: its checkpoint was restored or reset, or another consumer has the same group. So the newest of the
+ * former holds; what lies between it and the position is read again.
+ *
+ * @param positions positions on the replaced cluster, by the names of the topics on the target
+ * @param found the newest checkpoint at or before the position
+ * @param ahead the newest checkpoint behind the position, for error messages
+ */
+private[dynamickafka] final case class MirrorTranslation private (
+    group: String,
+    positions: Positions,
+    found: Map[(String, Int), MirrorCheckpoint],
+    ahead: Map[(String, Int), MirrorCheckpoint]
+) {
+
+  /**
+   * @param value null: all earlier records with this key are void
+   * @throws IllegalArgumentException if the record is no checkpoint
+   */
+  def add(key: Array[Byte], value: Array[Byte]): MirrorTranslation = {
+    val about = MirrorCheckpoint.key(key)
+    val at = (about.topic, about.partition)
+    positions.get(about.topic, about.partition).filter(_ => about.group == group).fold(this) { position =>
+      if (value == null) copy(found = found - at, ahead = ahead - at)
+      else {
+        val checkpoint = MirrorCheckpoint(about, value)
+        if (checkpoint.upstream <= position) copy(found = found.updated(at, checkpoint))
+        else copy(ahead = ahead.updated(at, checkpoint))
+      }
+    }
+  }
+}
+
+private[dynamickafka] object MirrorTranslation {
+  def apply(group: String, positions: Positions): MirrorTranslation =
+    new MirrorTranslation(group, positions, Map.empty, Map.empty)
+}
+
+/**
+ * A checkpoint of MirrorMaker 2: what a consumer group had read when its offset on the source was `upstream` is before
+ * `downstream` on the target.
+ *
+ * @param topic the topic on the target
+ */
+private[dynamickafka] final case class MirrorCheckpoint(
+    topic: String,
+    partition: Int,
+    upstream: Long,
+    downstream: Long
+)
+
+private[dynamickafka] object MirrorCheckpoint {
+
+  /** What a checkpoint is about; a later one about the same replaces it. */
+  final case class Key(group: String, topic: String, partition: Int)
+
+  /** @throws IllegalArgumentException if it is no key of a checkpoint */
+  def key(bytes: Array[Byte]): Key = read(bytes)(in => Key(text(in), text(in), in.getInt))
+
+  /**
+   * The checkpoint in a record of the checkpoint topic. The format is that of `Checkpoint` in Kafka's `connect-mirror-client`,
+   * which has had one version since Kafka 2.4.
+   *
+   * @throws IllegalArgumentException if the value has another version, or none
+   */
+  def apply(key: Key, value: Array[Byte]): MirrorCheckpoint = read(value) { in =>
+    val version = in.getShort
+    if (version != 0) throw new IllegalArgumentException(s"its version is $version instead of 0")
+    MirrorCheckpoint(key.topic, key.partition, in.getLong, in.getLong)
+  }
+
+  private def read[A](bytes: Array[Byte])(body: ByteBuffer => A): A =
+    try body(ByteBuffer.wrap(bytes))
+    catch {
+      case _: BufferUnderflowException =>
+        throw new IllegalArgumentException(s"it ends after ${bytes.length} bytes")
+    }
+
+  private def text(in: ByteBuffer): String = {
+    val length = in.getShort.toInt
+    if (length < 0) throw new IllegalArgumentException(s"a text has the length $length")
+    if (length > in.remaining) throw new BufferUnderflowException
+    val bytes = new Array[Byte](length)
+    in.get(bytes)
+    new String(bytes, UTF_8)
   }
 }
