@@ -98,7 +98,7 @@ class CheckpointCommandsSuite extends AnyFunSuite with TimeLimit {
 
   test("files of a history that are read, where reading ends, and an earlier batch") {
     val at = checkpoint()
-      .log(8, """{"version":4,"clusters":{"blue":{"orders":{"0":7}}},"history":{"orders":250}}""")
+      .log(8, """{"version":2,"clusters":{"blue":{"orders":{"0":7}}},"history":{"orders":250}}""")
       .log(
         9,
         """{"version":2,"clusters":{"blue":{"orders":{"0":7}}},"ends":{"blue":{"orders":{"by":"latest","offsets":{"0":9}}}}}"""

@@ -114,7 +114,7 @@ class TransactionCommandsSuite extends AnyFunSuite with TimeLimit {
     }
     val bad = Files.writeString(folder.resolve("bad.yaml"), "version: 9").toString
     val reply = CommandLine.run("transactions", decided().toString, "--metadata", bad)
-    assert(reply.exitCode == 1 && reply.err.contains("The metadata is invalid"), reply)
+    assert(reply.exitCode == 1 && reply.err.contains("version 9 is unknown"), reply)
   }
 
   test("a resolution that is refused: its reasons, exit code 1, and the decision stays open") {
