@@ -102,7 +102,7 @@ def test_spark_submit_finds_the_coordinate_once(machine: Machine, monkeypatch: p
         monkeypatch.setenv(name, value)
     jars = [machine.here / "a.jar", machine.here / "b.jar"]
     submit = machine.spark / "bin" / "spark-submit"
-    machine.program(submit, "echo 'unresolved dependency: it is not there' >&2; exit 1")
+    machine.program(submit, "echo 'unresolved dependency: not found' >&2; exit 1")
     with pytest.raises(_command._Missing, match=r"jar was not found.*--jars.*unresolved dependency"):
         _command._jars(machine.spark, None)
     machine.program(

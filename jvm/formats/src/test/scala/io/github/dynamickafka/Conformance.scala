@@ -7,7 +7,7 @@ import scala.util.Using
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
-/** The cases in `tests/conformance`, which pytest also reads: both implementations have to agree on them. */
+/** The cases in `tests/conformance`, some of which pytest also reads. */
 object Conformance {
   private val mapper = new ObjectMapper
 

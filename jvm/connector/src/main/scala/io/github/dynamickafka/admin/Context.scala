@@ -5,6 +5,7 @@ import org.apache.hadoop.conf.Configuration
 import io.github.dynamickafka.admin.checkpoint.Refusal
 import io.github.dynamickafka.catalog.StreamCatalog
 import io.github.dynamickafka.metadata.KafkaStream
+import io.github.dynamickafka.metadata.document.MetadataDocument
 import io.github.dynamickafka.metadata.service.FileMetadataService
 import io.github.dynamickafka.sink.operate.Refused
 import io.github.dynamickafka.source.client.{AdminClusterClient, ClusterClient}
@@ -17,7 +18,7 @@ import io.github.dynamickafka.source.cluster.ClusterConfig
  * @param file the metadata file of a command; None: the catalog has another service, or the command has no file
  * @param userName whom files that are written name
  * @param connect opens a client
- * @param isCommand whether there are no streams without a file
+ * @param isCommand a command line: without a file there are no streams
  */
 private[dynamickafka] final class Context(
     val catalog: StreamCatalog,
@@ -32,7 +33,8 @@ private[dynamickafka] final class Context(
   /**
    * What the metadata service or the file says now.
    *
-   * @throws Refused with all errors of a file
+   * @throws Refused with all errors of a file, one a line, for a command line
+   * @throws DynamicKafkaIllegalArgumentException `METADATA_INVALID` in SQL
    */
   def streams(): Seq[KafkaStream] = file.fold(if (isCommand) Nil else catalog.streams())(streamsOf)
 
@@ -45,7 +47,8 @@ private[dynamickafka] final class Context(
 
   private def valid(path: String) = {
     val (text, document) = new FileMetadataService(path, 0L, hadoop).check()
-    if (document.errors.nonEmpty) throw new Refused(document.errors.map(_.textIn(path)))
+    if (isCommand && document.errors.nonEmpty) throw new Refused(document.errors.map(_.textIn(path)))
+    val _ = MetadataDocument.accepted(document, s"file $path")
     text -> document
   }
 

@@ -38,7 +38,7 @@ private[admin] object MetadataCommands {
     ),
     Command(
       "diff",
-      "What queries would notice if other metadata took the place of the metadata now. " +
+      "What queries would notice if other metadata replaced the metadata of now. " +
         "Exit code 1: there are changes; 2: a file is not valid",
       Seq(Old.positional.onlyOnLine, New, Old.optional.onlyInSql),
       StreamChange.Columns,

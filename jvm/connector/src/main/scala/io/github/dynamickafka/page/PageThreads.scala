@@ -5,7 +5,7 @@ import java.{util => ju}
 
 /**
  * A daemon thread for each request. When there are too many, the oldest request is interrupted, which closes its connection: a visitor
- * who sends or reads slowly, with the token or without, keeps nobody else from the page.
+ * who sends or reads slowly, with the token or without, blocks no other visitor.
  */
 private[page] final class PageThreads extends Executor with AutoCloseable {
   private val running = new ju.LinkedHashSet[Thread]

@@ -136,9 +136,10 @@ class CliExamplesSuite extends AnyFunSuite with TimeLimit with Checkpoints {
       val main = new Main(new PrintStream(out, true, UTF_8), err, commands, new Configuration, contextOf)
       val words =
         """'([^']*)'|(\S+)""".r.findAllMatchIn(line).map(m => Option(m.group(1)).getOrElse(m.group(2)))
-      // A stream has the name of a checkpoint.
+      // There, `orders` is a stream, and not the checkpoint.
+      def isStream(word: String) = word == "orders" && line.startsWith("describe")
       def isPath(word: String) =
-        word == Written || Files.exists(folder.resolve(word)) && !(word == "orders" && line.startsWith("describe"))
+        word == Written || Files.exists(folder.resolve(word)) && !isStream(word)
       main.run(words.map(w => if (isPath(w)) folder.resolve(w).toString else w).toSeq)
       out.writeTo(shown)
       assert(shown.toString(UTF_8).replace(s"$folder/", "") == output)

@@ -2,6 +2,9 @@ package io.github.dynamickafka.admin
 
 import java.nio.file.{Files, Path}
 
+import scala.jdk.CollectionConverters._
+import scala.util.Using
+
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.build.BuildInfo
@@ -108,6 +111,24 @@ class MainSuite extends AnyFunSuite with TimeLimit {
       invalid.exitCode == 1 && invalid.out.isEmpty && invalid.err.contains("version 2 is unknown"),
       invalid
     )
+  }
+
+  test("a command that an error or the program names exists, with the options that follow it") {
+    val root = Path.of(sys.props("dynamickafka.root"))
+    val sources = Seq("jvm/connector/src/main", "jvm/formats/src/main", "python/src/dynamic_kafka").flatMap(
+      folder =>
+        Using.resource(Files.walk(root.resolve(folder)))(_.iterator.asScala.filter(file =>
+          file.toString.matches(".*\\.(scala|py|json)")
+        ).toVector)
+    )
+    val named = """python -m dynamic_kafka ([a-z][a-z-]*)([^.,\n]*)""".r
+    val found = sources.flatMap(file => named.findAllMatchIn(Files.readString(file)))
+      .map(m => m.group(1) -> """(?<![\w-])--[a-z][a-z-]*""".r.findAllIn(m.group(2)).toSeq)
+    assert(found.map(_._1).toSet.size >= 2 && found.exists(_._2.nonEmpty))
+    found.foreach { case (name, options) =>
+      val help = run(name, "--help")
+      assert(help.exitCode == 0 && options.forall(help.out.contains(_)), s"$name $options")
+    }
   }
 
   test("JSON is indented, and empty lists are short") {

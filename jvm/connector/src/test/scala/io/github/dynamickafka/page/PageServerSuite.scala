@@ -20,7 +20,7 @@ class PageServerSuite extends AnyFunSuite with TimeLimit {
     "GET /page.js HTTP/1.1\r\nHost: localhost\r\n\r\n"
   )
 
-  test("connections that send or read slowly, without the token, keep nobody from the page") {
+  test("connections that send or read slowly, without the token, block no other visitor") {
     val settings = PageSettings("127.0.0.1", 0, Some("a-token-of-twenty-ch"))
     Using.Manager { use =>
       val server = use(new PageServer(settings, _ => Array.emptyByteArray))

@@ -79,8 +79,7 @@ private[admin] final class CheckpointFiles(val location: String, hadoop: Configu
           if { if (attributes.isSymbolicLink) refuseLink(file.toString) else attributes.isRegularFile }
         } yield home.relativize(file).toString ->
           Stamp(attributes.size, attributes.lastModifiedTime.to(TimeUnit.NANOSECONDS))
-      }
-      else {
+      } else {
         val files = fs.listFiles(root, true)
         Iterator.continually(files).takeWhile(_.hasNext).map(_.next()).map { status =>
           if (status.isSymlink) refuseLink(status.getPath.toString)
@@ -134,7 +133,7 @@ private[admin] final class CheckpointFiles(val location: String, hadoop: Configu
     try Some(accessOf(at(name)))
     catch { case _: FileNotFoundException | _: NoSuchFileException => None }
 
-  /** Writes a file that nobody reads before it is complete. */
+  /** Writes a file that no process can read before it is complete. */
   def write(name: String, content: Array[Byte], access: Option[Access] = None): Unit = {
     write(at(name), content)
     access.foreach(keep(at(name), _))
@@ -183,7 +182,7 @@ private[admin] final class CheckpointFiles(val location: String, hadoop: Configu
   }
 
   /**
-   * Gives this folder another name beside it, which nobody has or which is an empty folder. Where the store has no rename of folders,
+   * Gives this folder another name beside it. No folder has this name, or it is empty. Where the store has no rename of folders,
    * Hadoop copies the files one by one.
    *
    * @throws Refusal if somebody has filled the other folder meanwhile

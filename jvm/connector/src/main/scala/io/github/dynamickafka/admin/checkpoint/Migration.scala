@@ -74,10 +74,14 @@ private[admin] object Migration {
       check(found)
       val schemas = stateSchemas(files, before.keys, target)
       if (!dryRun) copy(files, before, target, found, schemas, if (stamps(files) != before) changed(null))
-      found.copy(notes = found.notes ++ schemas.elsewhere.map(path =>
-        s"the state has its schema in $path, not in $checkpoint: the query in $to needs it too"
-      ))
-    } catch { case e @ (_: FileNotFoundException | _: NoSuchFileException | _: UncheckedIOException) => changed(e) }
+      found.copy(notes =
+        found.notes ++ schemas.elsewhere.map(path =>
+          s"the state has its schema in $path, not in $checkpoint: the query in $to needs it too"
+        )
+      )
+    } catch {
+      case e @ (_: FileNotFoundException | _: NoSuchFileException | _: UncheckedIOException) => changed(e)
+    }
   }
 
   private def checkTarget(files: CheckpointFiles, target: CheckpointFiles): Unit = {

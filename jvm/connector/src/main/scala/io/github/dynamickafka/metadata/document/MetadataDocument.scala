@@ -9,8 +9,12 @@ import io.github.dynamickafka.metadata.KafkaStream
  * The streams of a document: a file, an option, or the answer of a service in another language.
  *
  * @param streams by id, in the order of the document
+ * @param invalid why other streams cannot be used, by id: an error of queries that select them
  */
-private[dynamickafka] final case class MetadataDocument(streams: Map[String, KafkaStream])
+private[dynamickafka] final case class MetadataDocument(
+    streams: Map[String, KafkaStream],
+    invalid: Map[String, Throwable] = Map.empty
+)
 
 private[dynamickafka] object MetadataDocument {
 

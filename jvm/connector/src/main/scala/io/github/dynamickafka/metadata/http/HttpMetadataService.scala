@@ -9,7 +9,7 @@ import scala.jdk.CollectionConverters._
 import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.http.HttpExchange
 import io.github.dynamickafka.metadata.document.MetadataDocument
-import io.github.dynamickafka.metadata.service.{DocumentMetadataService, TtlCache}
+import io.github.dynamickafka.metadata.service.DocumentMetadataService
 
 /**
  * Reads the streams from a document of an HTTP server, with a GET request on each call. The document has the format of
@@ -36,7 +36,7 @@ final class HttpMetadataService private[metadata] (
     timeoutMs: Long,
     ttlMs: Long,
     login: Option[OAuthLogin]
-) extends DocumentMetadataService {
+) extends DocumentMetadataService(ttlMs) {
   import HttpMetadataService._
 
   def this(url: String, headers: ju.Map[String, String], timeoutMs: Long, ttlMs: Long) =
@@ -47,16 +47,13 @@ final class HttpMetadataService private[metadata] (
   def this(url: String) = this(url, ju.Map.of())
 
   private val requests = new HttpRequests(url, headers.asScala.toMap, login)
-  private val cache = new TtlCache[MetadataDocument](ttlMs)
   private var client: Option[HttpClient] = None
   private var last: Option[Tagged] = None
-
-  override protected def document(): MetadataDocument = cache.get(page())
 
   /** Drops the client. Its threads terminate after it has been garbage-collected. */
   override def close(): Unit = synchronized { client = None }
 
-  private def page(): MetadataDocument = {
+  override protected def read(): MetadataDocument = {
     val response = answer(() => requests.next(last.map(_.tag)))
     (response.statusCode, last) match {
       case (Ok, _) =>

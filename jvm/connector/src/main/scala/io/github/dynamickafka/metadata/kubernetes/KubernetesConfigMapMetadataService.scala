@@ -8,7 +8,7 @@ import io.fabric8.kubernetes.client.Config
 
 import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.metadata.document.MetadataDocument
-import io.github.dynamickafka.metadata.service.{ChangeWatch, DocumentMetadataService, TtlCache}
+import io.github.dynamickafka.metadata.service.{DocumentMetadataService, Watched}
 
 /**
  * Reads the streams from a document in a ConfigMap, in the format of the metadata file. Each call reads the ConfigMap.
@@ -33,32 +33,26 @@ final class KubernetesConfigMapMetadataService private[metadata] (
     timeoutMs: Long,
     ttlMs: Long,
     config: () => Config
-) extends DocumentMetadataService {
+) extends DocumentMetadataService(ttlMs)
+    with Watched {
 
   def this(namespace: String, name: String, key: String, timeoutMs: Long, ttlMs: Long) =
     this(namespace, name, key, timeoutMs, ttlMs, () => Config.autoConfigure(null))
   def this(namespace: String, name: String, key: String) =
     this(namespace, name, key, MetadataServiceSpecs.DefaultTimeoutMs, 0L)
 
-  private val shown = s"ConfigMap $namespace/$name"
-  private val cache = new TtlCache[MetadataDocument](ttlMs)
+  override protected val shown: String = s"ConfigMap $namespace/$name"
   private val server = new ApiServer(timeoutMs, config)
 
-  override protected def document(): MetadataDocument =
-    cache.get(MetadataDocument.parse(text(), s"$shown, key '$key'"))
+  override protected def read(): MetadataDocument = MetadataDocument.parse(text(), s"$shown, key '$key'")
 
   override def close(): Unit = server.close()
 
-  override def onChange(changed: Runnable): AutoCloseable = new ChangeWatch(shown)({ working =>
-    def noticed(): Unit = {
-      cache.forget()
-      changed.run()
-    }
-    ApiServer.watch(working, () => noticed())(Seq(map()))
-  })
+  override protected def await(working: () => Unit, changed: () => Unit): Unit =
+    ApiServer.watch(working, changed)(Seq(map()))
 
   private def text(): String = {
-    val data = Option(read().getData).fold(Map.empty[String, String])(_.asScala.toMap)
+    val data = Option(configMap().getData).fold(Map.empty[String, String])(_.asScala.toMap)
     data.getOrElse(
       key,
       throw new IOException(
@@ -70,7 +64,7 @@ final class KubernetesConfigMapMetadataService private[metadata] (
 
   private def map() = server.opened().configMaps().inNamespace(namespace).withName(name)
 
-  private def read() = {
+  private def configMap() = {
     val found = ApiServer.reading(shown)(map().get())
     if (found == null) throw new IOException(s"$shown does not exist")
     found

@@ -11,10 +11,9 @@ import io.fabric8.kubernetes.client.dsl.base.ResourceDefinitionContext
 import io.fabric8.kubernetes.client.{Config, KubernetesClientException}
 
 import io.github.dynamickafka.config.MetadataServiceSpecs
-import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Errors}
-import io.github.dynamickafka.metadata.document.DocumentParts
-import io.github.dynamickafka.metadata.service.{ChangeWatch, ServiceArguments, TtlCache}
-import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.metadata.document.{DocumentParts, MetadataDocument}
+import io.github.dynamickafka.metadata.service.{DocumentMetadataService, ServiceArguments, Watched}
 
 /**
  * Reads the streams from the resources of Strimzi, the operator of Kafka on Kubernetes: a `KafkaTopic` with a label belongs to the stream that
@@ -47,7 +46,8 @@ final class StrimziMetadataService private[metadata] (
     timeoutMs: Long,
     ttlMs: Long,
     config: () => Config
-) extends KafkaMetadataService {
+) extends DocumentMetadataService(ttlMs)
+    with Watched {
   import StrimziMetadataService._
 
   def this(
@@ -69,63 +69,34 @@ final class StrimziMetadataService private[metadata] (
       "the addresses are those of the listener of each Kafka resource"
     )
 
-  private val shown = s"Strimzi's resources in ${all.mkString(", ")}"
+  override protected val shown: String = s"Strimzi's resources in ${all.mkString(", ")}"
   private val chosen = new StrimziListener(listener)
-  private val cache = new TtlCache[StrimziStreams](ttlMs)
   private val server = new ApiServer(timeoutMs, config)
 
   /** That the API server has. */
   @volatile private var version = Versions.head
-  @volatile private var last: Option[StrimziStreams] = None
-
-  override def getAllStreams(): ju.Set[KafkaStream] = {
-    val now = current()
-    new ju.LinkedHashSet(now.ids.flatMap { id =>
-      try now.stream(id)
-      catch {
-        case e @ (_: IOException | _: DynamicKafkaIllegalArgumentException) =>
-          Some(KafkaStream.invalid(id, e))
-      }
-    }.asJava)
-  }
-
-  override def describeStreams(streamIds: ju.Collection[String]): ju.Map[String, KafkaStream] = {
-    val now = current()
-    val found = new ju.LinkedHashMap[String, KafkaStream]
-    streamIds.asScala.foreach(id => now.stream(id).foreach(found.put(id, _)))
-    found
-  }
-
-  override def isClusterActive(clusterId: String): Boolean = last.getOrElse(current()).hasCluster(clusterId)
 
   override def close(): Unit = server.close()
 
-  override def onChange(changed: Runnable): AutoCloseable = new ChangeWatch(shown)({ working =>
-    def noticed(): Unit = {
-      cache.forget()
-      changed.run()
-    }
-    ApiServer.watch(working, () => noticed())(all.flatMap(namespace =>
-      Seq(topics(namespace), kafkas(namespace))
-    ))
-  })
+  override protected def await(working: () => Unit, changed: () => Unit): Unit =
+    ApiServer.watch(working, changed)(all.flatMap(namespace => Seq(topics(namespace), kafkas(namespace))))
 
   override def toString: String = s"StrimziMetadataService(${all.mkString(", ")})"
 
-  private def current(): StrimziStreams = {
-    val now = cache.get(read())
-    last = Some(now)
-    now
-  }
-
-  private def read(): StrimziStreams = {
+  override protected def read(): MetadataDocument = {
     val listed = all.map(namespace =>
       (
         list(namespace, "KafkaTopic", topics(namespace).list()),
         list(namespace, "Kafka", kafkas(namespace).list())
       )
     )
-    new StrimziStreams(listed.flatMap(_._1), listed.flatMap(_._2), label, chosen, properties.asScala.toMap)
+    new StrimziStreams(
+      listed.flatMap(_._1),
+      listed.flatMap(_._2),
+      label,
+      chosen,
+      properties.asScala.toMap
+    ).document
   }
 
   /** In the version that the API server has. */

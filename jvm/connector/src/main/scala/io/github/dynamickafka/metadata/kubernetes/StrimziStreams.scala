@@ -3,12 +3,13 @@ package io.github.dynamickafka.metadata.kubernetes
 import java.io.IOException
 import java.{util => ju}
 
+import scala.collection.immutable.VectorMap
 import scala.jdk.CollectionConverters._
 
 import io.fabric8.kubernetes.api.model.GenericKubernetesResource
 
-import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.metadata.document.{DocumentParts, Names}
+import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Errors}
+import io.github.dynamickafka.metadata.document.{DocumentParts, MetadataDocument, Names}
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
 
 /**
@@ -35,17 +36,17 @@ private[kubernetes] final class StrimziStreams(
 
   private val byName = kafkas.map(kafka => (namespace(kafka), name(kafka)) -> kafka).toMap
 
-  /** The ids of all streams. */
-  def ids: Seq[String] = byStream.keys.toSeq.sorted
+  /** All streams, of which each can be invalid alone. */
+  def document: MetadataDocument = {
+    val (streams, invalid) = byStream.keys.toSeq.sorted.partitionMap { id =>
+      try Left(id -> stream(id))
+      catch { case e @ (_: IOException | _: DynamicKafkaIllegalArgumentException) => Right(id -> e) }
+    }
+    MetadataDocument(streams.to(VectorMap), invalid.toMap)
+  }
 
-  /** Whether a stream has the cluster. Mistakes in other resources are of no concern. */
-  def hasCluster(id: String): Boolean = topics.exists(topic =>
-    labels(topic).get(Cluster).flatMap(cluster => byName.get((namespace(topic), cluster))).exists(kafka =>
-      ofConnector(kafka).getOrElse(ClusterId, name(kafka)) == id
-    )
-  )
-
-  def stream(id: String): Option[KafkaStream] = byStream.get(id).map { own =>
+  private def stream(id: String): KafkaStream = {
+    val own = byStream(id)
     if (id.isBlank)
       fail(s"${shown(own.head)}, label '$label'", "it is empty; it has to be the id of a stream")
     val all =

@@ -20,17 +20,15 @@ import io.github.dynamickafka.time.Clock
  * @param ttlMs how long the content is used before the file is read again, in milliseconds; 0: each call reads the file
  */
 final class FileMetadataService(path: String, ttlMs: Long, hadoopConf: Configuration)
-    extends DocumentMetadataService
+    extends DocumentMetadataService(ttlMs)
     with EditableService {
 
   def this(path: String, ttlMs: Long) = this(path, ttlMs, new Configuration)
   def this(path: String) = this(path, 0L)
 
   private val file = new SettledFile(path, hadoopConf, Clock.System)
-  private val cache = new TtlCache[MetadataDocument](ttlMs)
 
-  override protected def document(): MetadataDocument =
-    cache.get(file.read(parse))
+  override protected def read(): MetadataDocument = file.read(parse)
 
   /** The text now, and the document with all its problems. */
   private[dynamickafka] def check(): (String, MetadataDocument.Checked) =
@@ -43,7 +41,7 @@ final class FileMetadataService(path: String, ttlMs: Long, hadoopConf: Configura
         val _ = parse(text)
         change(text)
       }
-    cache.forget()
+    forget()
     parse(before).streams -> parse(after).streams
   }
 

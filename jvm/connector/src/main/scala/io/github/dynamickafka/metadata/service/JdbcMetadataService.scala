@@ -39,7 +39,7 @@ final class JdbcMetadataService(
     properties: ju.Map[String, String],
     timeoutMs: Long,
     ttlMs: Long
-) extends DocumentMetadataService {
+) extends DocumentMetadataService(ttlMs) {
   import JdbcMetadataService._
 
   def this(url: String, query: String, properties: ju.Map[String, String]) =
@@ -48,9 +48,8 @@ final class JdbcMetadataService(
 
   private val driver = JdbcDrivers.find(url)
   private val shown = AddressText.jdbc(url)
-  private val cache = new TtlCache[MetadataDocument](ttlMs)
 
-  override protected def document(): MetadataDocument = cache.get {
+  override protected def read(): MetadataDocument = {
     val resolved = SecretReferences.resolve(properties.asScala.toMap)
     val began = Clock.System.nanoTime()
     try Using.resource(connect(resolved))(ask)

@@ -11,5 +11,5 @@ import io.github.dynamickafka.metadata.document.MetadataDocument
 final class StaticMetadataService(document: String) extends DocumentMetadataService {
   private val parsed = MetadataDocument.parse(document, "the document of the service 'static'")
 
-  override protected def document(): MetadataDocument = parsed
+  override protected def read(): MetadataDocument = parsed
 }

@@ -16,8 +16,9 @@ import org.apache.kafka.common.{IsolationLevel, KafkaFuture, TopicPartition, Uui
 import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Errors}
 import io.github.dynamickafka.kafka.ClientDefaults
-import io.github.dynamickafka.metadata.service.EditableService
-import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
+import io.github.dynamickafka.metadata.KafkaStream
+import io.github.dynamickafka.metadata.document.MetadataDocument
+import io.github.dynamickafka.metadata.service.{DocumentMetadataService, EditableService}
 import io.github.dynamickafka.redaction.Redaction
 
 /**
@@ -39,7 +40,7 @@ final class KafkaTopicMetadataService(
     topic: String,
     properties: ju.Map[String, String],
     timeoutMs: Long
-) extends KafkaMetadataService
+) extends DocumentMetadataService
     with EditableService {
   import KafkaTopicMetadataService._
 
@@ -51,27 +52,11 @@ final class KafkaTopicMetadataService(
   private val chosen = properties.asScala.toMap + ("bootstrap.servers" -> bootstrapServers)
   private val listeners = new CopyOnWriteArrayList[Runnable]
   private var open: Option[Open] = None
-  @volatile private var last: Option[TopicRecords] = None
 
-  override def getAllStreams(): ju.Set[KafkaStream] = {
-    val now = read()
-    val all = new ju.LinkedHashSet[KafkaStream](now.streams.values.toSeq.asJava)
-    now.invalid.foreach { case (id, reason) => all.add(KafkaStream.invalid(id, reason)) }
-    all
+  override protected def read(): MetadataDocument = {
+    val now = records()
+    MetadataDocument(now.streams, now.invalid)
   }
-
-  override def describeStreams(streamIds: ju.Collection[String]): ju.Map[String, KafkaStream] = {
-    val now = read()
-    val found = new ju.LinkedHashMap[String, KafkaStream]
-    streamIds.asScala.foreach { id =>
-      now.invalid.get(id).foreach(reason => throw reason)
-      now.streams.get(id).foreach(found.put(id, _))
-    }
-    found
-  }
-
-  override def isClusterActive(clusterId: String): Boolean =
-    last.getOrElse(read()).streams.values.exists(_.getClusterMetadataMap.containsKey(clusterId))
 
   override def onChange(changed: Runnable): AutoCloseable = {
     listeners.add(changed)
@@ -83,7 +68,7 @@ final class KafkaTopicMetadataService(
   /** The records of the streams that change are written; a record that somebody else writes at the same time may be replaced. */
   private[dynamickafka] override def edit(change: String => String)
       : (Map[String, KafkaStream], Map[String, KafkaStream]) = {
-    val before = read()
+    val before = records()
     before.streams -> write(before, TopicEdits.of(before, change)).streams
   }
 
@@ -96,7 +81,7 @@ final class KafkaTopicMetadataService(
    */
   private[dynamickafka] def publish(file: String, only: Seq[String], removed: Seq[String]): Seq[String] = {
     val values = TopicEdits.published(file, only, removed)
-    val _ = write(read(), values)
+    val _ = write(records(), values)
     values.collect { case (id, Some(_)) => id }.toSeq
   }
 
@@ -112,7 +97,7 @@ final class KafkaTopicMetadataService(
 
   override def toString: String = s"KafkaTopicMetadataService($topic at $bootstrapServers)"
 
-  private def read(): TopicRecords = synchronized {
+  private def records(): TopicRecords = synchronized {
     val deadline = System.nanoTime() + timeoutMs * 1000000L
     def rest = math.max(1L, (deadline - System.nanoTime()) / 1000000L)
     try {
@@ -122,9 +107,7 @@ final class KafkaTopicMetadataService(
       if (open.exists(_.topicId.exists(_ != id))) shut()
       val current = open.getOrElse(begin())
       open = Some(current.copy(topicId = Some(id)))
-      val records = current.reader.await(end, rest)
-      last = Some(records)
-      records
+      current.reader.await(end, rest)
     } catch {
       case e: DynamicKafkaIllegalArgumentException => throw e
       case e: InterruptedException => throw e

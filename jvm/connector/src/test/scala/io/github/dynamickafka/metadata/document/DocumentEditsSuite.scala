@@ -4,7 +4,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.Conformance
 
-/** Edits of documents, as the commands make them: both read the cases in `tests/conformance/edits`. */
+/** Edits of documents, as the commands make them: the cases in `tests/conformance/edits`. */
 class DocumentEditsSuite extends AnyFunSuite {
 
   Conformance.cases("edits").foreach { one =>
