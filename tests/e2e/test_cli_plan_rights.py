@@ -48,7 +48,7 @@ class Stopped:
         (self.checkpoint / "commits/0").write_text("v1\n{}\n")
         topics = {"readable": {"stream": "orders"}}
         current = {"guarded": {"properties": {}, "topics": topics}}
-        root = {"version": 1, "current": current, "former": {}, "options": options}
+        root = {"version": 1, "current": current, "former": {}, "options": {"streamIds": "orders", **options}}
         (source / "0.json").write_text(json.dumps(root))
 
     def plan(self, *topics: str) -> tuple[int, Any, str]:

@@ -80,7 +80,10 @@ private[admin] final class Brokers(properties: Map[String, String], timeoutMs: L
         "correct security.protocol, or the port"
       )
     case Failure(e) =>
-      Result.failed(s"no answer to a request: ${text(e)}", "correct security.protocol, or the port")
+      Result.failed(
+        s"no answer to a request: ${text(e)}",
+        "correct security.protocol, the port, or advertised.listeners of the brokers"
+      )
   }
 
   /** The rights that are missing: the topics that may not be described, and those that may not be read. */
