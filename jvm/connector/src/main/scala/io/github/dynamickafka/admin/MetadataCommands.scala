@@ -67,7 +67,7 @@ private[admin] object MetadataCommands {
   )
 
   private final class Validated(context: Context, file: String) extends Result {
-    private val (_, document) = new FileMetadataService(file, 0L, context.hadoop).check()
+    private val (_, document) = FileMetadataService.check(file, context.hadoop)
 
     override def rows: Seq[Seq[Any]] =
       for ((severity, all) <- Seq("error" -> document.errors, "warning" -> document.warnings); p <- all)

@@ -66,7 +66,7 @@ class CliExamplesSuite extends AnyFunSuite with TimeLimit with Checkpoints {
     done("rename-cluster", at("renamed"), "blue", "azure")
   }
 
-  private def contextOf(file: Option[String], timeout: Option[Long], hadoop: Configuration): Context =
+  private def contextOf(file: Option[String], timeout: Option[Long], hadoop: () => Configuration): Context =
     CheckpointFolder.answering { (config, at, spec) =>
       spec match {
         case _ if at.topic == "orders" => Some(if (spec.isInstanceOf[OffsetSpec.EarliestSpec]) 3L else 14L)
@@ -127,7 +127,7 @@ class CliExamplesSuite extends AnyFunSuite with TimeLimit with Checkpoints {
     test(line) {
       prepare()
       val commands = Commands.all.map(command =>
-        scripted(Context.ofFile(None, None, new Configuration)).get(command.name)
+        scripted(Context.ofFile(None, None, () => new Configuration)).get(command.name)
           .fold(command)(result => command.copy(run = (_, _) => result))
       )
       val shown = new ByteArrayOutputStream

@@ -30,10 +30,6 @@ final class FileMetadataService(path: String, ttlMs: Long, hadoopConf: Configura
 
   override protected def read(): MetadataDocument = file.read(parse)
 
-  /** The text now, and the document with all its problems. */
-  private[dynamickafka] def check(): (String, MetadataDocument.Checked) =
-    file.read(text => text -> MetadataDocument.check(text))
-
   private[dynamickafka] override def edit(change: String => String)
       : (Map[String, KafkaStream], Map[String, KafkaStream]) = {
     val (before, after) =
@@ -46,4 +42,11 @@ final class FileMetadataService(path: String, ttlMs: Long, hadoopConf: Configura
   }
 
   private def parse(text: String) = MetadataDocument.parse(text, s"file $path")
+}
+
+private[dynamickafka] object FileMetadataService {
+
+  /** The text of a file now, and the document with all its problems. */
+  def check(path: String, hadoopConf: => Configuration): (String, MetadataDocument.Checked) =
+    new SettledFile(path, hadoopConf, Clock.System).read(text => text -> MetadataDocument.check(text))
 }
