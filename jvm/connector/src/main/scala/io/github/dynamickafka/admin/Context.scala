@@ -69,15 +69,16 @@ private[dynamickafka] object Context {
    *
    * @param timeoutMs limit of a request to a cluster
    */
-  def ofFile(file: Option[String], timeoutMs: Option[Long], hadoop: () => Configuration): Context = new Context(
-    new StreamCatalog(
-      "command",
-      file.fold(NoStreams)(f => Map("metadataService" -> "file", "metadataService.path" -> f)) ++
-        timeoutMs.map("clusterRequestTimeoutMs" -> _.toString),
-      hadoop
-    ),
-    file,
-    () => Option(System.getenv("SPARK_USER")).getOrElse(System.getProperty("user.name")),
-    isCommand = true
-  )
+  def ofFile(file: Option[String], timeoutMs: Option[Long], hadoop: () => Configuration): Context =
+    new Context(
+      new StreamCatalog(
+        "command",
+        file.fold(NoStreams)(f => Map("metadataService" -> "file", "metadataService.path" -> f)) ++
+          timeoutMs.map("clusterRequestTimeoutMs" -> _.toString),
+        hadoop
+      ),
+      file,
+      () => Option(System.getenv("SPARK_USER")).getOrElse(System.getProperty("user.name")),
+      isCommand = true
+    )
 }
