@@ -28,6 +28,11 @@ class AnswerMatrixSuite extends WatcherTest {
   private val never = new CountDownLatch(1)
   private val good = document(orders, payments, other)()
 
+  private val late = { () =>
+    never.await()
+    good()
+  }
+
   /** For `streamIds` and `streamPattern`, then for both with `allowMissingStreams`. */
   private val expected: Seq[(String, () => MetadataDocument, Seq[Result])] = Seq(
     ("the same", good, Seq(Same, Same, Same, Same)),
@@ -55,10 +60,7 @@ class AnswerMatrixSuite extends WatcherTest {
     ("an invalid document", () => throw invalid("orders"), Seq(Failure, Failure, Failure, Failure)),
     (
       "late",
-      { () =>
-        never.await()
-        good()
-      },
+      late,
       Seq(Failure, Failure, Failure, Failure)
     )
   )
@@ -72,7 +74,13 @@ class AnswerMatrixSuite extends WatcherTest {
       allowMissing: Boolean
   ): Result = {
     val source = new Source(good)
-    val discovery = DiscoveryOptions(Soon, 1000, callTimeoutMs = 200, allowMissing, removalConfirmations = 2)
+    val discovery = DiscoveryOptions(
+      Soon,
+      1000,
+      callTimeoutMs = if (answer eq late) 200 else Never,
+      allowMissing,
+      removalConfirmations = 2
+    )
     Using.resource(MetadataWatcher(source, subscription, discovery, "matrix", WatcherTiming(confirmMs = 1))) {
       watcher =>
         val before = ids(watcher.awaitFirst())
