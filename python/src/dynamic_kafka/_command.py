@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -56,7 +57,9 @@ def main(arguments: Sequence[str]) -> NoReturn:
     os.environ.setdefault("SPARK_HOME", str(home))
     class_path = ["-cp", os.pathsep.join(classes), _MAIN]
     archive = _archive(java, class_path)
-    command = [java, *_FLAGS, *archive, *class_path, *arguments]
+    # Java would say on standard error that it has picked them up.
+    options = shlex.split(os.environ.pop("JDK_JAVA_OPTIONS", ""))
+    command = [java, *options, *_FLAGS, *archive, *class_path, *arguments]
     sys.stdout.flush()
     if os.name != "posix":
         sys.exit(subprocess.call(command))

@@ -32,7 +32,10 @@ class CliExamplesSuite extends AnyFunSuite with TimeLimit with Checkpoints {
     """(?s)```yaml\n(.*?)```""".r.findFirstMatchIn(Files.readString(docs.resolve("metadata.md"))).get
   // The differences of the other files from streams.yaml.
   private val broken =
-    Seq("state: draining" -> "state: drained", "green: {topics: [payments-eu" -> "gren: {topics: [payments-eu")
+    Seq(
+      "state: draining" -> "state: drained",
+      "green: {topics: [payments-eu" -> "gren: {topics: [payments-eu"
+    )
   private val next = Seq(
     "bootstrap.servers: \"green-1:9092\"" -> "bootstrap.servers: \"green-1:9092,green-2:9092\"",
     "      blue: {topics: [orders], state: draining}\n" -> "",

@@ -19,12 +19,9 @@ import io.github.dynamickafka.time.Clock
  *             working directory of the driver
  * @param ttlMs how long the content is used before the file is read again, in milliseconds; 0: each call reads the file
  */
-final class FileMetadataService(path: String, ttlMs: Long, hadoopConf: Configuration)
+private[dynamickafka] final class FileMetadataService(path: String, ttlMs: Long, hadoopConf: Configuration)
     extends DocumentMetadataService(ttlMs)
     with EditableService {
-
-  def this(path: String, ttlMs: Long) = this(path, ttlMs, new Configuration)
-  def this(path: String) = this(path, 0L)
 
   private val file = new SettledFile(path, hadoopConf, Clock.System)
 
