@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ class Reply:
 def command(*arguments: object) -> Reply:
     """Run `python -m dynamic_kafka`."""
     program = [sys.executable, "-m", "dynamic_kafka", *map(str, arguments)]
-    done = subprocess.run(program, capture_output=True, text=True, timeout=400, check=False)
+    # Java says on standard error that it has options of the tests' sessions.
+    environment = {name: value for name, value in os.environ.items() if name != "JDK_JAVA_OPTIONS"}
+    done = subprocess.run(program, capture_output=True, text=True, timeout=400, check=False, env=environment)
     assert "Traceback" not in done.stderr, done.stderr
     return Reply(done.returncode, done.stdout, done.stderr)

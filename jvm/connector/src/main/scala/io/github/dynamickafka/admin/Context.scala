@@ -46,7 +46,7 @@ private[dynamickafka] final class Context(
   def validText(path: String): String = valid(path)._1
 
   private def valid(path: String) = {
-    val (text, document) = new FileMetadataService(path, 0L, hadoop).check()
+    val (text, document) = FileMetadataService.check(path, hadoop)
     if (isCommand && document.errors.nonEmpty) throw new Refused(document.errors.map(_.textIn(path)))
     val _ = MetadataDocument.accepted(document, s"file $path")
     text -> document
@@ -69,15 +69,16 @@ private[dynamickafka] object Context {
    *
    * @param timeoutMs limit of a request to a cluster
    */
-  def ofFile(file: Option[String], timeoutMs: Option[Long], hadoop: Configuration): Context = new Context(
-    new StreamCatalog(
-      "command",
-      file.fold(NoStreams)(f => Map("metadataService" -> "file", "metadataService.path" -> f)) ++
-        timeoutMs.map("clusterRequestTimeoutMs" -> _.toString),
-      () => hadoop
-    ),
-    file,
-    () => Option(System.getenv("SPARK_USER")).getOrElse(System.getProperty("user.name")),
-    isCommand = true
-  )
+  def ofFile(file: Option[String], timeoutMs: Option[Long], hadoop: () => Configuration): Context =
+    new Context(
+      new StreamCatalog(
+        "command",
+        file.fold(NoStreams)(f => Map("metadataService" -> "file", "metadataService.path" -> f)) ++
+          timeoutMs.map("clusterRequestTimeoutMs" -> _.toString),
+        hadoop
+      ),
+      file,
+      () => Option(System.getenv("SPARK_USER")).getOrElse(System.getProperty("user.name")),
+      isCommand = true
+    )
 }

@@ -108,7 +108,7 @@ private[admin] object EditCommands {
           val service = new KafkaTopicMetadataService(
             servers,
             arguments(Topic),
-            properties.asJava,
+            properties,
             arguments(Parameter.Timeout)
           )
           try write(service, text)

@@ -42,7 +42,10 @@ private[admin] object KafkaOffsets {
   def kafkaId(context: Context, config: ClusterConfig): Option[String] =
     Option(asked(context, config)(_.clusterId)).filter(_.nonEmpty)
 
-  private def asked[A](context: Context, config: ClusterConfig)(ask: ClusterClient => CompletableFuture[A]): A =
+  private def asked[A](
+      context: Context,
+      config: ClusterConfig
+  )(ask: ClusterClient => CompletableFuture[A]): A =
     try withClient(context, config)(ask(_).get(config.requestTimeoutMs, TimeUnit.MILLISECONDS))
     catch { case NonFatal(e) => throw new Refusal(reason(config, e), e) }
 

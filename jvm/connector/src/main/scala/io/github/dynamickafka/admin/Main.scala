@@ -14,6 +14,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
 import io.github.dynamickafka.build.BuildInfo
+import io.github.dynamickafka.metadata.document.MetadataDocument
 import io.github.dynamickafka.option.Suggestions
 
 /**
@@ -57,6 +58,9 @@ private[dynamickafka] object Main {
 
   /** Loads what most commands need, so that the launcher can make an archive of classes. */
   private val LoadClasses = "load-classes"
+  private val Document =
+    "version: 1\nclusters: {a: {properties: {bootstrap.servers: 'a:1'}}}\n" +
+      "streams: {a: {clusters: {a: {topics: [a], starting_offsets: {a: {0: 1}}}}}}\n"
 
   // Options that are not parameters, with what they take and their help.
   private val Jars =
@@ -76,11 +80,14 @@ private[admin] final class Main(
     err: PrintStream,
     commands: Seq[Command],
     hadoop: => Configuration,
-    contextOf: (Option[String], Option[Long], Configuration) => Context
+    contextOf: (Option[String], Option[Long], () => Configuration) => Context
 ) {
   import Main._
 
   private val known = commands.filter(_.isCommand)
+
+  /** Only for commands that need it: its creation starts the logging. */
+  private lazy val configuration = hadoop
 
   /** @return the exit code */
   def run(arguments: Seq[String]): Int =
@@ -120,7 +127,7 @@ private[admin] final class Main(
       val context = contextOf(
         files.flatMap(p => call.values.get(p.name)).headOption.map(_.toString),
         call.values.get(Parameter.Timeout.name).map(_.asInstanceOf[Long]),
-        hadoop
+        () => configuration
       )
       def result() = command.run(context, new Arguments(call.values))
       if (watch) repeat(() => result().text)
@@ -213,7 +220,9 @@ private[admin] final class Main(
 
   private def refuseMissing(p: Parameter[_], value: String): Unit = {
     val path = new Path(value)
-    if (!path.getFileSystem(hadoop).exists(path))
+    // Hadoop takes longer to start than to read a local file.
+    val isLocal = path.toUri.getScheme == null && Files.exists(LocalPath.of(value))
+    if (!isLocal && !path.getFileSystem(configuration).exists(path))
       throw new WrongUsage(s"${p.lineName} '$value' does not exist")
   }
 
@@ -272,8 +281,9 @@ private[admin] final class Main(
     p.comment + p.default.filterNot(d => d == "NULL" || d == "false").fold("")(d => s" (default: $d)")
 
   private def loadClasses(): Int = {
-    val context = contextOf(None, Some(1L), hadoop)
+    val context = contextOf(None, Some(1L), () => configuration)
     val _ = context.streams()
+    val _ = MetadataDocument.check(Document).warnings
     Commands.all.foreach(_.signature)
     context.connect(
       io.github.dynamickafka.source.cluster.ClusterConfigs(context.catalog.reading, Set("a"))(

@@ -56,7 +56,9 @@ private[admin] object MetadataCommands {
       (_, _) =>
         new Result {
           private val schema = new String(
-            Using.resource(getClass.getResourceAsStream("/io/github/dynamickafka/metadata.schema.json"))(_.readAllBytes()),
+            Using.resource(
+              getClass.getResourceAsStream("/io/github/dynamickafka/metadata.schema.json")
+            )(_.readAllBytes()),
             UTF_8
           ).stripTrailing
           override def rows: Seq[Seq[Any]] = Seq(Seq(schema))
@@ -67,7 +69,7 @@ private[admin] object MetadataCommands {
   )
 
   private final class Validated(context: Context, file: String) extends Result {
-    private val (_, document) = new FileMetadataService(file, 0L, context.hadoop).check()
+    private val (_, document) = FileMetadataService.check(file, context.hadoop)
 
     override def rows: Seq[Seq[Any]] =
       for ((severity, all) <- Seq("error" -> document.errors, "warning" -> document.warnings); p <- all)
@@ -119,7 +121,9 @@ private[admin] object MetadataCommands {
     )
 
     private def properties(entry: ClusterMetadata): Seq[(String, String)] =
-      entry.getProperties.asScala.toSeq.sorted.map { case (name, value) => name -> StreamChange.shown(name, value) }
+      entry.getProperties.asScala.toSeq.sorted.map { case (name, value) =>
+        name -> StreamChange.shown(name, value)
+      }
 
     private def lines(entry: ClusterMetadata): Seq[(String, String)] =
       Seq("state" -> entry.state) ++ Option.unless(entry.write)("write" -> "false") ++

@@ -32,7 +32,10 @@ class CliExamplesSuite extends AnyFunSuite with TimeLimit with Checkpoints {
     """(?s)```yaml\n(.*?)```""".r.findFirstMatchIn(Files.readString(docs.resolve("metadata.md"))).get
   // The differences of the other files from streams.yaml.
   private val broken =
-    Seq("state: draining" -> "state: drained", "green: {topics: [payments-eu" -> "gren: {topics: [payments-eu")
+    Seq(
+      "state: draining" -> "state: drained",
+      "green: {topics: [payments-eu" -> "gren: {topics: [payments-eu"
+    )
   private val next = Seq(
     "bootstrap.servers: \"green-1:9092\"" -> "bootstrap.servers: \"green-1:9092,green-2:9092\"",
     "      blue: {topics: [orders], state: draining}\n" -> "",
@@ -66,7 +69,7 @@ class CliExamplesSuite extends AnyFunSuite with TimeLimit with Checkpoints {
     done("rename-cluster", at("renamed"), "blue", "azure")
   }
 
-  private def contextOf(file: Option[String], timeout: Option[Long], hadoop: Configuration): Context =
+  private def contextOf(file: Option[String], timeout: Option[Long], hadoop: () => Configuration): Context =
     CheckpointFolder.answering { (config, at, spec) =>
       spec match {
         case _ if at.topic == "orders" => Some(if (spec.isInstanceOf[OffsetSpec.EarliestSpec]) 3L else 14L)
@@ -127,7 +130,7 @@ class CliExamplesSuite extends AnyFunSuite with TimeLimit with Checkpoints {
     test(line) {
       prepare()
       val commands = Commands.all.map(command =>
-        scripted(Context.ofFile(None, None, new Configuration)).get(command.name)
+        scripted(Context.ofFile(None, None, () => new Configuration)).get(command.name)
           .fold(command)(result => command.copy(run = (_, _) => result))
       )
       val shown = new ByteArrayOutputStream

@@ -18,7 +18,7 @@ object CommandLine {
 
   def run(arguments: String*): Reply = running(Context.ofFile)(arguments: _*)
 
-  private[admin] def running(contextOf: (Option[String], Option[Long], Configuration) => Context)(
+  private[admin] def running(contextOf: (Option[String], Option[Long], () => Configuration) => Context)(
       arguments: String*
   ): Reply = {
     val (out, err) = (new ByteArrayOutputStream, new ByteArrayOutputStream)

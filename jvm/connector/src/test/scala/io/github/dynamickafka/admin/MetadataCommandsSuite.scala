@@ -40,7 +40,8 @@ class MetadataCommandsSuite extends AnyFunSuite with TimeLimit {
   private val folder = Files.createTempDirectory("dynamic-kafka-metadata-")
   private val file = write("streams.yaml", Streams)
 
-  private def write(name: String, text: String): String = Files.writeString(folder.resolve(name), text).toString
+  private def write(name: String, text: String): String =
+    Files.writeString(folder.resolve(name), text).toString
 
   private def changed(replacements: (String, String)*): String =
     write("other.yaml", replaced(Streams, replacements: _*))
@@ -65,7 +66,10 @@ class MetadataCommandsSuite extends AnyFunSuite with TimeLimit {
     assert(reply.exitCode == 1 && reply.out.isEmpty)
     val Seq(topics, state, total) = reply.err.linesIterator.toSeq
     val where = "other.yaml:16: stream 'orders', cluster 'blue', key"
-    assert(Set(topics, state).exists(_ == s"$where 'topics': must be text, but is a number: put it in quotes"))
+    assert(Set(
+      topics,
+      state
+    ).exists(_ == s"$where 'topics': must be text, but is a number: put it in quotes"))
     assert(Set(topics, state).exists(_.startsWith(s"$where 'sate': there is no such key here")))
     assert(total == "2 errors")
     val json = run("validate", other, "--json")
@@ -78,7 +82,8 @@ class MetadataCommandsSuite extends AnyFunSuite with TimeLimit {
   }
 
   test("validate: warnings do not change the exit code") {
-    val reply = run("validate", changed("  green:\n" -> "  red: {properties: {bootstrap.servers: 'r:1'}}\n  green:\n"))
+    val reply =
+      run("validate", changed("  green:\n" -> "  red: {properties: {bootstrap.servers: 'r:1'}}\n  green:\n"))
     assert(reply == CommandLine.Reply(
       0,
       "other.yaml: 2 streams on 2 clusters\n",
@@ -101,7 +106,9 @@ class MetadataCommandsSuite extends AnyFunSuite with TimeLimit {
       assert(reply.exitCode == exitCode && reply.out.isEmpty, arguments)
       val Seq(version, state) = reply.err.linesIterator.toSeq
       assert(version == "other.yaml:1: key 'version': version 2 is unknown; this release supports version 1")
-      assert(state.startsWith("other.yaml:16: stream 'orders', cluster 'blue', key 'state': 'drained' is not"))
+      assert(
+        state.startsWith("other.yaml:16: stream 'orders', cluster 'blue', key 'state': 'drained' is not")
+      )
     }
     assert(Files.readString(Path.of(other)).contains("drained"))
   }
@@ -192,7 +199,9 @@ class MetadataCommandsSuite extends AnyFunSuite with TimeLimit {
     assert(back.contains("~ stream orders, cluster blue drains") && back.contains("- cluster red leaves"))
     val json = run("diff", file, other, "--json").json
     assert(!json.get("same").asBoolean)
-    assert(json.at("/changes/1").toString == """{"what":"property","how":"leaves","stream":null,"cluster":"blue",""" +
+    assert(json.at(
+      "/changes/1"
+    ).toString == """{"what":"property","how":"leaves","stream":null,"cluster":"blue",""" +
       """"name":"some.vendors.token","old":"(redacted)","new":null}""")
     assert(run("diff", file, changed("state: draining" -> "state: removed")).out ==
       "~ stream orders, cluster blue is removed\n")
@@ -204,13 +213,24 @@ class MetadataCommandsSuite extends AnyFunSuite with TimeLimit {
   test("schema, which names all formats and is JSON") {
     val schema = run("schema")
     assert(schema.exitCode == 0 && run("schema", "--json").out == schema.out)
-    assert(new ObjectMapper().readTree(schema.out).get("title").asText == "Metadata of Dynamic Kafka for Spark")
+    assert(
+      new ObjectMapper().readTree(schema.out).get("title").asText == "Metadata of Dynamic Kafka for Spark"
+    )
   }
 
   test("edits: what changes, nothing to change, refusals, and wrong usage") {
     val edited = changed()
-    assert(run("drain", edited, "green", "--stream", "payments").out == "~ stream payments, cluster green drains\n")
-    assert(Files.readString(Path.of(edited)) == Streams.replace("[payments]}", "[payments], state: draining}"))
+    assert(run(
+      "drain",
+      edited,
+      "green",
+      "--stream",
+      "payments"
+    ).out == "~ stream payments, cluster green drains\n")
+    assert(Files.readString(Path.of(edited)) == Streams.replace(
+      "[payments]}",
+      "[payments], state: draining}"
+    ))
     assert(run("drain", edited, "green", "--stream", "payments") ==
       CommandLine.Reply(0, "other.yaml: nothing to change\n", ""))
     assert(
@@ -223,7 +243,13 @@ class MetadataCommandsSuite extends AnyFunSuite with TimeLimit {
     val before = Files.readString(Path.of(edited))
     Seq(
       Seq("drain", edited, "gren") -> "'clusters' has no cluster 'gren'. Did you mean 'green'?",
-      Seq("drain", edited, "blue", "--stream", "oders") -> "there is no stream 'oders'. Did you mean 'orders'?",
+      Seq(
+        "drain",
+        edited,
+        "blue",
+        "--stream",
+        "oders"
+      ) -> "there is no stream 'oders'. Did you mean 'orders'?",
       Seq("move", edited, "--stream", "orders", "--from", "blue", "--to", "blue") ->
         "stream 'orders' cannot move from cluster 'blue' to itself"
     ).foreach { case (arguments, says) =>

@@ -219,7 +219,10 @@ private[dynamickafka] object Errors {
     )
 
   def unknownOffsetVersion(what: String, found: String, supported: Int): Runtime =
-    runtime("UNKNOWN_OFFSET_VERSION", Map("what" -> what, "found" -> found, "supported" -> supported.toString))
+    runtime(
+      "UNKNOWN_OFFSET_VERSION",
+      Map("what" -> what, "found" -> found, "supported" -> supported.toString)
+    )
 
   def invalidOffset(reason: String, cause: Throwable = null): Runtime =
     runtime("INVALID_OFFSET", Map("reason" -> reason), cause)

@@ -29,7 +29,8 @@ private[admin] final class ClusterRename(old: String, now: String) {
       Some((text, where) =>
         SourceCheckpointJson.write(renamed(SourceCheckpointJson.readTopology(text, where)))
       )
-    case name if name.matches("deferred/\\d+\\.json") => Some { (text, where) =>
+    case name if name.matches("deferred/\\d+\\.json") =>
+      Some { (text, where) =>
         val deferral = DeferralJson.read(text, where)
         DeferralJson.write(
           deferral.copy(ranges = keys(deferral.ranges), identities = keys(deferral.identities))
@@ -163,7 +164,9 @@ private[admin] object ClusterRename {
       case _ => Nil
     }
     val entry = s"offsets/${newest.number}" ->
-      (newest.written -> newest.text(offsets.map { case (source, o) => source -> rename.offset(o.json) }.toMap))
+      (newest.written -> newest.text(offsets.map { case (source, o) =>
+        source -> rename.offset(o.json)
+      }.toMap))
     SortedMap.from((ofSources ++ ofSink :+ entry).filter { case (_, (before, after)) => before != after })
   }
 

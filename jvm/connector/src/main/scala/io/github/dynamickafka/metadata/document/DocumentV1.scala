@@ -139,7 +139,9 @@ private[metadata] object DocumentV1 {
       .withState(fields.get("state")(state).getOrElse(ClusterMetadata.Active))
       .withTopicPattern(fields.get("topic_pattern")(pattern).orNull)
       .withWrite(fields.get("write")(_.truth).getOrElse(true))
-      .withFormatOptions(fields.get(DocumentFormat.Registry)(DocumentFormat.registry).getOrElse(registry).asJava)
+      .withFormatOptions(fields.get(DocumentFormat.Registry)(
+        DocumentFormat.registry
+      ).getOrElse(registry).asJava)
       .withReplaces(cluster.replaces.orNull)
     fields.get("partitions")(DocumentParts.partitions).fold(all)(all.withPartitions)
   }

@@ -15,7 +15,9 @@ private[dynamickafka] final case class Problem(line: Option[Int], place: Place, 
 
   /** `file:line: place: reason`, which editors and terminals show as a link. */
   def textIn(file: String): String =
-    (Seq(line.fold(file)(n => s"$file:$n")) ++ Option.when(place.path.nonEmpty)(place.names.mkString(", ")) :+ reason)
+    (Seq(
+      line.fold(file)(n => s"$file:$n")
+    ) ++ Option.when(place.path.nonEmpty)(place.names.mkString(", ")) :+ reason)
       .mkString(": ")
 
   /** The line and the place. None: the whole document. */
@@ -65,7 +67,8 @@ private[metadata] final class Problems {
   def error(problem: Problem): Unit = errors += problem
 
   /** @param reason None: nothing is wrong. Called only if somebody asks for warnings */
-  def warn(line: Int, place: Place)(reason: => Option[String]): Unit = warnings += ((line, place, () => reason))
+  def warn(line: Int, place: Place)(reason: => Option[String]): Unit =
+    warnings += ((line, place, () => reason))
 
   /** None: a problem, which is added. */
   def attempt[A](read: => A): Option[A] =

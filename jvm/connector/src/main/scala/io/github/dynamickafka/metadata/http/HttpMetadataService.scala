@@ -2,11 +2,7 @@ package io.github.dynamickafka.metadata.http
 
 import java.io.IOException
 import java.net.http.{HttpClient, HttpRequest, HttpResponse}
-import java.{util => ju}
 
-import scala.jdk.CollectionConverters._
-
-import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.http.HttpExchange
 import io.github.dynamickafka.metadata.document.MetadataDocument
 import io.github.dynamickafka.metadata.service.DocumentMetadataService
@@ -24,29 +20,22 @@ import io.github.dynamickafka.metadata.service.DocumentMetadataService
  * @param url a URL with the scheme http or https, without user and password
  * @param headers the headers of each request. Values may contain Kafka's references `\${file:/path:key}`,
  *                `\${env:NAME}` and `\${dir:/path:file}`, which are resolved again for each request
- * @param timeoutMs the time limit of a whole exchange, from connecting to the last byte, in milliseconds; default 10000
- * @param ttlMs how long an answer is used before the next request, in milliseconds; 0 (default): each call sends a
+ * @param timeoutMs the time limit of a whole exchange, from connecting to the last byte, in milliseconds
+ * @param ttlMs how long an answer is used before the next request, in milliseconds; 0: each call sends a
  *              request
  * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION, for an invalid URL or
  *         header
  */
-final class HttpMetadataService private[metadata] (
+private[metadata] final class HttpMetadataService(
     url: String,
-    headers: ju.Map[String, String],
+    headers: Map[String, String],
     timeoutMs: Long,
     ttlMs: Long,
     login: Option[OAuthLogin]
 ) extends DocumentMetadataService(ttlMs) {
   import HttpMetadataService._
 
-  def this(url: String, headers: ju.Map[String, String], timeoutMs: Long, ttlMs: Long) =
-    this(url, headers, timeoutMs, ttlMs, None)
-
-  def this(url: String, headers: ju.Map[String, String]) =
-    this(url, headers, MetadataServiceSpecs.DefaultTimeoutMs, 0L)
-  def this(url: String) = this(url, ju.Map.of())
-
-  private val requests = new HttpRequests(url, headers.asScala.toMap, login)
+  private val requests = new HttpRequests(url, headers, login)
   private var client: Option[HttpClient] = None
   private var last: Option[Tagged] = None
 

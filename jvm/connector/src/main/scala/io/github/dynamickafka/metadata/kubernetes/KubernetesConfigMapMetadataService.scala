@@ -6,7 +6,6 @@ import scala.jdk.CollectionConverters._
 
 import io.fabric8.kubernetes.client.Config
 
-import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.metadata.document.MetadataDocument
 import io.github.dynamickafka.metadata.service.{DocumentMetadataService, Watched}
 
@@ -22,24 +21,19 @@ import io.github.dynamickafka.metadata.service.{DocumentMetadataService, Watched
  * call are `IOException`s and METADATA_INVALID, whose messages contain the name of the ConfigMap.
  *
  * @param key the key of the document in the data of the ConfigMap
- * @param timeoutMs the time limit for connecting and for a response, each in milliseconds; default 10000
- * @param ttlMs how long an answer is used before the next request, in milliseconds; 0 (default): each call sends a
+ * @param timeoutMs the time limit for connecting and for a response, each in milliseconds
+ * @param ttlMs how long an answer is used before the next request, in milliseconds; 0: each call sends a
  *              request
  */
-final class KubernetesConfigMapMetadataService private[metadata] (
+private[metadata] final class KubernetesConfigMapMetadataService(
     namespace: String,
     name: String,
     key: String,
     timeoutMs: Long,
     ttlMs: Long,
-    config: () => Config
+    config: () => Config = () => Config.autoConfigure(null)
 ) extends DocumentMetadataService(ttlMs)
     with Watched {
-
-  def this(namespace: String, name: String, key: String, timeoutMs: Long, ttlMs: Long) =
-    this(namespace, name, key, timeoutMs, ttlMs, () => Config.autoConfigure(null))
-  def this(namespace: String, name: String, key: String) =
-    this(namespace, name, key, MetadataServiceSpecs.DefaultTimeoutMs, 0L)
 
   override protected val shown: String = s"ConfigMap $namespace/$name"
   private val server = new ApiServer(timeoutMs, config)

@@ -2,7 +2,6 @@ package io.github.dynamickafka.metadata.kubernetes
 
 import java.io.IOException
 import java.net.HttpURLConnection
-import java.{util => ju}
 
 import scala.jdk.CollectionConverters._
 
@@ -38,34 +37,25 @@ import io.github.dynamickafka.metadata.service.{DocumentMetadataService, Service
  * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION, if there is no namespace, or `properties` has
  *         bootstrap servers
  */
-final class StrimziMetadataService private[metadata] (
+private[metadata] final class StrimziMetadataService(
     namespaces: String,
     listener: String,
     label: String,
-    properties: ju.Map[String, String],
+    properties: Map[String, String],
     timeoutMs: Long,
     ttlMs: Long,
-    config: () => Config
+    config: () => Config = () => Config.autoConfigure(null)
 ) extends DocumentMetadataService(ttlMs)
     with Watched {
   import StrimziMetadataService._
 
-  def this(
-      namespaces: String,
-      listener: String,
-      label: String,
-      properties: ju.Map[String, String],
-      timeoutMs: Long,
-      ttlMs: Long
-  ) = this(namespaces, listener, label, properties, timeoutMs, ttlMs, () => Config.autoConfigure(null))
-
   private val all = namespaces.split(',').map(_.strip).filter(_.nonEmpty).toSeq.distinct
   if (all.isEmpty)
     throw Errors.invalidOption(NamespaceOption, namespaces, "it has to name at least one namespace")
-  if (properties.containsKey(DocumentParts.Bootstrap))
+  if (properties.contains(DocumentParts.Bootstrap))
     throw Errors.invalidOption(
       ServiceArguments.option(s"properties.${DocumentParts.Bootstrap}"),
-      properties.get(DocumentParts.Bootstrap),
+      properties(DocumentParts.Bootstrap),
       "the addresses are those of the listener of each Kafka resource"
     )
 
@@ -95,7 +85,7 @@ final class StrimziMetadataService private[metadata] (
       listed.flatMap(_._2),
       label,
       chosen,
-      properties.asScala.toMap
+      properties
     ).document
   }
 

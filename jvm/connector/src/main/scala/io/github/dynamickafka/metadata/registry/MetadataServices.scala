@@ -1,7 +1,5 @@
 package io.github.dynamickafka.metadata.registry
 
-import scala.jdk.CollectionConverters._
-
 import org.apache.hadoop.conf.Configuration
 
 import io.github.dynamickafka.config.{MetadataServiceSpec, MetadataServiceSpecs, ServiceOptions}
@@ -41,7 +39,7 @@ private[dynamickafka] object MetadataServices {
         new JdbcMetadataService(
           arguments(JdbcUrl),
           arguments(Query),
-          arguments.underPrefix.asJava,
+          arguments.underPrefix,
           arguments(TimeoutMs),
           arguments(TtlMs)
         )
@@ -50,7 +48,7 @@ private[dynamickafka] object MetadataServices {
         new KafkaTopicMetadataService(
           arguments(TopicServers),
           arguments(Topic),
-          arguments.underPrefix.asJava,
+          arguments.underPrefix,
           arguments(TimeoutMs)
         )
       ),
@@ -72,13 +70,13 @@ private[dynamickafka] object MetadataServices {
     val id = arguments(ClusterId)
     if (!Names.isClusterId(id))
       throw Errors.invalidOption(ServiceArguments.option(ClusterId.name), id, Names.ClusterIdRule)
-    new SingleClusterMetadataService(id, arguments(BootstrapServers), arguments.underPrefix.asJava)
+    new SingleClusterMetadataService(id, arguments(BootstrapServers), arguments.underPrefix)
   }
 
   private def http(arguments: ServiceArguments): KafkaMetadataService =
     new HttpMetadataService(
       arguments(HttpUrl),
-      arguments.underPrefix.asJava,
+      arguments.underPrefix,
       arguments(TimeoutMs),
       arguments(TtlMs),
       login(arguments)
@@ -122,7 +120,7 @@ private[dynamickafka] object MetadataServices {
       arguments(StrimziNamespace),
       arguments(StrimziListener),
       arguments(StrimziLabel),
-      arguments.underPrefix.asJava,
+      arguments.underPrefix,
       arguments(TimeoutMs),
       arguments(TtlMs)
     )

@@ -39,7 +39,8 @@ private[dynamickafka] object Resolution {
       others: () => Iterable[String] = () => Nil
   ): Topology = {
     streams.toSeq.sortBy(_._1).collectFirst {
-      case (id, stream) if stream != null && stream.invalid.isDefined && subscription.includes(id) => throw stream.invalid.get
+      case (id, stream) if stream != null && stream.invalid.isDefined && subscription.includes(id) =>
+        throw stream.invalid.get
     }
     val subscribed = select(subscription, allowMissingStreams, streams, others, MayBeMissing)
     val entries = subscribed.flatMap(AnswerCheck.entries)

@@ -19,20 +19,13 @@ import io.github.dynamickafka.time.Clock
  *             working directory of the driver
  * @param ttlMs how long the content is used before the file is read again, in milliseconds; 0: each call reads the file
  */
-final class FileMetadataService(path: String, ttlMs: Long, hadoopConf: Configuration)
+private[dynamickafka] final class FileMetadataService(path: String, ttlMs: Long, hadoopConf: Configuration)
     extends DocumentMetadataService(ttlMs)
     with EditableService {
-
-  def this(path: String, ttlMs: Long) = this(path, ttlMs, new Configuration)
-  def this(path: String) = this(path, 0L)
 
   private val file = new SettledFile(path, hadoopConf, Clock.System)
 
   override protected def read(): MetadataDocument = file.read(parse)
-
-  /** The text now, and the document with all its problems. */
-  private[dynamickafka] def check(): (String, MetadataDocument.Checked) =
-    file.read(text => text -> MetadataDocument.check(text))
 
   private[dynamickafka] override def edit(change: String => String)
       : (Map[String, KafkaStream], Map[String, KafkaStream]) = {
@@ -46,4 +39,11 @@ final class FileMetadataService(path: String, ttlMs: Long, hadoopConf: Configura
   }
 
   private def parse(text: String) = MetadataDocument.parse(text, s"file $path")
+}
+
+private[dynamickafka] object FileMetadataService {
+
+  /** The text of a file now, and the document with all its problems. */
+  def check(path: String, hadoopConf: => Configuration): (String, MetadataDocument.Checked) =
+    new SettledFile(path, hadoopConf, Clock.System).read(text => text -> MetadataDocument.check(text))
 }

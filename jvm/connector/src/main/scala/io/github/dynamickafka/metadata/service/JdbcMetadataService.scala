@@ -4,11 +4,9 @@ import java.io.IOException
 import java.sql.{Connection, SQLFeatureNotSupportedException}
 import java.{util => ju}
 
-import scala.jdk.CollectionConverters._
 import scala.util.Using
 import scala.util.control.NonFatal
 
-import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
 import io.github.dynamickafka.kafka.SecretReferences
 import io.github.dynamickafka.metadata.document.MetadataDocument
@@ -28,29 +26,25 @@ import io.github.dynamickafka.time.Clock
  *                   `\${file:/path:key}`, `\${env:NAME}` and `\${dir:/path:file}`, which are resolved again for each
  *                   connection
  * @param timeoutMs the time limit of the query in milliseconds, rounded up to seconds, and of each network wait if the
- *                  driver supports it; default 10000. It does not limit the time to connect: set a property of the
+ *                  driver supports it. It does not limit the time to connect: set a property of the
  *                  driver for that
- * @param ttlMs how long an answer is used before the next query, in milliseconds; 0 (default): each call runs the query
+ * @param ttlMs how long an answer is used before the next query, in milliseconds; 0: each call runs the query
  * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION if no driver accepts the URL
  */
-final class JdbcMetadataService(
+private[metadata] final class JdbcMetadataService(
     url: String,
     query: String,
-    properties: ju.Map[String, String],
+    properties: Map[String, String],
     timeoutMs: Long,
     ttlMs: Long
 ) extends DocumentMetadataService(ttlMs) {
   import JdbcMetadataService._
 
-  def this(url: String, query: String, properties: ju.Map[String, String]) =
-    this(url, query, properties, MetadataServiceSpecs.DefaultTimeoutMs, 0L)
-  def this(url: String, query: String) = this(url, query, ju.Map.of())
-
   private val driver = JdbcDrivers.find(url)
   private val shown = AddressText.jdbc(url)
 
   override protected def read(): MetadataDocument = {
-    val resolved = SecretReferences.resolve(properties.asScala.toMap)
+    val resolved = SecretReferences.resolve(properties)
     val began = Clock.System.nanoTime()
     try Using.resource(connect(resolved))(ask)
     catch {

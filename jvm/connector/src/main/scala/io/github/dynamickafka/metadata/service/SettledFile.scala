@@ -3,13 +3,13 @@ package io.github.dynamickafka.metadata.service
 import java.io.{File, FileNotFoundException, IOException}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.attribute.BasicFileAttributes
-import java.nio.file.{Files, Paths}
+import java.nio.file.{Files, NoSuchFileException, Paths}
 
 import scala.annotation.tailrec
-import scala.util.Try
+import scala.util.Using
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{FileSystem, LocalFileSystem, Path, PathIsDirectoryException}
+import org.apache.hadoop.fs.{Path, PathIsDirectoryException}
 
 import io.github.dynamickafka.time.Clock
 
@@ -23,10 +23,16 @@ import io.github.dynamickafka.time.Clock
  * its writer replaces the file, which leaves a complete file each time, and not if its writer modifies the file in
  * place.
  */
-private[metadata] final class SettledFile(location: String, conf: Configuration, clock: Clock) {
+private[metadata] final class SettledFile(location: String, conf: => Configuration, clock: Clock) {
   import SettledFile._
 
   private val path = pathOf(location)
+
+  /**
+   * A local file is read without Hadoop, whose start takes longer than a command that reads one file, and whose checksum files
+   * other writers do not update.
+   */
+  private val local = Option.when(path.toUri.getScheme == "file")(Paths.get(path.toUri))
   private var believed: Option[Array[Byte]] = None
 
   /**
@@ -76,26 +82,24 @@ private[metadata] final class SettledFile(location: String, conf: Configuration,
   /** None if the file is absent, for example between delete and rename on a file system that cannot replace a file. */
   private def attempt(): Option[Attempt] =
     try {
-      val fs = fileSystem()
-      val before = stamp(fs)
-      val in = fs.open(path)
-      val content =
-        try in.readAllBytes()
-        finally in.close()
-      Some(Attempt(content, before, stamp(fs)))
-    } catch { case _: FileNotFoundException => None }
+      val before = stamp()
+      Some(Attempt(content(), before, stamp()))
+    } catch { case _: FileNotFoundException | _: NoSuchFileException => None }
 
-  private def stamp(fs: FileSystem): Stamp = {
-    val identity = identityOf(path)
-    val status = fs.getFileStatus(path)
-    if (status.isDirectory) throw new PathIsDirectoryException(path.toString)
-    Stamp(status.getModificationTime, status.getLen, identity)
-  }
+  private def content(): Array[Byte] =
+    local.fold(Using.resource(path.getFileSystem(conf).open(path))(_.readAllBytes()))(Files.readAllBytes)
 
-  /** Bypasses the checksum files of Hadoop for local files, which other writers do not update. */
-  private def fileSystem(): FileSystem = path.getFileSystem(conf) match {
-    case local: LocalFileSystem => local.getRawFileSystem
-    case other => other
+  private def stamp(): Stamp = {
+    val (isDirectory, stamp) = local match {
+      case Some(file) =>
+        val now = Files.readAttributes(file, classOf[BasicFileAttributes])
+        now.isDirectory -> Stamp(now.lastModifiedTime.toMillis, now.size, Option(now.fileKey))
+      case None =>
+        val now = path.getFileSystem(conf).getFileStatus(path)
+        now.isDirectory -> Stamp(now.getModificationTime, now.getLen, None)
+    }
+    if (isDirectory) throw new PathIsDirectoryException(path.toString)
+    stamp
   }
 }
 
@@ -131,10 +135,4 @@ private[service] object SettledFile {
     val path = new Path(location)
     if (path.toUri.getScheme == null) new Path(new File(location).getAbsoluteFile.toURI) else path
   }
-
-  private def identityOf(path: Path): Option[AnyRef] =
-    if (path.toUri.getScheme != "file") None
-    else
-      Try(Files.readAttributes(Paths.get(path.toUri), classOf[BasicFileAttributes]).fileKey).toOption
-        .flatMap(Option(_))
 }

@@ -20,19 +20,13 @@ import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaMetadataService, K
  * @param properties other Kafka client properties than the bootstrap servers, without the prefix `kafka.`. Without
  *                   `default.api.timeout.ms`, a call may take 30 s
  */
-final class SingleClusterMetadataService(
+private[metadata] final class SingleClusterMetadataService(
     clusterId: String,
     bootstrapServers: String,
-    properties: ju.Map[String, String]
+    properties: Map[String, String]
 ) extends KafkaMetadataService {
 
-  def this(clusterId: String, bootstrapServers: String) = this(clusterId, bootstrapServers, ju.Map.of())
-
-  private val all: ju.Map[String, String] = {
-    val copy = new ju.LinkedHashMap[String, String](properties)
-    copy.put(DocumentParts.Bootstrap, bootstrapServers)
-    copy
-  }
+  private val all = properties + (DocumentParts.Bootstrap -> bootstrapServers)
 
   private var client: Option[Admin] = None
 
@@ -63,12 +57,12 @@ final class SingleClusterMetadataService(
   }
 
   private def stream(topic: String): KafkaStream =
-    new KafkaStream(topic, ju.Map.of(clusterId, ClusterMetadata.of(all).withTopics(ju.List.of(topic))))
+    new KafkaStream(topic, ju.Map.of(clusterId, ClusterMetadata.of(all.asJava).withTopics(ju.List.of(topic))))
 
   /** Opened by the first call, on the polling thread, because opening it may block. */
   private def admin(): Admin = synchronized {
     client.getOrElse {
-      val config = ClientDefaults.admin(all.asScala.toMap, SingleClusterMetadataService.RequestTimeoutMs)
+      val config = ClientDefaults.admin(all, SingleClusterMetadataService.RequestTimeoutMs)
       val created = Admin.create((config: Map[String, AnyRef]).asJava)
       client = Some(created)
       created

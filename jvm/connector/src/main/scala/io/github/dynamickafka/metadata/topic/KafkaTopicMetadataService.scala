@@ -13,7 +13,6 @@ import org.apache.kafka.clients.admin.{Admin, ListOffsetsOptions, OffsetSpec}
 import org.apache.kafka.common.config.ConfigResource
 import org.apache.kafka.common.{IsolationLevel, KafkaFuture, TopicPartition, Uuid}
 
-import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Errors}
 import io.github.dynamickafka.kafka.ClientDefaults
 import io.github.dynamickafka.metadata.KafkaStream
@@ -33,23 +32,19 @@ import io.github.dynamickafka.redaction.Redaction
  *
  * @param properties further client properties of the cluster with this topic, without the prefix `kafka.`. Values may contain
  *                   Kafka's references `\${file:/path:key}`, `\${env:NAME}` and `\${dir:/path:file}`
- * @param timeoutMs the time limit of a call in milliseconds; default 10000
+ * @param timeoutMs the time limit of a call in milliseconds
  */
-final class KafkaTopicMetadataService(
+private[dynamickafka] final class KafkaTopicMetadataService(
     bootstrapServers: String,
     topic: String,
-    properties: ju.Map[String, String],
+    properties: Map[String, String],
     timeoutMs: Long
 ) extends DocumentMetadataService
     with EditableService {
   import KafkaTopicMetadataService._
 
-  def this(bootstrapServers: String, topic: String, properties: ju.Map[String, String]) =
-    this(bootstrapServers, topic, properties, MetadataServiceSpecs.DefaultTimeoutMs)
-  def this(bootstrapServers: String, topic: String) = this(bootstrapServers, topic, ju.Map.of())
-
   private val shown = s"the Kafka topic '$topic' at $bootstrapServers"
-  private val chosen = properties.asScala.toMap + ("bootstrap.servers" -> bootstrapServers)
+  private val chosen = properties + ("bootstrap.servers" -> bootstrapServers)
   private val listeners = new CopyOnWriteArrayList[Runnable]
   private var open: Option[Open] = None
 

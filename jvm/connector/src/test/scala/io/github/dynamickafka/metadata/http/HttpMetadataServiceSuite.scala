@@ -29,7 +29,7 @@ class HttpMetadataServiceSuite extends AnyFunSuite with TimeLimit {
       timeoutMs: Long = 60000,
       ttlMs: Long = 0
   ) =
-    new HttpMetadataService(url, headers.asJava, timeoutMs, ttlMs)
+    new HttpMetadataService(url, headers, timeoutMs, ttlMs, None)
 
   private def topics(service: KafkaMetadataService): Set[String] =
     service.describeStreams(

@@ -98,7 +98,7 @@ class StrimziMetadataServiceSuite extends AnyFunSuite with TimeLimit with Eventu
     namespaces,
     listener,
     "dynamic-kafka/stream",
-    properties.asJava,
+    properties,
     60000,
     ttlMs,
     () => client.getConfiguration

@@ -116,7 +116,7 @@ class FileMetadataServiceSuite extends AnyFunSuite with TimeLimit {
     withFile { file =>
       write(file, document(1))
       write(file.resolveSibling(".streams.yaml.crc"), "crc\u0000nonsense")
-      assert(clusters(new FileMetadataService(s"file:$file")) == 1)
+      assert(clusters(new FileMetadataService(s"file:$file", 0L, new Configuration)) == 1)
       val relative = Paths.get("").toAbsolutePath.relativize(file)
       // A plain path is local, whatever the default file system is.
       val conf = new Configuration
@@ -129,7 +129,7 @@ class FileMetadataServiceSuite extends AnyFunSuite with TimeLimit {
     withFile { file =>
       assert(intercept[FileNotFoundException](clusters(service(file))).getMessage.contains("streams.yaml"))
       assert(intercept[IOException](clusters(service(file.getParent))).getMessage.contains("directory"))
-      intercept[IOException](clusters(new FileMetadataService("nope://a/b.yaml")))
+      intercept[IOException](clusters(new FileMetadataService("nope://a/b.yaml", 0L, new Configuration)))
       write(file, document(1))
       val files = service(file)
       assert(clusters(files) == 1)

@@ -56,7 +56,7 @@ class JdbcMetadataServiceSuite extends AnyFunSuite with TimeLimit with BeforeAnd
       timeoutMs: Long = 60000,
       ttlMs: Long = 0
   ) =
-    new JdbcMetadataService(url, query, (Map("user" -> "postgres") ++ properties).asJava, timeoutMs, ttlMs)
+    new JdbcMetadataService(url, query, Map("user" -> "postgres") ++ properties, timeoutMs, ttlMs)
 
   private def failure(service: KafkaMetadataService): String =
     FailureText.of(intercept[IOException](service.getAllStreams()))
@@ -212,7 +212,7 @@ class JdbcMetadataServiceSuite extends AnyFunSuite with TimeLimit with BeforeAnd
     val unreachable = new JdbcMetadataService(
       "jdbc:postgresql://localhost:1/x?user=me&password=hunter2",
       "select 1",
-      ju.Map.of(),
+      Map.empty,
       1000,
       0
     )
@@ -240,7 +240,7 @@ class JdbcMetadataServiceSuite extends AnyFunSuite with TimeLimit with BeforeAnd
     assert(jdbc.getAllStreams().size == 1)
     jdbc.close()
     Seq("jdbc:nothing://u:hunter2@h/d", "nothing:hunter2").foreach { bad =>
-      val e = refused(new JdbcMetadataService(bad, "select 1"))
+      val e = refused(new JdbcMetadataService(bad, "select 1", Map.empty, 1000, 0))
       assert(e.getCondition == "DYNAMIC_KAFKA.INVALID_OPTION")
       assert(e.getMessage.contains("'metadataService.url'") && e.getMessage.contains("no JDBC driver"))
       assert(!e.getMessage.contains("hunter2"))

@@ -29,7 +29,7 @@ class SingleClusterMetadataServiceSuite extends AnyFunSuite with TimeLimit with 
     finally super.afterAll()
 
   private def asking[A](properties: (String, String)*)(body: SingleClusterMetadataService => A): A = {
-    val service = new SingleClusterMetadataService("blue", broker.bootstrapServers, properties.toMap.asJava)
+    val service = new SingleClusterMetadataService("blue", broker.bootstrapServers, properties.toMap)
     try body(service)
     finally service.close()
   }

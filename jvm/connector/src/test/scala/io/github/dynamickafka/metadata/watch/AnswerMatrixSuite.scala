@@ -17,7 +17,8 @@ import io.github.dynamickafka.metadata.service.DocumentMetadataService
 class AnswerMatrixSuite extends WatcherTest {
   import AnswerMatrixSuite._
 
-  private val (orders, other) = (stream("orders", "blue" -> cluster("a")), stream("other", "black" -> cluster("c")))
+  private val (orders, other) =
+    (stream("orders", "blue" -> cluster("a")), stream("other", "black" -> cluster("c")))
   private val payments = stream("payments", "green" -> cluster("b"), "red" -> cluster("b"))
 
   private def invalid(id: String) = Errors.metadataInvalid(s"stream '$id'", "it is garbage")
@@ -26,6 +27,11 @@ class AnswerMatrixSuite extends WatcherTest {
 
   private val never = new CountDownLatch(1)
   private val good = document(orders, payments, other)()
+
+  private val late = { () =>
+    never.await()
+    good()
+  }
 
   /** For `streamIds` and `streamPattern`, then for both with `allowMissingStreams`. */
   private val expected: Seq[(String, () => MetadataDocument, Seq[Result])] = Seq(
@@ -54,10 +60,7 @@ class AnswerMatrixSuite extends WatcherTest {
     ("an invalid document", () => throw invalid("orders"), Seq(Failure, Failure, Failure, Failure)),
     (
       "late",
-      { () =>
-        never.await()
-        good()
-      },
+      late,
       Seq(Failure, Failure, Failure, Failure)
     )
   )
@@ -65,17 +68,28 @@ class AnswerMatrixSuite extends WatcherTest {
   private val subscriptions =
     Seq(Subscription.Ids(Seq("orders", "payments")), Subscription.Pattern("orders|payments".r))
 
-  private def result(answer: () => MetadataDocument, subscription: Subscription, allowMissing: Boolean): Result = {
+  private def result(
+      answer: () => MetadataDocument,
+      subscription: Subscription,
+      allowMissing: Boolean
+  ): Result = {
     val source = new Source(good)
-    val discovery = DiscoveryOptions(Soon, 1000, callTimeoutMs = 200, allowMissing, removalConfirmations = 2)
-    Using.resource(MetadataWatcher(source, subscription, discovery, "matrix", WatcherTiming(confirmMs = 1))) { watcher =>
-      val before = ids(watcher.awaitFirst())
-      source.answer = answer
-      val asked = source.calls.get
-      eventually(assert(source.calls.get > asked + 4 || watcher.current.consecutiveFailures > 1))
-      if (current(watcher) != before) Removal
-      else if (watcher.current.consecutiveFailures > 0) Failure
-      else Same
+    val discovery = DiscoveryOptions(
+      Soon,
+      1000,
+      callTimeoutMs = if (answer eq late) 200 else Never,
+      allowMissing,
+      removalConfirmations = 2
+    )
+    Using.resource(MetadataWatcher(source, subscription, discovery, "matrix", WatcherTiming(confirmMs = 1))) {
+      watcher =>
+        val before = ids(watcher.awaitFirst())
+        source.answer = answer
+        val asked = source.calls.get
+        eventually(assert(source.calls.get > asked + 4 || watcher.current.consecutiveFailures > 1))
+        if (current(watcher) != before) Removal
+        else if (watcher.current.consecutiveFailures > 0) Failure
+        else Same
     }
   }
 

@@ -17,7 +17,9 @@ private[dynamickafka] final case class ClusterRegistries(
     stated: Set[String] = Set.empty
 ) {
   private lazy val kept =
-    RegistryOptionSpecs.all.filter(spec => stated.exists(name => spec.named(name) || isOfFormat(name, spec.key)))
+    RegistryOptionSpecs.all.filter(spec =>
+      stated.exists(name => spec.named(name) || isOfFormat(name, spec.key))
+    )
       .map(_.key).toSet
 
   /** Flink's names: `avro-confluent.url`. */
