@@ -67,7 +67,8 @@ class PackagesSuite extends AnyFunSuite with TimeLimit {
 
   test("the files that the document names exist") {
     val sources = root.resolve("jvm/connector/src/main/scala/io/github/dynamickafka")
-    val named = "`([a-z]+(?:/[a-z]+)*(?:/[A-Z][A-Za-z0-9]*\\.scala))`".r.findAllMatchIn(document).map(_.group(1)).toSeq
+    val named =
+      "`([a-z]+(?:/[a-z]+)*(?:/[A-Z][A-Za-z0-9]*\\.scala))`".r.findAllMatchIn(document).map(_.group(1)).toSeq
     assert(named.size >= 9 && named.filterNot(file => Files.exists(sources.resolve(file))) == Nil)
   }
 
