@@ -57,7 +57,7 @@ class ProtobufFormatsSuite extends SourceTest {
       assert(of.frame(options: _*).columns.take(2).toSeq == Seq("id", "name"))
       val e = Options.refused(of.batch(named :+ ("protobuf.descriptorFile" -> s"$first.none"): _*))
       assert(e.getCondition == "DYNAMIC_KAFKA.INVALID_OPTION" && e.getMessage.contains("cannot be read"))
-      val own = Options.refused(of.batch(options :+ ("cluster.green.protobuf.descriptorFile" -> first): _*))
+      val own = Options.refused(rows(options :+ ("cluster.green.protobuf.descriptorFile" -> first)))
       assert(own.getCondition == "DYNAMIC_KAFKA.INVALID_OPTION" && own.getMessage.contains("is two streams"))
 
       RegistryServer.serving { registry =>
