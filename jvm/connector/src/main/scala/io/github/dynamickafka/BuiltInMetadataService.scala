@@ -8,7 +8,7 @@ import scala.util.Try
 
 import io.github.dynamickafka.config.{MetadataServiceSpec, MetadataServiceSpecs, SourceOptionSpecs}
 import io.github.dynamickafka.metadata.KafkaStream
-import io.github.dynamickafka.metadata.registry.DocumentWriter
+import io.github.dynamickafka.metadata.document.DocumentWriter
 import io.github.dynamickafka.option.{OptionName, OptionSpec}
 
 /**
