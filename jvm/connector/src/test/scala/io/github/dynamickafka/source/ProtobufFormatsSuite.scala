@@ -23,8 +23,7 @@ class ProtobufFormatsSuite extends SourceTest {
     )
   private def field(name: String, number: Int, of: String) =
     s"""field { name: "$name" number: $number type: TYPE_$of label: LABEL_OPTIONAL }"""
-  private val one = file(field("id", 1, "INT64") + field("name", 2, "STRING"))
-  private val two = file(field("name", 7, "STRING") + field("id", 3, "INT64") + field("more", 4, "BOOL"))
+  private val order = file(field("id", 1, "INT64") + field("name", 2, "STRING"))
 
   private def record(of: FileDescriptor, text: String): Array[Byte] =
     ProtobufSides.message(of, "Order", text).toByteArray
@@ -40,20 +39,15 @@ class ProtobufFormatsSuite extends SourceTest {
 
   private def row(values: Any*): Seq[Any] = values
 
-  test("two clusters, one with a descriptor file of its own; then the ids of a registry") {
+  test("two clusters with one descriptor file, not one each; then the ids of a registry") {
     val topic = newTopicOn(1, blue, green)
-    write(blue, topic, record(one, "id: 1 name: \"a\""), Array[Byte](8), null)
-    write(green, topic, record(two, "id: 2 name: \"b\" more: true"))
+    write(blue, topic, record(order, "id: 1 name: \"a\""), Array[Byte](8), null)
+    write(green, topic, record(order, "id: 2 name: \"b\""))
     scene { of =>
       of.orders(Entry("blue", blue, topic), Entry("green", green, topic))
-      val Seq(first, second) = Seq("one" -> one, "two" -> two).map { case (name, descriptor) =>
-        Files.write(of.folder.resolve(s"$name.desc"), ProtobufSides.set(descriptor)).toString
-      }
+      val first = Files.write(of.folder.resolve("one.desc"), ProtobufSides.set(order)).toString
       val named = Seq("format" -> "protobuf", "protobuf.messageName" -> "shop.Order", "parseErrors" -> "keep")
-      val options = named ++ Seq(
-        "protobuf.descriptorFile" -> first,
-        "cluster.green.protobuf.descriptorFile" -> second
-      )
+      val options = named :+ ("protobuf.descriptorFile" -> first)
       def rows(options: Seq[(String, String)]): Set[Seq[Any]] = of.batch(options: _*)
         .selectExpr("id", "name", "cluster", "_decode_error IS NULL").collect().map(_.toSeq).toSet
       val expected = Set(row(1L, "a", "blue", true), row(2L, "b", "green", true))
@@ -63,11 +57,13 @@ class ProtobufFormatsSuite extends SourceTest {
       assert(of.frame(options: _*).columns.take(2).toSeq == Seq("id", "name"))
       val e = Options.refused(of.batch(named :+ ("protobuf.descriptorFile" -> s"$first.none"): _*))
       assert(e.getCondition == "DYNAMIC_KAFKA.INVALID_OPTION" && e.getMessage.contains("cannot be read"))
+      val own = Options.refused(rows(options :+ ("cluster.green.protobuf.descriptorFile" -> first)))
+      assert(own.getCondition == "DYNAMIC_KAFKA.INVALID_OPTION" && own.getMessage.contains("is two streams"))
 
       RegistryServer.serving { registry =>
         val text = """syntax = "proto3"; package shop; message Order { int64 id = 1; string name = 2; }"""
         val id = registry.register(s"$topic-value", text, "PROTOBUF")
-        write(blue, topic, WireFormat.framed(id, 0.toByte +: record(one, "id: 5 name: \"e\"")))
+        write(blue, topic, WireFormat.framed(id, 0.toByte +: record(order, "id: 5 name: \"e\"")))
         val confluent = Seq(
           "format" -> "protobuf-confluent",
           "schema" -> "registry",
