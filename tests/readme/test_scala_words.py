@@ -52,6 +52,26 @@ def test_metadata_services_have_the_same_parameters(name: str) -> None:
     assert scala_parameters(text, f"case class {name}") == parameters(getattr(dynamic_kafka, name))
 
 
+def declared(service: str) -> dict[str, bool]:
+    """The arguments of a service in docs/options.md, which is made of its spec: whether each is required."""
+    rows = re.findall(
+        rf"^\| `{service}` \| `(\w+)[^`]*` \| ([^|]*) \|", (docs.ROOT / "docs/options.md").read_text(), re.M
+    )
+    return {name.removesuffix("Ms"): default == "required" for name, default in rows}
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_the_parameters_of_a_metadata_service_are_the_arguments_of_its_spec(name: str) -> None:
+    found = getattr(dynamic_kafka, name)
+    taken = {
+        camel(one.name): one.default is inspect.Parameter.empty
+        for one in inspect.signature(found).parameters.values()
+    }
+    if name == "StaticMetadataService":
+        taken["document"] = taken.pop("streams")
+    assert taken == declared(found._service)
+
+
 @pytest.mark.parametrize("found", [ClusterMetadata, KafkaStream], ids=lambda c: c.__name__)
 def test_streams_have_the_same_parameters(found: type) -> None:
     text = (CONNECTOR / "metadata" / f"{found.__name__}.scala").read_text()

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from datetime import timedelta
+from typing import Any
 
 _UNIT_MS = {"ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
+_LEAST_MS = {"timeout": 1, "ttl": 0}
 
 
 def option_text(name: str, value: str | int | float | bool) -> str:
@@ -44,14 +49,29 @@ def milliseconds(name: str, value: str | int | timedelta) -> int:
     raise TypeError(f"{name} takes a str such as '10s', a timedelta or milliseconds, not {type(value).__name__}")
 
 
-def limits(timeout: int | str | timedelta | None, ttl: int | str | timedelta | None) -> dict[str, str]:
-    """Returns the options of a metadata service for the durations that are not None."""
-    given = [("timeout", timeout, 1), ("ttl", ttl, 0)]
-    options = {}
-    for name, value, least in given:
-        if value is not None:
-            number = milliseconds(name, value)
+def arguments(of: Any, prefix: str) -> dict[str, str]:
+    """Returns the fields of a dataclass that are set as options: the prefix and the name in camel case.
+
+    Raises:
+        TypeError: if a value has no text.
+        ValueError: if a time is not a duration, or too small.
+    """
+    options: dict[str, str] = {}
+    for field in fields(of):
+        value = getattr(of, field.name)
+        first, *others = field.name.split("_")
+        name = prefix + first + "".join(word.capitalize() for word in others)
+        if value is None or value == "":
+            continue
+        if field.name in _LEAST_MS:
+            number, least = milliseconds(field.name, value), _LEAST_MS[field.name]
             if number < least:
-                raise ValueError(f"{name} must be {least} or more, not {value!r}")
-            options[f"metadataService.{name}Ms"] = str(number)
+                raise ValueError(f"{field.name} must be {least} or more, not {value!r}")
+            options[f"{name}Ms"] = str(number)
+        elif isinstance(value, Mapping):
+            options |= {f"{name}.{key}": option_text(key, text) for key, text in value.items()}
+        elif is_dataclass(value):
+            options |= arguments(value, f"{name}.")
+        else:
+            options[name] = os.fspath(value) if isinstance(value, os.PathLike) else option_text(field.name, value)
     return options

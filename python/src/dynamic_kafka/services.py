@@ -5,11 +5,16 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import timedelta
+from typing import ClassVar
 
-from dynamic_kafka._values import limits, option_text
+from dynamic_kafka._values import arguments
 from dynamic_kafka.codec import document_text
 from dynamic_kafka.model import KafkaStream
+
+Duration = int | str | timedelta
+"""Milliseconds, text such as ``"10s"``, or a timedelta."""
 
 
 class KafkaMetadataService(ABC):
@@ -65,41 +70,49 @@ class KafkaMetadataService(ABC):
         """Releases resources. Called once when the Python process exits, if a query used the service."""
 
 
-class JvmMetadataService(ABC):
-    """Base class of the metadata services that run in the driver's JVM, also with Spark Connect."""
+@dataclass(repr=False, eq=False)
+class JvmMetadataService:
+    """Base class of the metadata services that run in the driver's JVM, also with Spark Connect.
 
-    @abstractmethod
+    All services have the same limits, in milliseconds, as text such as ``"10s"``, or as a timedelta. ``timeout``
+    is the time limit of one request with its answer: 1 ms or more, by default 10 s. ``ttl`` says how long an
+    answer is used again, by default not at all. Other values of them are a ``ValueError``.
+    """
+
+    _service: ClassVar[str]
+    """The value of the option ``metadataService``."""
+
+    _shown: ClassVar[tuple[str, ...]] = ()
+    """The arguments that ``repr`` shows, in the case of options: no other argument, which may hold credentials."""
+
+    def __post_init__(self) -> None:
+        """Checks the arguments, and keeps them as they are now."""
+        self._arguments = arguments(self, "")
+
     def to_options(self) -> dict[str, str]:
         """Returns the options ``metadataService`` and ``metadataService.<argument>``, as Spark takes them."""
+        named = {f"metadataService.{name}": value for name, value in self._arguments.items()}
+        return {"metadataService": self._service, **named}
 
     def __repr__(self) -> str:
-        """Returns the name without the arguments, which may hold credentials."""
-        return f"{type(self).__name__}()"
+        """Returns the name without the arguments that may hold credentials."""
+        shown = ", ".join(repr(self._arguments.get(name, "")) for name in self._shown)
+        return f"{type(self).__name__}({shown})"
 
 
+@dataclass(repr=False, eq=False)
 class FileMetadataService(JvmMetadataService):
     """Streams in a YAML or JSON file, version 1 of the metadata format or Flink's list of streams.
 
     Args:
         path: Path or Hadoop URI of the file, as the driver resolves it.
-        ttl: How long the content of the file is cached, in milliseconds, as text such as ``"10s"``, or as a
-            timedelta; 0 or more. Default: the file is read in every poll.
-
-    Raises:
-        ValueError: if ``ttl`` is negative or is not a duration.
+        ttl: See ``JvmMetadataService``.
     """
 
-    def __init__(self, path: str | os.PathLike[str], ttl: int | str | timedelta | None = None) -> None:
-        self.path = os.fspath(path)
-        self._limits = limits(None, ttl)
-
-    def to_options(self) -> dict[str, str]:
-        """Returns ``metadataService=file`` with ``path`` and ``ttlMs``."""
-        return {"metadataService": "file", "metadataService.path": self.path, **self._limits}
-
-    def __repr__(self) -> str:
-        """Returns the name with the path."""
-        return f"FileMetadataService({self.path!r})"
+    _service = "file"
+    _shown = ("path",)
+    path: str | os.PathLike[str]
+    ttl: Duration | None = None
 
 
 class StaticMetadataService(JvmMetadataService):
@@ -116,19 +129,18 @@ class StaticMetadataService(JvmMetadataService):
         ValueError: if two streams have the same id, or specify different properties for the same cluster.
     """
 
+    _service = "static"
+
     def __init__(self, streams: Iterable[KafkaStream]) -> None:
         self.streams = list(streams)
-        self._document = document_text(self.streams)
-
-    def to_options(self) -> dict[str, str]:
-        """Returns ``metadataService=static`` with ``document``, the streams as JSON."""
-        return {"metadataService": "static", "metadataService.document": self._document}
+        self._arguments = {"document": document_text(self.streams)}
 
     def __repr__(self) -> str:
         """Returns the name with the streams, whose text has no credentials."""
         return f"StaticMetadataService({self.streams!r})"
 
 
+@dataclass(repr=False, eq=False)
 class SingleClusterMetadataService(JvmMetadataService):
     """The topics of one Kafka cluster, each of which is a stream with the topic's name.
 
@@ -139,22 +151,8 @@ class SingleClusterMetadataService(JvmMetadataService):
         properties: Further Kafka client properties, without the prefix ``kafka.``.
     """
 
-    def __init__(
-        self, cluster_id: str, bootstrap_servers: str, properties: Mapping[str, str] | None = None
-    ) -> None:
-        self.cluster_id = cluster_id
-        self.bootstrap_servers = bootstrap_servers
-        self._properties = {key: option_text(key, value) for key, value in (properties or {}).items()}
-
-    def to_options(self) -> dict[str, str]:
-        """Returns ``metadataService=single-cluster`` with the other arguments."""
-        return {
-            "metadataService": "single-cluster",
-            "metadataService.clusterId": self.cluster_id,
-            "metadataService.bootstrapServers": self.bootstrap_servers,
-            **{f"metadataService.properties.{key}": value for key, value in self._properties.items()},
-        }
-
-    def __repr__(self) -> str:
-        """Returns the name with id and addresses, without the properties."""
-        return f"SingleClusterMetadataService({self.cluster_id!r}, {self.bootstrap_servers!r})"
+    _service = "single-cluster"
+    _shown = ("clusterId", "bootstrapServers")
+    cluster_id: str
+    bootstrap_servers: str
+    properties: Mapping[str, str] | None = None

@@ -8,22 +8,28 @@ import scala.util.Try
 
 import io.github.dynamickafka.config.{MetadataServiceSpec, MetadataServiceSpecs, SourceOptionSpecs}
 import io.github.dynamickafka.metadata.KafkaStream
-import io.github.dynamickafka.metadata.registry.DocumentWriter
-import io.github.dynamickafka.option.{OptionName, OptionSpec}
+import io.github.dynamickafka.metadata.document.DocumentWriter
+import io.github.dynamickafka.option.OptionName
 
 /**
  * A metadata service that comes with the connector, with its arguments. Sets options and nothing else: the driver of the query
  * creates the service. `load()`, `start()` and `save()` check the arguments. Names and parameters are those of the Python package.
  * `toString` shows no argument that may contain credentials.
+ *
+ * All services have the same limits: `timeout` is the time limit of one request with its answer, by default 10 s. `ttl` says how long an
+ * answer is used again; by default each poll makes a request.
  */
 sealed abstract class BuiltInMetadataService extends Product with Serializable {
+
+  /** Declares the arguments, which are the parameters of the class. */
   private[dynamickafka] def spec: MetadataServiceSpec
 
   /** By name, without the prefix `metadataService.`. */
-  private[dynamickafka] def arguments: Map[String, String]
+  private[dynamickafka] def arguments: Map[String, String] = BuiltInMetadataService.texts(this).toMap
 
   /** What `toString` shows. */
-  protected def shown: Seq[String] = Nil
+  protected def shown: Seq[String] =
+    spec.arguments.filter(_.default.isEmpty).flatMap(argument => arguments.get(argument.name))
 
   /** The options `metadataService` and `metadataService.<argument>`. */
   final def toOptions: Map[String, String] =
@@ -31,17 +37,20 @@ sealed abstract class BuiltInMetadataService extends Product with Serializable {
       (SourceOptionSpecs.MetadataService.name -> spec.name)
 
   final override def toString: String = s"$productPrefix(${shown.mkString(", ")})"
+}
 
-  private[dynamickafka] final def prefixed(values: Map[String, String]): Map[String, String] =
-    values.map { case (name, value) => (spec.prefix.fold("")(_.name) + name) -> value }
+private object BuiltInMetadataService {
 
-  /** Those that are not empty. */
-  private[dynamickafka] final def chosen(values: (OptionSpec[_], String)*): Map[String, String] =
-    values.collect { case (spec, value) if value.nonEmpty => spec.name -> value }.toMap
-
-  private[dynamickafka] final def limits(timeout: TimeArgument, ttl: TimeArgument): Map[String, String] =
-    timeout.text.map(MetadataServiceSpecs.TimeoutMs.name -> _).toMap ++
-      ttl.text.map(MetadataServiceSpecs.TtlMs.name -> _)
+  /** The parameters that are set. */
+  def texts(of: Product): Iterator[(String, String)] =
+    of.productElementNames.zip(of.productIterator).flatMap {
+      case (name, text: String) => Option.when(text.nonEmpty)(name -> text)
+      case (name, time: TimeArgument) => time.text.map(s"${name}Ms" -> _)
+      case (name, values: Map[_, _]) => values.map { case (key, value) => s"$name.$key" -> s"$value" }
+      case (name, Some(login: ClientCredentials)) =>
+        texts(login).map { case (key, value) => s"$name.$key" -> value }
+      case _ => None
+    }
 }
 
 /** A duration as an argument: milliseconds, text such as `"10s"`, a `java.time.Duration` or a Scala duration. */
@@ -70,14 +79,10 @@ object TimeArgument {
  * Streams in a YAML or JSON file, version 1 of the metadata format or Flink's list of streams.
  *
  * @param path a path or Hadoop URI of the file, as the driver resolves it
- * @param ttl how long the content of the file is cached. Default: the file is read in every poll
  */
 final case class FileMetadataService(path: String, ttl: TimeArgument = TimeArgument.Default)
     extends BuiltInMetadataService {
-  import MetadataServiceSpecs._
-  private[dynamickafka] override def spec = File
-  private[dynamickafka] override def arguments = Map(Path.name -> path) ++ limits(TimeArgument.Default, ttl)
-  protected override def shown: Seq[String] = Seq(path)
+  private[dynamickafka] override def spec = MetadataServiceSpecs.File
 }
 
 /**
@@ -107,11 +112,7 @@ final case class SingleClusterMetadataService(
     bootstrapServers: String,
     properties: Map[String, String] = Map.empty
 ) extends BuiltInMetadataService {
-  import MetadataServiceSpecs._
-  private[dynamickafka] override def spec = SingleCluster
-  private[dynamickafka] override def arguments =
-    Map(ClusterId.name -> clusterId, BootstrapServers.name -> bootstrapServers) ++ prefixed(properties)
-  protected override def shown: Seq[String] = Seq(clusterId, bootstrapServers)
+  private[dynamickafka] override def spec = MetadataServiceSpecs.SingleCluster
 }
 
 /**
@@ -119,8 +120,6 @@ final case class SingleClusterMetadataService(
  *
  * @param url `http://...` or `https://...`, without user and password
  * @param headers request headers by name; write credentials as references to a file
- * @param timeout the time limit of one request with its answer. Default: 10 s
- * @param ttl how long an answer is cached. Default: answers are not cached
  * @param oauth how to get a token for each request. Default: without
  */
 final case class HttpMetadataService(
@@ -130,20 +129,7 @@ final case class HttpMetadataService(
     ttl: TimeArgument = TimeArgument.Default,
     oauth: Option[ClientCredentials] = None
 ) extends BuiltInMetadataService {
-  import MetadataServiceSpecs._
-  private[dynamickafka] override def spec = Http
-  private[dynamickafka] override def arguments =
-    Map(HttpUrl.name -> url) ++ prefixed(headers) ++ limits(
-      timeout,
-      ttl
-    ) ++ oauth.fold(Map.empty[String, String])(login =>
-      chosen(
-        TokenUrl -> login.tokenUrl,
-        ClientId -> login.clientId,
-        ClientSecret -> login.clientSecret,
-        Scope -> login.scope
-      )
-    )
+  private[dynamickafka] override def spec = MetadataServiceSpecs.Http
 
   /** Without user and query, which may be credentials. */
   protected override def shown: Seq[String] = Try(new URI(url)).toOption.map { uri =>
@@ -180,8 +166,6 @@ object ClientCredentials {
  * @param namespace the namespace of the ConfigMap
  * @param name the name of the ConfigMap
  * @param key the key of the document in the ConfigMap
- * @param timeout the time limit of one request. Default: 10 s
- * @param ttl how long an answer is cached. Default: answers are not cached
  */
 final case class KubernetesConfigMapMetadataService(
     namespace: String,
@@ -190,12 +174,7 @@ final case class KubernetesConfigMapMetadataService(
     timeout: TimeArgument = TimeArgument.Default,
     ttl: TimeArgument = TimeArgument.Default
 ) extends BuiltInMetadataService {
-  import MetadataServiceSpecs._
-  private[dynamickafka] override def spec = ConfigMap
-  private[dynamickafka] override def arguments =
-    Map(Namespace.name -> namespace, ConfigMapName.name -> name, ConfigMapKey.name -> key) ++
-      limits(timeout, ttl)
-  protected override def shown: Seq[String] = Seq(namespace, name, key)
+  private[dynamickafka] override def spec = MetadataServiceSpecs.ConfigMap
 }
 
 /**
@@ -205,8 +184,6 @@ final case class KubernetesConfigMapMetadataService(
  * @param listener the name of the listener of each `Kafka`. Default: the only one
  * @param label the key of the label with the id of the stream. Default: `dynamic-kafka/stream`
  * @param properties other Kafka client properties of each cluster, without the prefix `kafka.`
- * @param timeout the time limit of one request. Default: 10 s
- * @param ttl how long an answer is cached. Default: answers are not cached
  */
 final case class StrimziMetadataService(
     namespace: String,
@@ -216,12 +193,7 @@ final case class StrimziMetadataService(
     timeout: TimeArgument = TimeArgument.Default,
     ttl: TimeArgument = TimeArgument.Default
 ) extends BuiltInMetadataService {
-  import MetadataServiceSpecs._
-  private[dynamickafka] override def spec = Strimzi
-  private[dynamickafka] override def arguments =
-    Map(StrimziNamespace.name -> namespace) ++ chosen(StrimziListener -> listener, StrimziLabel -> label) ++
-      prefixed(properties) ++ limits(timeout, ttl)
-  protected override def shown: Seq[String] = Seq(namespace)
+  private[dynamickafka] override def spec = MetadataServiceSpecs.Strimzi
 }
 
 /**
@@ -230,8 +202,6 @@ final case class StrimziMetadataService(
  * @param url `jdbc:...`, without credentials
  * @param query a query with one row for each topic of a stream on a cluster, or with one document
  * @param properties properties of the connection, such as `user` and `password`; values may contain references
- * @param timeout the time limit of the query. Default: 10 s
- * @param ttl how long an answer is cached. Default: answers are not cached
  */
 final case class JdbcMetadataService(
     url: String,
@@ -240,10 +210,8 @@ final case class JdbcMetadataService(
     timeout: TimeArgument = TimeArgument.Default,
     ttl: TimeArgument = TimeArgument.Default
 ) extends BuiltInMetadataService {
-  import MetadataServiceSpecs._
-  private[dynamickafka] override def spec = Jdbc
-  private[dynamickafka] override def arguments =
-    Map(JdbcUrl.name -> url, Query.name -> query) ++ prefixed(properties) ++ limits(timeout, ttl)
+  private[dynamickafka] override def spec = MetadataServiceSpecs.Jdbc
+  protected override def shown: Seq[String] = Nil
 }
 
 /**
@@ -252,7 +220,6 @@ final case class JdbcMetadataService(
  * @param bootstrapServers `host:port` of the cluster with the topic, several separated by commas
  * @param topic the topic: one partition, `cleanup.policy=compact`
  * @param properties other Kafka client properties of this cluster, without the prefix `kafka.`
- * @param timeout the time limit of one poll. Default: 10 s
  */
 final case class KafkaTopicMetadataService(
     bootstrapServers: String,
@@ -260,10 +227,5 @@ final case class KafkaTopicMetadataService(
     properties: Map[String, String] = Map.empty,
     timeout: TimeArgument = TimeArgument.Default
 ) extends BuiltInMetadataService {
-  import MetadataServiceSpecs._
-  private[dynamickafka] override def spec = KafkaTopic
-  private[dynamickafka] override def arguments =
-    Map(TopicServers.name -> bootstrapServers, Topic.name -> topic) ++ prefixed(properties) ++
-      limits(timeout, TimeArgument.Default)
-  protected override def shown: Seq[String] = Seq(bootstrapServers, topic)
+  private[dynamickafka] override def spec = MetadataServiceSpecs.KafkaTopic
 }

@@ -7,7 +7,7 @@ import scala.jdk.CollectionConverters._
 
 import io.github.dynamickafka.config.{BuilderOptions, SourceOptionSpecs}
 import io.github.dynamickafka.metadata.KafkaMetadataService
-import io.github.dynamickafka.metadata.registry.ServiceRegistry
+import io.github.dynamickafka.metadata.service.ServiceRegistry
 import io.github.dynamickafka.option.OptionTable
 
 /**

@@ -122,6 +122,18 @@ class BuiltInMetadataServiceSuite extends AnyFunSuite with TimeLimit {
     assert(named.toSet == MetadataServiceSpecs.all.map(_.name).toSet)
   }
 
+  test("the parameters of each service are the arguments of its spec") {
+    services.foreach { case (service, _, _) =>
+      val own = service.productElementNames.zip(service.productIterator).flatMap {
+        case (name, _: TimeArgument) => Seq(s"${name}Ms")
+        case (name, _: Map[_, _]) => Seq(s"$name.")
+        case ("oauth", _) => ClientCredentials("", "", "").productElementNames.map(name => s"oauth.$name")
+        case (name, _) => Seq(name)
+      }
+      assert(own.toSet == (service.spec.arguments.map(_.name) ++ service.spec.prefix.map(_.name)).toSet)
+    }
+  }
+
   test("a later service replaces an earlier one with all of its arguments") {
     val builder = new DynamicKafkaReaderBuilder(null)
       .setKafkaMetadataService(HttpMetadataService("http://h", timeout = "1s"))

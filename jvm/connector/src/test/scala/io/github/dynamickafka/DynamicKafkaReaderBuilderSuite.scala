@@ -12,7 +12,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.Options.refused
 import io.github.dynamickafka.config.SourceOptions
-import io.github.dynamickafka.metadata.registry.ServiceRegistry
+import io.github.dynamickafka.metadata.service.ServiceRegistry
 import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
 import io.github.dynamickafka.testkit.TimeLimit
 

@@ -6,8 +6,7 @@ import io.github.dynamickafka.admin.checkpoint.Refusal
 import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.metadata.document.{DocumentEdits, EditRefused}
-import io.github.dynamickafka.metadata.service.EditableService
-import io.github.dynamickafka.metadata.topic.KafkaTopicMetadataService
+import io.github.dynamickafka.metadata.service.{EditableService, KafkaTopicMetadataService}
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
 
 /** `drain`, `activate`, `move` and `publish`: changes of the streams where the metadata service has them. */

@@ -14,8 +14,7 @@ import io.github.dynamickafka.admin.checkpoint.{OffsetLog, Refusal, SourceId}
 import io.github.dynamickafka.admin.doctor.Brokers
 import io.github.dynamickafka.error.DynamicKafkaError
 import io.github.dynamickafka.metadata.KafkaStream
-import io.github.dynamickafka.metadata.resolve.Resolution
-import io.github.dynamickafka.metadata.watch.RemovalGuard
+import io.github.dynamickafka.metadata.watch.{RemovalGuard, Resolution}
 import io.github.dynamickafka.offset.replacement.ReplacingClusters
 import io.github.dynamickafka.offset.{
   ClusterTransition,

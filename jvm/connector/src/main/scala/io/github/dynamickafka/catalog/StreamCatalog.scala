@@ -7,7 +7,7 @@ import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.config.{SinkOptions, SinkOptionsParser, SourceOptionSpecs, SourceOptions}
-import io.github.dynamickafka.metadata.registry.MetadataServices
+import io.github.dynamickafka.metadata.service.MetadataServices
 import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
 import io.github.dynamickafka.option.OptionSpec
 import io.github.dynamickafka.source.DynamicKafkaTable

@@ -97,7 +97,7 @@ private[dynamickafka] object MetadataServiceSpecs {
   val SingleCluster: MetadataServiceSpec = MetadataServiceSpec(
     "single-cluster",
     Seq(ClusterId, BootstrapServers),
-    Some(ArgumentPrefix("properties.", "<kafka property>", "Other properties of the cluster."))
+    properties("<kafka property>", "Other properties of the cluster.")
   )
   val Http: MetadataServiceSpec = MetadataServiceSpec(
     "http",
@@ -109,31 +109,22 @@ private[dynamickafka] object MetadataServiceSpecs {
   val Jdbc: MetadataServiceSpec = MetadataServiceSpec(
     "jdbc",
     Seq(JdbcUrl, Query, TimeoutMs, TtlMs),
-    Some(ArgumentPrefix(
-      "properties.",
-      "<name>",
-      "Property of the JDBC connection. The value may hold references."
-    ))
+    properties("<name>", "Property of the JDBC connection. The value may hold references.")
   )
 
   val KafkaTopic: MetadataServiceSpec = MetadataServiceSpec(
     "kafka-topic",
     Seq(TopicServers, Topic, TimeoutMs),
-    Some(ArgumentPrefix(
-      "properties.",
-      "<kafka property>",
-      "Other properties of this cluster. The value may hold references."
-    ))
+    properties("<kafka property>", "Other properties of this cluster. The value may hold references.")
   )
 
   val Strimzi: MetadataServiceSpec = MetadataServiceSpec(
     "strimzi",
     Seq(StrimziNamespace, StrimziListener, StrimziLabel, TimeoutMs, TtlMs),
-    Some(ArgumentPrefix(
-      "properties.",
+    properties(
       "<kafka property>",
       "Other properties of each cluster. They take precedence over those of the listener."
-    ))
+    )
   )
 
   /** The services that users can name. */
@@ -154,6 +145,9 @@ private[dynamickafka] object MetadataServiceSpecs {
     )
     ServiceOptions(name, raw.service)
   }
+
+  private def properties(placeholder: String, doc: String) =
+    Some(ArgumentPrefix("properties.", placeholder, doc))
 
   /** Empty: not given. */
   private def oauth(name: String, doc: String): OptionSpec[String] =

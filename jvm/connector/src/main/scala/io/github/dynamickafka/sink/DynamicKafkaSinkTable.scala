@@ -15,7 +15,7 @@ import io.github.dynamickafka.config.{SinkOptionSpecs, SinkOptions, SinkOptionsP
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.FormatOptions
 import io.github.dynamickafka.metadata.KafkaStream
-import io.github.dynamickafka.metadata.registry.MetadataServices
+import io.github.dynamickafka.metadata.service.MetadataServices
 import io.github.dynamickafka.option.SessionDefaults
 import io.github.dynamickafka.sink.row.InputColumns
 

@@ -23,7 +23,7 @@ import io.github.dynamickafka.gauge.{GaugeNames, GaugeSet}
 import io.github.dynamickafka.kafka.{ProducerSettings, TopicLimits, TransactionTimeLimits}
 import io.github.dynamickafka.lineage.TopicDataset
 import io.github.dynamickafka.metadata.KafkaStream
-import io.github.dynamickafka.metadata.registry.{KnownAnswer, MetadataServices}
+import io.github.dynamickafka.metadata.service.{KnownAnswer, MetadataServices}
 import io.github.dynamickafka.metadata.watch.{MetadataWatcher, WrittenTopologies}
 import io.github.dynamickafka.page.{LivePage, PageQuery}
 import io.github.dynamickafka.query.PlannedDeferrals

@@ -6,7 +6,7 @@ import io.github.dynamickafka.config.{SinkOptionSpecs, SinkOptions, Subscription
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.DeclaredSchema
 import io.github.dynamickafka.format.registry.NewestSchemas
-import io.github.dynamickafka.metadata.subject.StreamSubjects
+import io.github.dynamickafka.metadata.watch.StreamSubjects
 
 /** `schema=registry`: the columns are cast to those of the newest schema of the subject, when a query or job starts. */
 private[sink] object TargetSchemas {

@@ -14,7 +14,7 @@ import io.github.dynamickafka.format.options.FormatOptionSpecs
 import io.github.dynamickafka.gauge.GaugeNames
 import io.github.dynamickafka.lineage.{HasDatasets, TopicDataset}
 import io.github.dynamickafka.metadata.KafkaStream
-import io.github.dynamickafka.metadata.registry.{KnownAnswer, MetadataServices}
+import io.github.dynamickafka.metadata.service.{KnownAnswer, MetadataServices}
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
 import io.github.dynamickafka.page.LivePage
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint

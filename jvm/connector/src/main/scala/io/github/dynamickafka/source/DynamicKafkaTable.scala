@@ -13,7 +13,7 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.decode.{Decoders, Layouts}
 import io.github.dynamickafka.format.{DeclaredSchema, Layout}
 import io.github.dynamickafka.metadata.KafkaStream
-import io.github.dynamickafka.metadata.registry.MetadataServices
+import io.github.dynamickafka.metadata.service.MetadataServices
 import io.github.dynamickafka.metadata.watch.DescribedStreams
 import io.github.dynamickafka.option.SessionDefaults
 import io.github.dynamickafka.source.cluster.TopologyCheck

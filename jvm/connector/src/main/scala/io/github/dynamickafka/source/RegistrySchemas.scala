@@ -8,7 +8,7 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.DeclaredSchema
 import io.github.dynamickafka.format.options.FormatOptionSpecs
 import io.github.dynamickafka.format.registry.NewestSchemas
-import io.github.dynamickafka.metadata.subject.StreamSubjects
+import io.github.dynamickafka.metadata.watch.StreamSubjects
 
 /** `schema=registry`: the columns are those of the newest schema of the subject, when a table is made. */
 private[source] object RegistrySchemas {

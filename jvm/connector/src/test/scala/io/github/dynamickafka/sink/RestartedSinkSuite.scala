@@ -5,7 +5,7 @@ import java.nio.file.{Files, Path}
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.DataFrame
 
-import io.github.dynamickafka.metadata.registry.ServiceRegistry
+import io.github.dynamickafka.metadata.service.ServiceRegistry
 import io.github.dynamickafka.sink.journal.Journal
 import io.github.dynamickafka.source.{Entry, EntryService, Scene}
 import io.github.dynamickafka.storage.RecordingFileManager

@@ -8,7 +8,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 import org.apache.spark.sql.{DataFrame, SparkSession}
 
-import io.github.dynamickafka.metadata.registry.ServiceRegistry
+import io.github.dynamickafka.metadata.service.ServiceRegistry
 
 /**
  * A query over the stream `orders`: its metadata, its checkpoint and its rows. Its metadata service is polled

@@ -1,15 +1,19 @@
 package io.github.dynamickafka.metadata.service
 
 import java.io.IOException
-import java.sql.{Connection, SQLFeatureNotSupportedException}
+import java.sql.{Connection, Driver, DriverManager, ResultSet, SQLException, SQLFeatureNotSupportedException}
+import java.util.{Locale, ServiceLoader}
 import java.{util => ju}
 
-import scala.util.Using
+import scala.collection.immutable.VectorMap
+import scala.jdk.StreamConverters._
 import scala.util.control.NonFatal
+import scala.util.{Try, Using}
 
-import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
+import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Errors}
 import io.github.dynamickafka.kafka.SecretReferences
-import io.github.dynamickafka.metadata.document.MetadataDocument
+import io.github.dynamickafka.metadata.document.{DocumentParts, MetadataDocument, Names}
+import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
 import io.github.dynamickafka.redaction.{AddressText, Redaction}
 import io.github.dynamickafka.time.Clock
 
@@ -90,4 +94,172 @@ private object JdbcMetadataService {
 
   /** Properties that need not be redacted. */
   private val UserNames = Seq("user", "username")
+}
+
+/**
+ * Converts the rows of a query to streams. Columns are identified by name, regardless of case and order:
+ *
+ * `stream`, `cluster`, `topic`, `bootstrap_servers`, and optionally `state`, `write` (a boolean, or text, or 1 and 0
+ * for databases without a boolean type), `properties` (a JSON object of Kafka client properties), `starting_offsets`
+ * and `stopping_offsets`, with the same meaning and forms as in the metadata file. A row is one topic. The rows of one
+ * stream and cluster must be equal in all other columns. NULL means that the value is not set.
+ *
+ * Alternatively, one row with the single column `document`.
+ */
+private[metadata] object JdbcRows {
+  private val Document = "document"
+  private val Needed = Seq("stream", "cluster", "topic", "bootstrap_servers")
+  private val Optional = Seq("state", "write", "properties", "starting_offsets", "stopping_offsets")
+  private val Known = Needed ++ Optional
+
+  /** @param origin the origin of the rows for error messages, which never contain values of the column `properties` */
+  def document(rows: ResultSet, origin: String): MetadataDocument = {
+    val columns = columnsOf(rows)
+    if (columns == Seq(Document)) whole(rows, origin)
+    else {
+      check(columns, origin)
+      val each = Iterator.continually(rows).takeWhile(_.next()).zipWithIndex
+      streams(each.map { case (_, i) => row(rows, columns, s"$origin, row ${i + 1}") }.toVector)
+    }
+  }
+
+  private def columnsOf(rows: ResultSet): Seq[String] = {
+    val about = rows.getMetaData
+    (1 to about.getColumnCount).map(about.getColumnLabel(_).toLowerCase(Locale.ROOT))
+  }
+
+  private def check(columns: Seq[String], origin: String): Unit = {
+    columns.find(!Known.contains(_)).foreach { name =>
+      val there = s"valid columns are ${(Known :+ Document).mkString(", ")}"
+      fail(
+        s"$origin, column '$name'",
+        s"the column is unknown; $there.${Names.didYouMean(name, Known)}"
+      )
+    }
+    Needed.find(!columns.contains(_)).foreach(name => fail(s"$origin, column '$name'", "it is missing"))
+    columns.diff(columns.distinct).headOption.foreach { name =>
+      fail(s"$origin, column '$name'", "it is duplicate")
+    }
+  }
+
+  private def whole(rows: ResultSet, origin: String): MetadataDocument = {
+    if (!rows.next()) fail(origin, "the result has no row with a document")
+    val text = Option(rows.getString(1)).getOrElse(fail(origin, "the document is NULL"))
+    if (rows.next()) fail(origin, "the result has more than one row with a document")
+    MetadataDocument.parse(text, s"$origin, column '$Document'")
+  }
+
+  /** The columns of a row that must be equal for one stream on one cluster. */
+  private final case class Entry(
+      properties: Map[String, String],
+      state: String,
+      write: Boolean,
+      starting: Option[String],
+      stopping: Option[String]
+  )
+
+  private final case class Row(stream: String, cluster: String, topic: String, entry: Entry, where: String)
+
+  private def row(rows: ResultSet, columns: Seq[String], where: String): Row = {
+    def get(name: String) = Option.when(columns.contains(name))(rows.getString(name)).flatMap(Option(_))
+    def needed(name: String) =
+      get(name).filterNot(_.isBlank).getOrElse(fail(s"$where, column '$name'", "it is NULL or blank"))
+    val more =
+      get("properties").fold(Map.empty[String, String])(properties(_, s"$where, column 'properties'"))
+    val (stream, cluster, topic) = (needed("stream"), needed("cluster"), needed("topic"))
+    val entry = Entry(
+      more + (DocumentParts.Bootstrap -> needed("bootstrap_servers")),
+      get("state").getOrElse(ClusterMetadata.Active),
+      !columns.contains("write") || Option(rows.getObject("write"))
+        .forall(truth(_, s"$where, stream '$stream', cluster '$cluster', column 'write'")),
+      get("starting_offsets"),
+      get("stopping_offsets")
+    )
+    Row(stream, cluster, topic, entry, where)
+  }
+
+  /** Does not use `getBoolean`, because its conversions differ between drivers. */
+  private def truth(value: AnyRef, where: String): Boolean = value match {
+    case number: java.lang.Number if number.doubleValue == 1 => true
+    case number: java.lang.Number if number.doubleValue == 0 => false
+    case other => other.toString.toBooleanOption.getOrElse(fail(where, s"'$other' is neither true nor false"))
+  }
+
+  private def properties(json: String, where: String): Map[String, String] =
+    MetadataDocument.read(json, where)(_.items("property") { (key, value) =>
+      if (key == DocumentParts.Bootstrap) value.fail("use the column 'bootstrap_servers' instead")
+      value.scalar
+    }.toMap)
+
+  private def streams(rows: Seq[Row]): MetadataDocument = MetadataDocument(
+    rows.map(_.stream).distinct.map { id =>
+      val own = rows.filter(_.stream == id)
+      val clusters = new ju.LinkedHashMap[String, ClusterMetadata]
+      own.map(_.cluster).distinct.foreach { cluster =>
+        clusters.put(cluster, metadata(own.filter(_.cluster == cluster)))
+      }
+      id -> new KafkaStream(id, clusters)
+    }.to(VectorMap)
+  )
+
+  /** @param rows the rows of one stream on one cluster */
+  private def metadata(rows: Seq[Row]): ClusterMetadata = {
+    val Row(stream, cluster, _, entry, first) = rows.head
+    rows.find(_.entry != entry).foreach { other =>
+      fail(
+        s"${other.where}, stream '$stream', cluster '$cluster'",
+        s"it differs from $first, of the same stream and cluster, in ${differing(entry, other.entry).mkString(", ")}"
+      )
+    }
+    ClusterMetadata(
+      rows.map(_.topic),
+      entry.properties,
+      entry.starting.orNull,
+      entry.stopping.orNull,
+      entry.state,
+      write = entry.write
+    )
+  }
+
+  private def differing(one: Entry, other: Entry): Seq[String] = {
+    val keys = (one.properties.keySet ++ other.properties.keySet).toSeq.sorted
+      .filter(k => one.properties.get(k) != other.properties.get(k)).map(k => s"property '$k'")
+    keys ++ Seq(
+      "state" -> (one.state != other.state),
+      "write" -> (one.write != other.write),
+      "starting_offsets" -> (one.starting != other.starting),
+      "stopping_offsets" -> (one.stopping != other.stopping)
+    ).collect { case (name, true) => name }
+  }
+
+  private def fail(where: String, reason: String): Nothing = throw Errors.metadataInvalid(where, reason)
+}
+
+/** Finds JDBC drivers, including those in jars that Spark adds at runtime. */
+private[metadata] object JdbcDrivers {
+
+  /**
+   * Returns the driver that accepts this URL. `DriverManager` alone is not sufficient: it loads the drivers that are
+   * available at its first use in this JVM, which may not include those of `spark.jars.packages`.
+   *
+   * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION if no driver accepts it
+   */
+  def find(url: String): Driver =
+    (loaded ++ DriverManager.drivers.toScala(Seq)).find(takes(_, url)).getOrElse {
+      throw Errors.invalidOption(
+        ServiceArguments.option("url"),
+        if (url.startsWith("jdbc:")) AddressText.jdbc(url) else Redaction.Redacted,
+        "no JDBC driver on the class path accepts it. Add the jar of the driver, for example to spark.jars.packages"
+      )
+    }
+
+  private def loaded: Seq[Driver] =
+    Seq(Thread.currentThread.getContextClassLoader, getClass.getClassLoader).filter(_ != null).distinct
+      .flatMap(ServiceLoader.load(classOf[Driver], _).stream().toScala(Seq))
+      // A driver that cannot be loaded must not prevent the use of another one.
+      .flatMap(provider => Try(provider.get).toOption)
+
+  private def takes(driver: Driver, url: String): Boolean =
+    try driver.acceptsURL(url)
+    catch { case _: SQLException => false }
 }

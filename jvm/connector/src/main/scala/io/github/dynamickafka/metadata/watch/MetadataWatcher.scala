@@ -1,15 +1,22 @@
 package io.github.dynamickafka.metadata.watch
 
+import java.io.FileNotFoundException
+import java.nio.file.NoSuchFileException
 import java.util.concurrent.atomic.{AtomicBoolean, AtomicLong, AtomicReference}
 import java.util.concurrent.{CancellationException, CompletableFuture, ExecutionException, ThreadFactory}
+import java.{util => ju}
 
+import scala.collection.immutable.VectorMap
+import scala.jdk.CollectionConverters._
 import scala.util.{Failure, Success, Try}
 
+import org.apache.hadoop.fs.PathIsDirectoryException
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.{DiscoveryOptions, Subscription}
-import io.github.dynamickafka.error.{Errors, FailureText}
-import io.github.dynamickafka.metadata.KafkaMetadataService
+import io.github.dynamickafka.error.{DynamicKafkaError, Errors, FailureText}
+import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
+import io.github.dynamickafka.time.Clock
 import io.github.dynamickafka.topology.{Topology, TopologyText}
 
 /**
@@ -314,4 +321,131 @@ private[dynamickafka] object MetadataWatcher {
     thread.setDaemon(true)
     thread
   }
+}
+
+/** One poll of the metadata service: makes all calls that are required for a topology, one after the other. */
+private[metadata] final class MetadataQuery(service: KafkaMetadataService, subscription: Subscription) {
+
+  /** Whether there was a valid topology: then a stream that is missing is no typing error. */
+  private var hasSucceeded = false
+
+  /**
+   * Returns the topology for reading.
+   *
+   * @param next runs before each call of the service after the first one
+   * @throws Throwable the exception of the service, or METADATA_INVALID if its answer is invalid
+   */
+  def topology(allowMissingStreams: Boolean, next: () => Unit): Topology =
+    succeeded(Resolution.resolve(
+      subscription,
+      allowMissingStreams,
+      streams(),
+      isActive(next),
+      () => others(next)
+    ))
+
+  /** Like [[topology]], for writing. */
+  def writeTopology(next: () => Unit): Topology =
+    succeeded(Resolution.forWriting(subscription, streams(), isActive(next), () => others(next)))
+
+  private def succeeded(topology: Topology): Topology = {
+    hasSucceeded = true
+    topology
+  }
+
+  /** The ids of all streams, to suggest one of them; none if the service does not say. */
+  private def others(next: () => Unit): Iterable[String] =
+    if (hasSucceeded) Nil
+    else {
+      next()
+      Try(service.getAllStreams().asScala.toSeq.map(_.streamId)).getOrElse(Nil)
+    }
+
+  private def isActive(next: () => Unit)(cluster: String): Boolean = {
+    next()
+    service.isClusterActive(cluster)
+  }
+
+  private def streams(): Map[String, KafkaStream] = subscription match {
+    case Subscription.Ids(ids) =>
+      val answer = service.describeStreams(new ju.ArrayList(ids.asJava))
+      if (answer == null) throw Errors.metadataInvalid("the return value of describeStreams", "it is null")
+      answer.asScala.to(VectorMap)
+    case Subscription.Pattern(_) =>
+      val answer = service.getAllStreams()
+      if (answer == null || answer.asScala.exists(_ == null))
+        throw Errors.metadataInvalid("the return value of getAllStreams", "it is null or contains null")
+      byId(answer.asScala.toSeq)
+  }
+
+  private def byId(streams: Seq[KafkaStream]): Map[String, KafkaStream] = {
+    streams.groupBy(_.streamId).collectFirst { case (id, Seq(_, _, _*)) =>
+      throw Errors.metadataInvalid(
+        s"stream '$id'",
+        "the return value of getAllStreams contains it more than once"
+      )
+    }
+    streams.map(s => s.streamId -> s).to(VectorMap)
+  }
+}
+
+/**
+ * A snapshot of the state of a watcher.
+ *
+ * @param topology the last valid topology; None before the first one
+ * @param version the number of different topologies so far; 0 before the first one
+ * @param ageMs milliseconds since the last successful poll, or since the creation of the watcher before the first one
+ * @param consecutiveFailures the number of failures since the last successful poll
+ * @param fatal METADATA_UNAVAILABLE, if there are more consecutive failures than are tolerated; a successful poll
+ *              resets it
+ * @param call the number of the call of the service that gave the topology; 0 before the first one
+ */
+private[dynamickafka] final case class MetadataState(
+    topology: Option[Topology],
+    version: Long,
+    ageMs: Long,
+    consecutiveFailures: Int,
+    fatal: Option[Throwable],
+    call: Long
+)
+
+/**
+ * The times of a watcher that are not options. Tests use shorter ones.
+ *
+ * @param retryCapMs the longest pause between the attempts of a first start
+ * @param triesWithoutPolling the number of attempts if the discovery interval is -1
+ * @param spacingWithoutPollingMs the pause between these attempts
+ * @param confirmMs the longest pause between the first answers of a run, if they have to confirm a removal
+ */
+private[metadata] final case class WatcherTiming(
+    retryCapMs: Long = 5000L,
+    triesWithoutPolling: Int = 5,
+    spacingWithoutPollingMs: Long = 1000L,
+    confirmMs: Long = 1000L,
+    clock: Clock = Clock.System
+)
+
+private[metadata] object WatcherTiming {
+  val Default: WatcherTiming = WatcherTiming()
+}
+
+/**
+ * Which failures of a metadata service are mistakes of the person who starts a query for the first time: a path that does not
+ * exist or is a directory, a document that is invalid, a stream that it does not have. A query that has started treats them as outages, because
+ * its metadata was valid before.
+ */
+private[watch] object FirstStartMistake {
+
+  def is(cause: Throwable): Boolean = isInvalid(cause) ||
+    Iterator.iterate(cause)(_.getCause).takeWhile(_ != null).take(LongestChain).exists {
+      case _: FileNotFoundException | _: NoSuchFileException | _: PathIsDirectoryException => true
+      case _ => false
+    }
+
+  def isInvalid(cause: Throwable): Boolean = cause match {
+    case error: DynamicKafkaError => error.getCondition == "DYNAMIC_KAFKA.METADATA_INVALID"
+    case _ => false
+  }
+
+  private val LongestChain = 10
 }

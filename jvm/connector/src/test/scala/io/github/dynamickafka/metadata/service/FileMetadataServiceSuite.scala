@@ -15,7 +15,6 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
 import io.github.dynamickafka.metadata.KafkaMetadataService
-import io.github.dynamickafka.metadata.registry.ServiceByName
 import io.github.dynamickafka.testkit.TimeLimit
 
 class FileMetadataServiceSuite extends AnyFunSuite with TimeLimit {

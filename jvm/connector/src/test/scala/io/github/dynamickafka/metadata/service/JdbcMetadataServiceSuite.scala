@@ -13,9 +13,7 @@ import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.Options.{reference, refused}
-import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
-import io.github.dynamickafka.error.FailureText
-import io.github.dynamickafka.metadata.registry.ServiceByName
+import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, FailureText}
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaMetadataService}
 import io.github.dynamickafka.testkit.TimeLimit
 

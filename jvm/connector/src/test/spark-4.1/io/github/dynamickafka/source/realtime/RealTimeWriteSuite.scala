@@ -7,7 +7,7 @@ import org.apache.spark.sql.{DataFrame, Row}
 
 import io.github.dynamickafka.DynamicKafka
 import io.github.dynamickafka.gauge.GaugeSet
-import io.github.dynamickafka.metadata.registry.ServiceRegistry
+import io.github.dynamickafka.metadata.service.ServiceRegistry
 import io.github.dynamickafka.source.{Entry, EntryService, Scene}
 
 /** The sink that writes in real-time mode. */

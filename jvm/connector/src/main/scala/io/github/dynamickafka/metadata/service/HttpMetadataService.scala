@@ -1,0 +1,208 @@
+package io.github.dynamickafka.metadata.service
+
+import java.io.IOException
+import java.net.http.{HttpClient, HttpRequest, HttpResponse}
+import java.net.{URI, URISyntaxException}
+import java.util.Locale
+
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.http.{ClientCredentials, HttpExchange, IssuedToken, OAuthTokens}
+import io.github.dynamickafka.kafka.SecretReferences
+import io.github.dynamickafka.metadata.document.MetadataDocument
+import io.github.dynamickafka.redaction.{AddressText, Redaction}
+
+/**
+ * Reads the streams from a document of an HTTP server, with a GET request on each call. The document has the format of
+ * the metadata file, in JSON or YAML. After a response with an `ETag`, the next request is conditional
+ * (`If-None-Match`), and the status `304` returns the previous document.
+ *
+ * Each call makes one attempt: the connector retries at the next poll and keeps the last valid metadata. The service
+ * does not follow redirects, because they would send the headers to another address. Failures of a call are
+ * `IOException`s and METADATA_INVALID. Their messages contain the status and the address without its query, but no
+ * values of headers.
+ *
+ * @param url a URL with the scheme http or https, without user and password
+ * @param headers the headers of each request. Values may contain Kafka's references `\${file:/path:key}`,
+ *                `\${env:NAME}` and `\${dir:/path:file}`, which are resolved again for each request
+ * @param timeoutMs the time limit of a whole exchange, from connecting to the last byte, in milliseconds
+ * @param ttlMs how long an answer is used before the next request, in milliseconds; 0: each call sends a
+ *              request
+ * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION, for an invalid URL or
+ *         header
+ */
+private[metadata] final class HttpMetadataService(
+    url: String,
+    headers: Map[String, String],
+    timeoutMs: Long,
+    ttlMs: Long,
+    login: Option[OAuthLogin]
+) extends DocumentMetadataService(ttlMs) {
+  import HttpMetadataService._
+
+  private val requests = new HttpRequests(url, headers, login)
+  private var client: Option[HttpClient] = None
+  private var last: Option[Tagged] = None
+
+  /** Drops the client. Its threads terminate after it has been garbage-collected. */
+  override def close(): Unit = synchronized { client = None }
+
+  override protected def read(): MetadataDocument = {
+    val response = answer(() => requests.next(last.map(_.tag)))
+    (response.statusCode, last) match {
+      case (Ok, _) =>
+        val document = MetadataDocument.parse(response.body, requests.shown)
+        last = Option(response.headers.firstValue("ETag").orElse(null)).map(Tagged(_, document))
+        document
+      case (NotModified, Some(Tagged(_, document))) => document
+      case (status, _) => throw new IOException(s"${requests.shown} responded with status $status")
+    }
+  }
+
+  /** With a token that is refused, one further request with another one. */
+  private def answer(request: () => HttpRequest): HttpResponse[String] = {
+    val first = sent(request())
+    val response = if (first.statusCode == Unauthorized && login.exists(_.renew())) sent(request()) else first
+    val status = response.statusCode
+    if (status / 100 == 3 && status != NotModified)
+      throw new IOException(
+        s"${requests.shown} responded with status $status, a redirect, which is not followed: use the target address"
+      )
+    response
+  }
+
+  private def sent(request: HttpRequest): HttpResponse[String] =
+    try HttpExchange.send(opened(), request, timeoutMs)
+    catch { case e: IOException => throw new IOException(s"the request to ${requests.shown} failed", e) }
+
+  private def opened(): HttpClient = synchronized {
+    client.getOrElse {
+      val created = HttpExchange.client(timeoutMs)
+      client = Some(created)
+      created
+    }
+  }
+}
+
+private object HttpMetadataService {
+  private val Ok = 200
+  private val NotModified = 304
+  private val Unauthorized = 401
+
+  /** @param tag the ETag as the server sent it, including quotes */
+  private final case class Tagged(tag: String, document: MetadataDocument)
+}
+
+/**
+ * Creates the requests of a metadata service. The constructor checks the address and the names of headers
+ * (INVALID_OPTION). The values of headers are checked with each request, because references in them are resolved only
+ * then.
+ */
+private[metadata] final class HttpRequests(
+    url: String,
+    headers: Map[String, String],
+    login: Option[OAuthLogin] = None
+) {
+  import HttpRequests._
+
+  private val address = parse(url, "url")
+
+  /** The address for messages, without the query, which may contain tokens. */
+  val shown: String = AddressText.http(address)
+
+  if (login.isDefined)
+    headers.keys.find(_.equalsIgnoreCase("Authorization")).foreach(name =>
+      throw Errors.invalidOption(
+        ServiceArguments.option(s"headers.$name"),
+        Redaction.Redacted,
+        s"'${ServiceArguments.option("oauth.tokenUrl")}' sets this header"
+      )
+    )
+  headers.keys.toSeq.sorted.foreach { name =>
+    try HttpRequest.newBuilder().header(name, "value")
+    catch {
+      case e: IllegalArgumentException =>
+        throw Errors.invalidOption(
+          ServiceArguments.option(s"headers.$name"),
+          Redaction.Redacted,
+          e.getMessage
+        )
+    }
+  }
+
+  /** @param tag the ETag of the previous document */
+  def next(tag: Option[String]): HttpRequest = {
+    val builder = HttpRequest.newBuilder(address)
+    tag.foreach(builder.header("If-None-Match", _))
+    if (!headers.keys.exists(_.equalsIgnoreCase("Accept"))) builder.header("Accept", Accepted)
+    SecretReferences.resolve(headers).foreach { case (name, value) =>
+      // A file that contains only the secret usually ends with a newline.
+      try builder.header(name, value.strip)
+      catch {
+        // The exception must not become the cause: its message quotes the value.
+        case _: IllegalArgumentException =>
+          throw new IOException(
+            s"the value of header '$name' contains characters that are invalid in a header"
+          )
+      }
+    }
+    login.foreach(_.add(builder))
+    builder.GET().build()
+  }
+}
+
+private[metadata] object HttpRequests {
+  private val Accepted = "application/json, application/yaml;q=0.9, */*;q=0.5"
+
+  /** @param argument of the service, for errors: INVALID_OPTION */
+  def parse(url: String, argument: String): URI = {
+    def invalid(reason: String) =
+      Errors.invalidOption(ServiceArguments.option(argument), Redaction.Redacted, reason)
+    val uri =
+      try new URI(url.trim)
+      catch {
+        case e: URISyntaxException =>
+          throw invalid(s"it is not a valid URL: ${e.getReason}")
+      }
+    if (uri.getRawUserInfo != null || Option(uri.getRawAuthority).exists(_.contains('@')))
+      throw invalid(s"it must not contain user and password, use '$Authorization'")
+    val scheme = Option(uri.getScheme).map(_.toLowerCase(Locale.ROOT))
+    if (!scheme.exists(Set("http", "https")) || uri.getHost == null)
+      throw invalid("it does not have the form http://host/path or https://host/path")
+    uri
+  }
+
+  private val Authorization = ServiceArguments.option("headers.Authorization")
+}
+
+/**
+ * Adds a token by client credentials to requests. The values may contain references, which are resolved for each request.
+ *
+ * @param scope empty: that of the authorization server
+ * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION, for an invalid URL
+ */
+private[metadata] final class OAuthLogin(
+    tokenUrl: String,
+    clientId: String,
+    clientSecret: String,
+    scope: String,
+    timeoutMs: Long,
+    tokens: OAuthTokens = OAuthTokens.ofProcess
+) {
+  private val address = HttpRequests.parse(tokenUrl, "oauth.tokenUrl")
+  @volatile private var last: Option[(ClientCredentials, IssuedToken)] = None
+
+  /** @throws java.io.IOException if there is no token */
+  def add(request: HttpRequest.Builder): Unit = {
+    val resolved = SecretReferences.resolve(Map("id" -> clientId, "secret" -> clientSecret))
+    val credentials = ClientCredentials(address, resolved("id").strip, resolved("secret").strip, scope)
+    val token = tokens.get(credentials, timeoutMs)
+    last = Some(credentials -> token)
+    val _ = request.header("Authorization", token.authorization)
+  }
+
+  /** The last token was refused. Returns whether the request may be sent again, with another one. */
+  def renew(): Boolean = last.exists { case (credentials, token) =>
+    tokens.refused(credentials, token)
+    !token.isNew
+  }
+}

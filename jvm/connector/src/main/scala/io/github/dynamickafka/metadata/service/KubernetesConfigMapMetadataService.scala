@@ -1,0 +1,65 @@
+package io.github.dynamickafka.metadata.service
+
+import java.io.IOException
+
+import scala.jdk.CollectionConverters._
+
+import io.fabric8.kubernetes.client.Config
+
+import io.github.dynamickafka.metadata.document.MetadataDocument
+
+/**
+ * Reads the streams from a document in a ConfigMap, in the format of the metadata file. Each call reads the ConfigMap.
+ * A change is noticed at once, because the ConfigMap is watched; without the right to watch it, at the next poll.
+ *
+ * The service uses Spark's Kubernetes client, which determines the API server and the credentials by itself: the
+ * service account of the driver pod, or `KUBECONFIG` or `~/.kube/config`. The account requires the verbs `get` and
+ * `watch` on the ConfigMap.
+ *
+ * Each call makes one attempt: the connector retries at the next poll and keeps the last valid metadata. Failures of a
+ * call are `IOException`s and METADATA_INVALID, whose messages contain the name of the ConfigMap.
+ *
+ * @param key the key of the document in the data of the ConfigMap
+ * @param timeoutMs the time limit for connecting and for a response, each in milliseconds
+ * @param ttlMs how long an answer is used before the next request, in milliseconds; 0: each call sends a
+ *              request
+ */
+private[metadata] final class KubernetesConfigMapMetadataService(
+    namespace: String,
+    name: String,
+    key: String,
+    timeoutMs: Long,
+    ttlMs: Long,
+    config: () => Config = () => Config.autoConfigure(null)
+) extends DocumentMetadataService(ttlMs)
+    with Watched {
+
+  override protected val shown: String = s"ConfigMap $namespace/$name"
+  private val server = new ApiServer(timeoutMs, config)
+
+  override protected def read(): MetadataDocument = MetadataDocument.parse(text(), s"$shown, key '$key'")
+
+  override def close(): Unit = server.close()
+
+  override protected def await(working: () => Unit, changed: () => Unit): Unit =
+    ApiServer.watch(working, changed)(Seq(map()))
+
+  private def text(): String = {
+    val data = Option(configMap().getData).fold(Map.empty[String, String])(_.asScala.toMap)
+    data.getOrElse(
+      key,
+      throw new IOException(
+        if (data.isEmpty) s"$shown has no key '$key' and no other key"
+        else s"$shown has no key '$key'; its keys are ${data.keys.toSeq.sorted.mkString(", ")}"
+      )
+    )
+  }
+
+  private def map() = server.opened().configMaps().inNamespace(namespace).withName(name)
+
+  private def configMap() = {
+    val found = ApiServer.reading(shown)(map().get())
+    if (found == null) throw new IOException(s"$shown does not exist")
+    found
+  }
+}

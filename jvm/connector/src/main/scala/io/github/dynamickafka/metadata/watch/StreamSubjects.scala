@@ -1,0 +1,53 @@
+package io.github.dynamickafka.metadata.watch
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.hadoop.conf.Configuration
+
+import io.github.dynamickafka.config.{DiscoveryOptions, ServiceOptions, Subscription}
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.options.FormatOptionSpecs
+import io.github.dynamickafka.metadata.ClusterMetadata
+import io.github.dynamickafka.metadata.service.MetadataServices
+import io.github.dynamickafka.schemaregistry.{Registries, RegistryOptionSpecs, Subject}
+
+/** The subjects of the values of streams, in the order of the metadata. */
+private[dynamickafka] object StreamSubjects {
+
+  /**
+   * Asks the metadata service.
+   *
+   * @param registries by what the metadata says about the registry of a cluster
+   */
+  def of(
+      registries: Map[String, String] => Registries,
+      service: ServiceOptions,
+      subscription: Subscription,
+      discovery: DiscoveryOptions,
+      hadoop: Configuration
+  ): Seq[Subject] = {
+    val streams =
+      DescribedStreams.of(MetadataServices.create(service, hadoop), service.name, subscription, discovery)
+    val all = for {
+      stream <- streams
+      (id, cluster) <- stream.getClusterMetadataMap.asScala.toSeq if cluster.state != ClusterMetadata.Removed
+    } yield (id, topics(cluster), AnswerCheck.registry(stream, id, cluster))
+    all.flatMap { case (id, topics, metadata) =>
+      val registry = registries(metadata).of(id)
+      topics.map { topic =>
+        Subject(registry, registry.subject.getOrElse(s"${topic.getOrElse(throw patterns)}-value"))
+      }
+    }.distinctBy(subject => (subject.registry.url, subject.name))
+  }
+
+  /** None: those of a pattern. */
+  private def topics(cluster: ClusterMetadata): Seq[Option[String]] = {
+    val named = (cluster.getTopics.asScala ++ cluster.getPartitions.keySet.asScala).toSeq
+    if (named.isEmpty) Seq(None) else named.map(Some(_))
+  }
+
+  private def patterns = Errors.missingOption(
+    RegistryOptionSpecs.Subject.name,
+    s"set it to the subject of the schema, because a topic pattern does not name one, or set '${FormatOptionSpecs.Schema.name}'."
+  )
+}

@@ -1,0 +1,35 @@
+package io.github.dynamickafka.metadata.service
+
+import java.util.logging.{Level, Logger}
+import java.{util => ju}
+
+import io.fabric8.kubernetes.client.KubernetesClient
+import io.fabric8.kubernetes.client.server.mock.{KubernetesMixedDispatcher, KubernetesMockServer}
+import io.fabric8.mockwebserver.{Context, MockWebServer, ServerRequest, ServerResponse}
+
+/** The API server of fabric8's tests. */
+object ApiServerDouble {
+
+  // It logs every request. The logger is kept, since a level does not outlive its logger.
+  private val serverLog = Logger.getLogger(classOf[MockWebServer].getName)
+  serverLog.setLevel(Level.WARNING)
+
+  /** A server that stores what it is given, and first returns the responses that a test expects. */
+  def withServer[A](body: (KubernetesMockServer, KubernetesClient) => A): A = {
+    val replies = new ju.HashMap[ServerRequest, ju.Queue[ServerResponse]]
+    val server = new KubernetesMockServer(
+      new Context,
+      new MockWebServer,
+      replies,
+      new KubernetesMixedDispatcher(replies),
+      false
+    )
+    server.init()
+    val client = server.createClient()
+    try body(server, client)
+    finally {
+      client.close()
+      server.destroy()
+    }
+  }
+}
