@@ -6,7 +6,7 @@ import io.github.dynamickafka.admin.checkpoint.Refusal
 import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.metadata.document.{DocumentEdits, EditRefused}
-import io.github.dynamickafka.metadata.service.{EditableService, KafkaTopicMetadataService}
+import io.github.dynamickafka.metadata.service.{EditableService, KafkaTopicMetadataService, ServiceArguments}
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
 
 /** `drain`, `activate`, `move` and `publish`: changes of the streams where the metadata service has them. */
@@ -104,11 +104,13 @@ private[admin] object EditCommands {
       val text = context.validText(file)
       arguments.get(Servers) match {
         case Some(servers) =>
+          val options = properties.map { case (name, value) => s"properties.$name" -> value } ++ Seq(
+            MetadataServiceSpecs.TopicServers.name -> servers,
+            MetadataServiceSpecs.Topic.name -> arguments(Topic),
+            MetadataServiceSpecs.TimeoutMs.name -> arguments(Parameter.Timeout).toString
+          )
           val service = new KafkaTopicMetadataService(
-            servers,
-            arguments(Topic),
-            properties,
-            arguments(Parameter.Timeout)
+            ServiceArguments(MetadataServiceSpecs.KafkaTopic, options.toSeq: _*)
           )
           try write(service, text)
           finally service.close()

@@ -6,7 +6,8 @@ import scala.util.Using
 import org.apache.kafka.clients.admin.{Admin, AlterConfigOp, ConfigEntry}
 import org.apache.kafka.common.config.ConfigResource
 
-import io.github.dynamickafka.metadata.service.KafkaTopicMetadataService
+import io.github.dynamickafka.config.MetadataServiceSpecs
+import io.github.dynamickafka.metadata.service.{KafkaTopicMetadataService, ServiceArguments}
 import io.github.dynamickafka.testkit.{KafkaCluster, Record}
 
 /** A query whose streams are records of a compacted topic. */
@@ -116,7 +117,11 @@ class KafkaTopicServiceSuite extends SourceTest {
   test("streams whose records were deleted, or whose topic was made again, are gone as for a new query") {
     val streams = metadataTopic()
     def streamOf(id: String) = record(("blue", blue, "t")).replace("\"orders\"", s"\"$id\"")
-    def service = new KafkaTopicMetadataService(red.bootstrapServers, streams, Map.empty, 60000)
+    def service = new KafkaTopicMetadataService(ServiceArguments(
+      MetadataServiceSpecs.KafkaTopic,
+      "bootstrapServers" -> red.bootstrapServers,
+      "topic" -> streams
+    ))
     def ids(of: KafkaTopicMetadataService) = of.getAllStreams().asScala.map(_.streamId).toSet
     put(streams, streamOf("old"), key = "old")
     put(streams, streamOf("new"), key = "new")

@@ -5,6 +5,8 @@ import java.net.http.{HttpClient, HttpRequest, HttpResponse}
 import java.net.{URI, URISyntaxException}
 import java.util.Locale
 
+import io.github.dynamickafka.config.MetadataServiceSpecs
+import io.github.dynamickafka.config.MetadataServiceSpecs.{ClientId, ClientSecret, Scope, TokenUrl}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.http.{ClientCredentials, HttpExchange, IssuedToken, OAuthTokens}
 import io.github.dynamickafka.kafka.SecretReferences
@@ -21,25 +23,18 @@ import io.github.dynamickafka.redaction.{AddressText, Redaction}
  * `IOException`s and METADATA_INVALID. Their messages contain the status and the address without its query, but no
  * values of headers.
  *
- * @param url a URL with the scheme http or https, without user and password
- * @param headers the headers of each request. Values may contain Kafka's references `\${file:/path:key}`,
- *                `\${env:NAME}` and `\${dir:/path:file}`, which are resolved again for each request
- * @param timeoutMs the time limit of a whole exchange, from connecting to the last byte, in milliseconds
- * @param ttlMs how long an answer is used before the next request, in milliseconds; 0: each call sends a
- *              request
+ * The time limit is that of a whole exchange, from connecting to the last byte.
+ *
  * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION, for an invalid URL or
  *         header
  */
-private[metadata] final class HttpMetadataService(
-    url: String,
-    headers: Map[String, String],
-    timeoutMs: Long,
-    ttlMs: Long,
-    login: Option[OAuthLogin]
-) extends DocumentMetadataService(ttlMs) {
+private[metadata] final class HttpMetadataService(arguments: ServiceArguments)
+    extends DocumentMetadataService(arguments(MetadataServiceSpecs.TtlMs)) {
   import HttpMetadataService._
 
-  private val requests = new HttpRequests(url, headers, login)
+  private val timeoutMs = arguments(MetadataServiceSpecs.TimeoutMs)
+  private val login = OAuthLogin.of(arguments)
+  private val requests = new HttpRequests(arguments(MetadataServiceSpecs.HttpUrl), arguments.underPrefix, login)
   private var client: Option[HttpClient] = None
   private var last: Option[Tagged] = None
 
@@ -97,11 +92,7 @@ private object HttpMetadataService {
  * (INVALID_OPTION). The values of headers are checked with each request, because references in them are resolved only
  * then.
  */
-private[metadata] final class HttpRequests(
-    url: String,
-    headers: Map[String, String],
-    login: Option[OAuthLogin] = None
-) {
+private final class HttpRequests(url: String, headers: Map[String, String], login: Option[OAuthLogin]) {
   import HttpRequests._
 
   private val address = parse(url, "url")
@@ -150,7 +141,7 @@ private[metadata] final class HttpRequests(
   }
 }
 
-private[metadata] object HttpRequests {
+private object HttpRequests {
   private val Accepted = "application/json, application/yaml;q=0.9, */*;q=0.5"
 
   /** @param argument of the service, for errors: INVALID_OPTION */
@@ -177,25 +168,18 @@ private[metadata] object HttpRequests {
 /**
  * Adds a token by client credentials to requests. The values may contain references, which are resolved for each request.
  *
- * @param scope empty: that of the authorization server
  * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION, for an invalid URL
  */
-private[metadata] final class OAuthLogin(
-    tokenUrl: String,
-    clientId: String,
-    clientSecret: String,
-    scope: String,
-    timeoutMs: Long,
-    tokens: OAuthTokens = OAuthTokens.ofProcess
-) {
-  private val address = HttpRequests.parse(tokenUrl, "oauth.tokenUrl")
+private final class OAuthLogin(arguments: ServiceArguments) {
+  private val tokens = OAuthTokens.ofProcess
+  private val address = HttpRequests.parse(arguments(TokenUrl), TokenUrl.name)
   @volatile private var last: Option[(ClientCredentials, IssuedToken)] = None
 
   /** @throws java.io.IOException if there is no token */
   def add(request: HttpRequest.Builder): Unit = {
-    val resolved = SecretReferences.resolve(Map("id" -> clientId, "secret" -> clientSecret))
-    val credentials = ClientCredentials(address, resolved("id").strip, resolved("secret").strip, scope)
-    val token = tokens.get(credentials, timeoutMs)
+    val resolved = SecretReferences.resolve(Map("id" -> arguments(ClientId), "secret" -> arguments(ClientSecret)))
+    val credentials = ClientCredentials(address, resolved("id").strip, resolved("secret").strip, arguments(Scope))
+    val token = tokens.get(credentials, arguments(MetadataServiceSpecs.TimeoutMs))
     last = Some(credentials -> token)
     val _ = request.header("Authorization", token.authorization)
   }
@@ -204,5 +188,24 @@ private[metadata] final class OAuthLogin(
   def renew(): Boolean = last.exists { case (credentials, token) =>
     tokens.refused(credentials, token)
     !token.isNew
+  }
+}
+
+private object OAuthLogin {
+
+  /** None: no argument of a log-in is given. */
+  def of(arguments: ServiceArguments): Option[OAuthLogin] = {
+    val all = Seq(TokenUrl, ClientId, ClientSecret)
+    val (named, missing) = all.partition(arguments(_).nonEmpty)
+    if (named.isEmpty && arguments(Scope).isEmpty) None
+    else {
+      missing.headOption.foreach(spec =>
+        throw Errors.missingOption(
+          ServiceArguments.option(spec.name),
+          s"a log-in needs ${all.map(one => s"'${ServiceArguments.option(one.name)}'").mkString(", ")}"
+        )
+      )
+      Some(new OAuthLogin(arguments))
+    }
   }
 }

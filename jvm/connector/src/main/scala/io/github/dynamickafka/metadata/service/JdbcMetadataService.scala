@@ -10,6 +10,7 @@ import scala.jdk.StreamConverters._
 import scala.util.control.NonFatal
 import scala.util.{Try, Using}
 
+import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Errors}
 import io.github.dynamickafka.kafka.SecretReferences
 import io.github.dynamickafka.metadata.document.{DocumentParts, MetadataDocument, Names}
@@ -26,29 +27,23 @@ import io.github.dynamickafka.time.Clock
  * call are `IOException`s and METADATA_INVALID. Their messages contain the driver, host and path of the URL, but no
  * properties.
  *
- * @param properties properties of the connection, such as `user` and `password`. Values may contain Kafka's references
- *                   `\${file:/path:key}`, `\${env:NAME}` and `\${dir:/path:file}`, which are resolved again for each
- *                   connection
- * @param timeoutMs the time limit of the query in milliseconds, rounded up to seconds, and of each network wait if the
- *                  driver supports it. It does not limit the time to connect: set a property of the
- *                  driver for that
- * @param ttlMs how long an answer is used before the next query, in milliseconds; 0: each call runs the query
+ * The time limit holds for the query, rounded up to seconds, and for each network wait if the driver supports it. It does not limit the
+ * time to connect: set a property of the driver for that.
+ *
  * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION if no driver accepts the URL
  */
-private[metadata] final class JdbcMetadataService(
-    url: String,
-    query: String,
-    properties: Map[String, String],
-    timeoutMs: Long,
-    ttlMs: Long
-) extends DocumentMetadataService(ttlMs) {
+private[metadata] final class JdbcMetadataService(arguments: ServiceArguments)
+    extends DocumentMetadataService(arguments(MetadataServiceSpecs.TtlMs)) {
   import JdbcMetadataService._
 
+  private val url = arguments(MetadataServiceSpecs.JdbcUrl)
+  private val query = arguments(MetadataServiceSpecs.Query)
+  private val timeoutMs = arguments(MetadataServiceSpecs.TimeoutMs)
   private val driver = JdbcDrivers.find(url)
   private val shown = AddressText.jdbc(url)
 
   override protected def read(): MetadataDocument = {
-    val resolved = SecretReferences.resolve(properties)
+    val resolved = SecretReferences.resolve(arguments.underPrefix)
     val began = Clock.System.nanoTime()
     try Using.resource(connect(resolved))(ask)
     catch {

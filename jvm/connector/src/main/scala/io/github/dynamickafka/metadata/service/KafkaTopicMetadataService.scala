@@ -19,6 +19,7 @@ import org.apache.kafka.common.errors.InterruptException
 import org.apache.kafka.common.serialization.{ByteArrayDeserializer, StringSerializer}
 import org.apache.kafka.common.{IsolationLevel, KafkaFuture, TopicPartition, Uuid}
 
+import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Errors}
 import io.github.dynamickafka.kafka.ClientDefaults
 import io.github.dynamickafka.metadata.KafkaStream
@@ -38,23 +39,18 @@ import io.github.dynamickafka.redaction.Redaction
  *
  * Each call reads what was added to the topic. A new record is noticed at once, whatever the discovery interval is. Failures of a call
  * are `IOException`s and METADATA_INVALID. The topic has to have one partition and `cleanup.policy=compact`.
- *
- * @param properties further client properties of the cluster with this topic, without the prefix `kafka.`. Values may contain
- *                   Kafka's references `\${file:/path:key}`, `\${env:NAME}` and `\${dir:/path:file}`
- * @param timeoutMs the time limit of a call in milliseconds
  */
-private[dynamickafka] final class KafkaTopicMetadataService(
-    bootstrapServers: String,
-    topic: String,
-    properties: Map[String, String],
-    timeoutMs: Long
-) extends DocumentMetadataService
+private[dynamickafka] final class KafkaTopicMetadataService(arguments: ServiceArguments)
+    extends DocumentMetadataService
     with Watched
     with EditableService {
   import KafkaTopicMetadataService._
 
+  private val bootstrapServers = arguments(MetadataServiceSpecs.TopicServers)
+  private val topic = arguments(MetadataServiceSpecs.Topic)
+  private val timeoutMs = arguments(MetadataServiceSpecs.TimeoutMs)
   override protected val shown: String = s"the Kafka topic '$topic' at $bootstrapServers"
-  private val chosen = properties + ("bootstrap.servers" -> bootstrapServers)
+  private val chosen = arguments.underPrefix + ("bootstrap.servers" -> bootstrapServers)
   private val partition = new TopicPartition(topic, 0)
   private val partitions = ju.List.of(partition)
   private var open: Option[Clients] = None

@@ -16,6 +16,7 @@ import io.fabric8.kubernetes.client.utils.Serialization
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres
 import org.apache.hadoop.conf.Configuration
 
+import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.metadata.document.MetadataDocument
 import io.github.dynamickafka.metadata.service.ApiServerDouble.withServer
@@ -59,7 +60,10 @@ class AnswerMatrixSuite extends AnswerMatrix {
       private val folder = Files.createTempDirectory("dynamic-kafka-test-")
       private val (file, next) = (folder.resolve("streams.json"), folder.resolve("next"))
 
-      override def service() = new FileMetadataService(file.toString, 0, new Configuration)
+      override def service() = new FileMetadataService(
+        ServiceArguments(MetadataServiceSpecs.File, "path" -> file.toString),
+        new Configuration
+      )
       override val instead = Whole
 
       override def put(answer: Answer): Boolean = answer match {
@@ -81,7 +85,9 @@ class AnswerMatrixSuite extends AnswerMatrix {
       assertMatrix(new Door {
         private var waiting = new CountDownLatch(0)
 
-        override def service() = new HttpMetadataService(server.url, Map.empty, 60000, 0, None)
+        override def service() = new HttpMetadataService(
+          ServiceArguments(MetadataServiceSpecs.Http, "url" -> server.url, "timeoutMs" -> "60000")
+        )
         override val instead = Whole
 
         override def put(answer: Answer): Boolean = {
@@ -114,7 +120,13 @@ class AnswerMatrixSuite extends AnswerMatrix {
     connection.setAutoCommit(false)
 
     override def service() =
-      new JdbcMetadataService(url, "select document from streams", Map("user" -> "postgres"), 60000, 0)
+      new JdbcMetadataService(ServiceArguments(
+        MetadataServiceSpecs.Jdbc,
+        "url" -> url,
+        "query" -> "select document from streams",
+        "properties.user" -> "postgres",
+        "timeoutMs" -> "60000"
+      ))
     override val instead = Whole
 
     override def put(answer: Answer): Boolean = {
@@ -150,7 +162,15 @@ class AnswerMatrixSuite extends AnswerMatrix {
     withServer { (_, client) =>
       assertMatrix(new Door {
         override def service() =
-          new KubernetesConfigMapMetadataService("data", "streams", "key", 60000, 0, () => client.getConfiguration)
+          new KubernetesConfigMapMetadataService(
+            ServiceArguments(
+              MetadataServiceSpecs.ConfigMap,
+              "namespace" -> "data",
+              "name" -> "streams",
+              "key" -> "key",
+              "timeoutMs" -> "60000"
+            ),
+            () => client.getConfiguration)
         override val instead = Whole
 
         override def put(answer: Answer): Boolean = answer match {
@@ -184,12 +204,7 @@ class AnswerMatrixSuite extends AnswerMatrix {
     (first.values ++ Seq("green", "red")).foreach(cluster => apply(kafka(cluster)))
 
     override def service() = new StrimziMetadataService(
-      "data",
-      "",
-      "dynamic-kafka/stream",
-      Map.empty,
-      60000,
-      0,
+      ServiceArguments(MetadataServiceSpecs.Strimzi, "namespace" -> "data", "timeoutMs" -> "60000"),
       () => client.getConfiguration
     )
 

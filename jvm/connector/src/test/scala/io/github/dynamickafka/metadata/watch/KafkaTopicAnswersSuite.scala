@@ -1,7 +1,8 @@
 package io.github.dynamickafka.metadata.watch
 
 
-import io.github.dynamickafka.metadata.service.KafkaTopicMetadataService
+import io.github.dynamickafka.config.MetadataServiceSpecs
+import io.github.dynamickafka.metadata.service.{KafkaTopicMetadataService, ServiceArguments}
 import io.github.dynamickafka.source.SourceTest
 import io.github.dynamickafka.testkit.{OnBrokers, Record}
 
@@ -16,7 +17,12 @@ class KafkaTopicAnswersSuite extends AnswerMatrix with OnBrokers {
       private var known = Set.empty[String]
       red.createTopic(topic, 1, Map("cleanup.policy" -> "compact"))
 
-      override def service() = new KafkaTopicMetadataService(red.bootstrapServers, topic, Map.empty, 60000)
+      override def service() = new KafkaTopicMetadataService(ServiceArguments(
+        MetadataServiceSpecs.KafkaTopic,
+        "bootstrapServers" -> red.bootstrapServers,
+        "topic" -> topic,
+        "timeoutMs" -> "60000"
+      ))
 
       /** All records of an answer are one batch, so that no answer is between two. */
       override def put(answer: Answer): Boolean = answer match {
