@@ -6,7 +6,7 @@ import java.net.{URI, URISyntaxException}
 import java.util.Locale
 
 import io.github.dynamickafka.config.MetadataServiceSpecs
-import io.github.dynamickafka.config.MetadataServiceSpecs.{ClientId, ClientSecret, Scope, TokenUrl}
+import io.github.dynamickafka.config.MetadataServiceSpecs.{ClientId, ClientSecret, HttpUrl, Scope, TokenUrl}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.http.{ClientCredentials, HttpExchange, IssuedToken, OAuthTokens}
 import io.github.dynamickafka.kafka.SecretReferences
@@ -33,8 +33,20 @@ private[metadata] final class HttpMetadataService(arguments: ServiceArguments)
   import HttpMetadataService._
 
   private val timeoutMs = arguments(MetadataServiceSpecs.TimeoutMs)
+  private val address = parse(arguments(HttpUrl), HttpUrl.name)
+  private val headers = arguments.underPrefix
   private val login = OAuthLogin.of(arguments)
-  private val requests = new HttpRequests(arguments(MetadataServiceSpecs.HttpUrl), arguments.underPrefix, login)
+
+  /** The address for messages, without the query, which may contain tokens. */
+  private val shown = AddressText.http(address)
+
+  if (login.isDefined)
+    headers.keys.find(_.equalsIgnoreCase("Authorization"))
+      .foreach(refuse(_, s"'${ServiceArguments.option(TokenUrl.name)}' sets this header"))
+  headers.keys.toSeq.sorted.foreach { name =>
+    try HttpRequest.newBuilder().header(name, "value")
+    catch { case e: IllegalArgumentException => refuse(name, e.getMessage) }
+  }
   private var client: Option[HttpClient] = None
   private var last: Option[Tagged] = None
 
@@ -42,88 +54,37 @@ private[metadata] final class HttpMetadataService(arguments: ServiceArguments)
   override def close(): Unit = synchronized { client = None }
 
   override protected def read(): MetadataDocument = {
-    val response = answer(() => requests.next(last.map(_.tag)))
+    val response = answer()
     (response.statusCode, last) match {
       case (Ok, _) =>
-        val document = MetadataDocument.parse(response.body, requests.shown)
+        val document = MetadataDocument.parse(response.body, shown)
         last = Option(response.headers.firstValue("ETag").orElse(null)).map(Tagged(_, document))
         document
       case (NotModified, Some(Tagged(_, document))) => document
-      case (status, _) => throw new IOException(s"${requests.shown} responded with status $status")
+      case (status, _) => throw new IOException(s"${shown} responded with status $status")
     }
   }
 
   /** With a token that is refused, one further request with another one. */
-  private def answer(request: () => HttpRequest): HttpResponse[String] = {
+  private def answer(): HttpResponse[String] = {
     val first = sent(request())
     val response = if (first.statusCode == Unauthorized && login.exists(_.renew())) sent(request()) else first
     val status = response.statusCode
     if (status / 100 == 3 && status != NotModified)
       throw new IOException(
-        s"${requests.shown} responded with status $status, a redirect, which is not followed: use the target address"
+        s"${shown} responded with status $status, a redirect, which is not followed: use the target address"
       )
     response
   }
 
   private def sent(request: HttpRequest): HttpResponse[String] =
     try HttpExchange.send(opened(), request, timeoutMs)
-    catch { case e: IOException => throw new IOException(s"the request to ${requests.shown} failed", e) }
+    catch { case e: IOException => throw new IOException(s"the request to ${shown} failed", e) }
 
-  private def opened(): HttpClient = synchronized {
-    client.getOrElse {
-      val created = HttpExchange.client(timeoutMs)
-      client = Some(created)
-      created
-    }
-  }
-}
-
-private object HttpMetadataService {
-  private val Ok = 200
-  private val NotModified = 304
-  private val Unauthorized = 401
-
-  /** @param tag the ETag as the server sent it, including quotes */
-  private final case class Tagged(tag: String, document: MetadataDocument)
-}
-
-/**
- * Creates the requests of a metadata service. The constructor checks the address and the names of headers
- * (INVALID_OPTION). The values of headers are checked with each request, because references in them are resolved only
- * then.
- */
-private final class HttpRequests(url: String, headers: Map[String, String], login: Option[OAuthLogin]) {
-  import HttpRequests._
-
-  private val address = parse(url, "url")
-
-  /** The address for messages, without the query, which may contain tokens. */
-  val shown: String = AddressText.http(address)
-
-  if (login.isDefined)
-    headers.keys.find(_.equalsIgnoreCase("Authorization")).foreach(name =>
-      throw Errors.invalidOption(
-        ServiceArguments.option(s"headers.$name"),
-        Redaction.Redacted,
-        s"'${ServiceArguments.option("oauth.tokenUrl")}' sets this header"
-      )
-    )
-  headers.keys.toSeq.sorted.foreach { name =>
-    try HttpRequest.newBuilder().header(name, "value")
-    catch {
-      case e: IllegalArgumentException =>
-        throw Errors.invalidOption(
-          ServiceArguments.option(s"headers.$name"),
-          Redaction.Redacted,
-          e.getMessage
-        )
-    }
-  }
-
-  /** @param tag the ETag of the previous document */
-  def next(tag: Option[String]): HttpRequest = {
+  /** Conditional, if the previous document has an ETag. References in the values of headers are resolved for each request. */
+  private def request(): HttpRequest = {
     val builder = HttpRequest.newBuilder(address)
-    tag.foreach(builder.header("If-None-Match", _))
+    last.foreach(document => builder.header("If-None-Match", document.tag))
     if (!headers.keys.exists(_.equalsIgnoreCase("Accept"))) builder.header("Accept", Accepted)
     SecretReferences.resolve(headers).foreach { case (name, value) =>
       // A file that contains only the secret usually ends with a newline.
@@ -139,10 +100,25 @@ private final class HttpRequests(url: String, headers: Map[String, String], logi
     login.foreach(_.add(builder))
     builder.GET().build()
   }
+
+  private def opened(): HttpClient = synchronized {
+    client.getOrElse {
+      val created = HttpExchange.client(timeoutMs)
+      client = Some(created)
+      created
+    }
+  }
 }
 
-private object HttpRequests {
+private object HttpMetadataService {
+  private val Ok = 200
+  private val NotModified = 304
+  private val Unauthorized = 401
   private val Accepted = "application/json, application/yaml;q=0.9, */*;q=0.5"
+  private val Authorization = ServiceArguments.option("headers.Authorization")
+
+  private def refuse(header: String, reason: String): Nothing =
+    throw Errors.invalidOption(ServiceArguments.option(s"headers.$header"), Redaction.Redacted, reason)
 
   /** @param argument of the service, for errors: INVALID_OPTION */
   def parse(url: String, argument: String): URI = {
@@ -150,10 +126,7 @@ private object HttpRequests {
       Errors.invalidOption(ServiceArguments.option(argument), Redaction.Redacted, reason)
     val uri =
       try new URI(url.trim)
-      catch {
-        case e: URISyntaxException =>
-          throw invalid(s"it is not a valid URL: ${e.getReason}")
-      }
+      catch { case e: URISyntaxException => throw invalid(s"it is not a valid URL: ${e.getReason}") }
     if (uri.getRawUserInfo != null || Option(uri.getRawAuthority).exists(_.contains('@')))
       throw invalid(s"it must not contain user and password, use '$Authorization'")
     val scheme = Option(uri.getScheme).map(_.toLowerCase(Locale.ROOT))
@@ -162,7 +135,8 @@ private object HttpRequests {
     uri
   }
 
-  private val Authorization = ServiceArguments.option("headers.Authorization")
+  /** @param tag the ETag as the server sent it, including quotes */
+  private final case class Tagged(tag: String, document: MetadataDocument)
 }
 
 /**
@@ -172,7 +146,7 @@ private object HttpRequests {
  */
 private final class OAuthLogin(arguments: ServiceArguments) {
   private val tokens = OAuthTokens.ofProcess
-  private val address = HttpRequests.parse(arguments(TokenUrl), TokenUrl.name)
+  private val address = HttpMetadataService.parse(arguments(TokenUrl), TokenUrl.name)
   @volatile private var last: Option[(ClientCredentials, IssuedToken)] = None
 
   /** @throws java.io.IOException if there is no token */

@@ -56,7 +56,7 @@ private[metadata] final class StrimziMetadataService(
     )
 
   override protected val shown: String = s"Strimzi's resources in ${all.mkString(", ")}"
-  private val chosen = new StrimziListener(arguments(MetadataServiceSpecs.StrimziListener))
+  private val listener = Option(arguments(MetadataServiceSpecs.StrimziListener)).filter(_.nonEmpty)
   private val server = new ApiServer(arguments(MetadataServiceSpecs.TimeoutMs), config)
 
   /** That the API server has. */
@@ -80,7 +80,7 @@ private[metadata] final class StrimziMetadataService(
       listed.flatMap(_._1),
       listed.flatMap(_._2),
       label,
-      chosen,
+      listener,
       properties
     ).document
   }
@@ -136,13 +136,14 @@ private object StrimziMetadataService {
  *
  * @param topics those with the label
  * @param label the key of the label with the stream id
+ * @param listener its name; None: each `Kafka` has to have only one, or an annotation
  * @param properties those of all clusters
  */
 private[service] final class StrimziStreams(
     topics: Seq[GenericKubernetesResource],
     kafkas: Seq[GenericKubernetesResource],
     label: String,
-    listener: StrimziListener,
+    listener: Option[String],
     properties: Map[String, String]
 ) {
   import StrimziStreams._
@@ -234,7 +235,7 @@ private[service] final class StrimziStreams(
       kafka: GenericKubernetesResource,
       annotations: Map[String, String]
   ): Map[String, String] = {
-    val found = listener.of(kafka, annotations.get(Listener), shown(kafka))
+    val found = StrimziListener.of(kafka, annotations.get(Listener).orElse(listener), shown(kafka))
     val ownTrust = properties.keys.exists(_.startsWith("ssl.truststore."))
     found.security ++ (if (ownTrust) Map.empty else found.trust) ++ properties +
       (DocumentParts.Bootstrap -> found.bootstrapServers)
@@ -308,70 +309,9 @@ private[service] object StrimziStreams {
   private def fail(where: String, reason: String): Nothing = throw Errors.metadataInvalid(where, reason)
 }
 
-/**
- * Finds the listener by which the clusters are reached, in the status of a `Kafka` resource.
- *
- * @param chosen its name; empty: a `Kafka` has to have only one
- */
-private[service] final class StrimziListener(chosen: String) {
-  import StrimziListener._
+/** The listener by which a cluster is reached, in the status of a `Kafka` resource. */
+private object StrimziListener {
 
-  /**
-   * @param own the name in an annotation, which has precedence
-   * @param shown the resource, for errors
-   * @throws java.io.IOException if the listener has no address yet
-   * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException METADATA_INVALID, if there is no such listener, or several
-   */
-  def of(kafka: GenericKubernetesResource, own: Option[String], shown: String): Found = {
-    val declared = list(kafka, "spec", "kafka", "listeners")
-    val name = named(declared.flatMap(text(_, "name")), own, shown)
-    def notReadyYet(missing: String) =
-      new IOException(s"$shown is not ready: $missing${reason(kafka)}. Strimzi's operator sets it")
-    val current = list(kafka, "status", "listeners")
-    val found = current.find(text(_, "name").contains(name)).getOrElse(throw notReadyYet(
-      if (current.isEmpty) "its status has no listeners" else s"its status has no listener '$name'"
-    ))
-    Found(
-      text(found, "bootstrapServers").filterNot(_.isBlank).getOrElse(
-        throw notReadyYet(s"its status has no bootstrapServers of listener '$name'")
-      ),
-      declared.find(text(_, "name").contains(name)).fold(Map.empty[String, String])(security),
-      trust(found)
-    )
-  }
-
-  private def security(declared: JsonNode): Map[String, String] = {
-    val authentication = declared.path("authentication")
-    val mechanism = text(authentication, "type").flatMap(Mechanisms.get)
-    val sasl = mechanism.isDefined || authentication.path("sasl") == BooleanNode.TRUE
-    val protocol = (declared.path("tls") == BooleanNode.TRUE, sasl) match {
-      case (true, true) => Some("SASL_SSL")
-      case (true, false) => Some("SSL")
-      case (false, true) => Some("SASL_PLAINTEXT")
-      case _ => None
-    }
-    protocol.map("security.protocol" -> _).toMap ++ mechanism.map("sasl.mechanism" -> _)
-  }
-
-  private def trust(found: JsonNode): Map[String, String] = {
-    val certificates = found.path("certificates").asScala.toSeq.flatMap(c => Option(c.textValue)).map(_.strip)
-      .filter(_.nonEmpty)
-    if (certificates.isEmpty) Map.empty
-    else Map("ssl.truststore.type" -> "PEM", "ssl.truststore.certificates" -> certificates.mkString("\n"))
-  }
-
-  private def named(names: Seq[String], own: Option[String], shown: String): String =
-    own.orElse(Option(chosen).filter(_.nonEmpty)) match {
-      case _ if names.isEmpty => fail(shown, "its spec has no listeners")
-      case Some(name) if names.contains(name) => name
-      case Some(name) =>
-        fail(shown, s"it has no listener '$name'; its listeners are ${quoted(names)}. $Remedy")
-      case None if names.size == 1 => names.head
-      case None => fail(shown, s"it has several listeners: ${quoted(names)}. $Remedy")
-    }
-}
-
-private[service] object StrimziListener {
 
   /**
    * @param security the protocol and the mechanism of the listener, as Kafka properties
@@ -407,4 +347,58 @@ private[service] object StrimziListener {
     path.foldLeft(mapper.valueToTree[JsonNode](resource.getAdditionalProperties))(_.path(_)).asScala.toSeq
 
   private val mapper = new ObjectMapper
+
+  /**
+   * @param chosen the name of the listener; None: a `Kafka` has to have only one
+   * @param shown the resource, for errors
+   * @throws java.io.IOException if the listener has no address yet
+   * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException METADATA_INVALID, if there is no such listener, or several
+   */
+  def of(kafka: GenericKubernetesResource, chosen: Option[String], shown: String): Found = {
+    val declared = list(kafka, "spec", "kafka", "listeners")
+    val name = named(declared.flatMap(text(_, "name")), chosen, shown)
+    def notReadyYet(missing: String) =
+      new IOException(s"$shown is not ready: $missing${reason(kafka)}. Strimzi's operator sets it")
+    val current = list(kafka, "status", "listeners")
+    val found = current.find(text(_, "name").contains(name)).getOrElse(throw notReadyYet(
+      if (current.isEmpty) "its status has no listeners" else s"its status has no listener '$name'"
+    ))
+    Found(
+      text(found, "bootstrapServers").filterNot(_.isBlank).getOrElse(
+        throw notReadyYet(s"its status has no bootstrapServers of listener '$name'")
+      ),
+      declared.find(text(_, "name").contains(name)).fold(Map.empty[String, String])(security),
+      trust(found)
+    )
+  }
+
+  private def security(declared: JsonNode): Map[String, String] = {
+    val authentication = declared.path("authentication")
+    val mechanism = text(authentication, "type").flatMap(Mechanisms.get)
+    val sasl = mechanism.isDefined || authentication.path("sasl") == BooleanNode.TRUE
+    val protocol = (declared.path("tls") == BooleanNode.TRUE, sasl) match {
+      case (true, true) => Some("SASL_SSL")
+      case (true, false) => Some("SSL")
+      case (false, true) => Some("SASL_PLAINTEXT")
+      case _ => None
+    }
+    protocol.map("security.protocol" -> _).toMap ++ mechanism.map("sasl.mechanism" -> _)
+  }
+
+  private def trust(found: JsonNode): Map[String, String] = {
+    val certificates = found.path("certificates").asScala.toSeq.flatMap(c => Option(c.textValue)).map(_.strip)
+      .filter(_.nonEmpty)
+    if (certificates.isEmpty) Map.empty
+    else Map("ssl.truststore.type" -> "PEM", "ssl.truststore.certificates" -> certificates.mkString("\n"))
+  }
+
+  private def named(names: Seq[String], chosen: Option[String], shown: String): String =
+    chosen match {
+      case _ if names.isEmpty => fail(shown, "its spec has no listeners")
+      case Some(name) if names.contains(name) => name
+      case Some(name) =>
+        fail(shown, s"it has no listener '$name'; its listeners are ${quoted(names)}. $Remedy")
+      case None if names.size == 1 => names.head
+      case None => fail(shown, s"it has several listeners: ${quoted(names)}. $Remedy")
+    }
 }
