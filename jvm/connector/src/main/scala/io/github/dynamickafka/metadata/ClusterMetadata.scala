@@ -104,7 +104,7 @@ object ClusterMetadata {
   /** The metadata of a stream on one cluster, for Java. What is not set by `with...` has the default of [[apply]]. */
   def of(properties: ju.Map[_, _]): ClusterMetadata = new ClusterMetadata(Values(properties = Values.texts(properties)))
 
-  /** The collections are copies that nobody can change. */
+  /** The collections are copies that cannot be changed. */
   private final case class Values(
       properties: ju.Map[String, String],
       topics: ju.Set[String] = ju.Set.of(),

@@ -242,8 +242,7 @@ private[service] final class StrimziStreams(
   }
 
   private def state(on: GenericKubernetesResource, value: String): String = {
-    if (!ClusterMetadata.States.contains(value))
-      fail(annotation(on, State), s"'$value' is not a valid state, use 'active', 'draining' or 'removed'")
+    Names.badState(value).foreach(fail(annotation(on, State), _))
     value
   }
 
