@@ -102,7 +102,8 @@ object ClusterMetadata {
     .withWrite(write).withFormatOptions(formatOptions.asJava).withReplaces(replaces)
 
   /** The metadata of a stream on one cluster, for Java. What is not set by `with...` has the default of [[apply]]. */
-  def of(properties: ju.Map[_, _]): ClusterMetadata = new ClusterMetadata(Values(properties = Values.texts(properties)))
+  def of(properties: ju.Map[_, _]): ClusterMetadata =
+    new ClusterMetadata(Values(properties = Values.texts(properties)))
 
   /** The collections are copies that cannot be changed. */
   private final case class Values(

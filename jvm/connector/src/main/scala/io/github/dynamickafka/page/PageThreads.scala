@@ -8,7 +8,8 @@ import java.{util => ju}
  * A daemon thread for each request. A request that takes too long is interrupted, which closes its connection, and so is the oldest one
  * when there are too many: a visitor who sends or reads slowly, with the token or without, blocks no other visitor.
  */
-private[page] final class PageThreads(limitMs: Long = PageThreads.LimitMs) extends Executor with AutoCloseable {
+private[page] final class PageThreads(limitMs: Long = PageThreads.LimitMs) extends Executor
+    with AutoCloseable {
   private val running = new ju.LinkedHashSet[Thread]
 
   override def execute(request: Runnable): Unit = synchronized {

@@ -151,8 +151,10 @@ private final class OAuthLogin(arguments: ServiceArguments) {
 
   /** @throws java.io.IOException if there is no token */
   def add(request: HttpRequest.Builder): Unit = {
-    val resolved = SecretReferences.resolve(Map("id" -> arguments(ClientId), "secret" -> arguments(ClientSecret)))
-    val credentials = ClientCredentials(address, resolved("id").strip, resolved("secret").strip, arguments(Scope))
+    val resolved =
+      SecretReferences.resolve(Map("id" -> arguments(ClientId), "secret" -> arguments(ClientSecret)))
+    val credentials =
+      ClientCredentials(address, resolved("id").strip, resolved("secret").strip, arguments(Scope))
     val token = tokens.get(credentials, arguments(MetadataServiceSpecs.TimeoutMs))
     last = Some(credentials -> token)
     val _ = request.header("Authorization", token.authorization)

@@ -210,7 +210,9 @@ private[metadata] object JdbcRows {
   }
 
   private def differing(one: ClusterMetadata, other: ClusterMetadata): Seq[String] =
-    Names.differing(one.getProperties.asScala.toMap, other.getProperties.asScala.toMap).map(k => s"property '$k'") ++
+    Names.differing(one.getProperties.asScala.toMap, other.getProperties.asScala.toMap).map(k =>
+      s"property '$k'"
+    ) ++
       Seq[(String, ClusterMetadata => Any)](
         "state" -> (_.state),
         "write" -> (_.write),

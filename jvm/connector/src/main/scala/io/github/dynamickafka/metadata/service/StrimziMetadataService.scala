@@ -311,7 +311,6 @@ private[service] object StrimziStreams {
 /** The listener by which a cluster is reached, in the status of a `Kafka` resource. */
 private object StrimziListener {
 
-
   /**
    * @param security the protocol and the mechanism of the listener, as Kafka properties
    * @param trust its certificates, as Kafka properties

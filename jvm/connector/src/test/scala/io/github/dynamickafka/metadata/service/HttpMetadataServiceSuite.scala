@@ -10,8 +10,8 @@ import scala.jdk.CollectionConverters._
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.config.Options.{reference, refused}
 import io.github.dynamickafka.config.MetadataServiceSpecs
+import io.github.dynamickafka.config.Options.{reference, refused}
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, FailureText}
 import io.github.dynamickafka.metadata.KafkaMetadataService
 import io.github.dynamickafka.metadata.service.DocumentServer.{Answer, serving}

@@ -12,8 +12,8 @@ import io.zonky.test.db.postgres.embedded.EmbeddedPostgres
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.config.Options.{reference, refused}
 import io.github.dynamickafka.config.MetadataServiceSpecs
+import io.github.dynamickafka.config.Options.{reference, refused}
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, FailureText}
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaMetadataService}
 import io.github.dynamickafka.testkit.TimeLimit

@@ -18,10 +18,10 @@ import org.apache.hadoop.conf.Configuration
 
 import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.metadata.KafkaMetadataService
 import io.github.dynamickafka.metadata.document.MetadataDocument
 import io.github.dynamickafka.metadata.service.ApiServerDouble.withServer
 import io.github.dynamickafka.metadata.service._
-import io.github.dynamickafka.metadata.KafkaMetadataService
 
 class AnswerMatrixSuite extends AnswerMatrix {
   import AnswerMatrix._
@@ -108,7 +108,10 @@ class AnswerMatrixSuite extends AnswerMatrix {
 
   test("what queries make of the answers of the service 'jdbc'") {
     Using.resource(
-      EmbeddedPostgres.builder().setServerConfig("fsync", "off").setPGStartupWait(Duration.ofMinutes(3)).start()
+      EmbeddedPostgres.builder().setServerConfig(
+        "fsync",
+        "off"
+      ).setPGStartupWait(Duration.ofMinutes(3)).start()
     ) { postgres =>
       Using.resource(postgres.getPostgresDatabase.getConnection()) { connection =>
         assertMatrix(new Rows(connection, s"jdbc:postgresql://localhost:${postgres.getPort}/postgres"))
@@ -170,7 +173,8 @@ class AnswerMatrixSuite extends AnswerMatrix {
               "key" -> "key",
               "timeoutMs" -> "60000"
             ),
-            () => client.getConfiguration)
+            () => client.getConfiguration
+          )
         override val instead = Whole
 
         override def put(answer: Answer): Boolean = answer match {
@@ -183,8 +187,9 @@ class AnswerMatrixSuite extends AnswerMatrix {
         }
 
         private def replace(document: String) = {
-          val map = new ConfigMapBuilder().withNewMetadata().withNamespace("data").withName("streams").endMetadata()
-            .withData(Map("key" -> document).asJava).build()
+          val map =
+            new ConfigMapBuilder().withNewMetadata().withNamespace("data").withName("streams").endMetadata()
+              .withData(Map("key" -> document).asJava).build()
           val there = client.resource(map)
           if (there.get() == null) there.create() else there.update()
           true

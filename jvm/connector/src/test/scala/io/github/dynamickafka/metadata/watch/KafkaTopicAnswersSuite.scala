@@ -1,6 +1,5 @@
 package io.github.dynamickafka.metadata.watch
 
-
 import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.metadata.service.{KafkaTopicMetadataService, ServiceArguments}
 import io.github.dynamickafka.source.SourceTest
@@ -30,7 +29,8 @@ class KafkaTopicAnswersSuite extends AnswerMatrix with OnBrokers {
           val values = streams.map(s => s.streamId -> text(Has(Seq(s)))) ++ invalid.map(_ -> "nothing")
           val removed = (known -- values.map(_._1)).toSeq.map(_ -> null)
           known = values.map(_._1).toSet
-          val _ = red.produce(topic, (values ++ removed).map { case (id, value) => Record(0, Some(id), value) })
+          val _ =
+            red.produce(topic, (values ++ removed).map { case (id, value) => Record(0, Some(id), value) })
           true
         case Late =>
           red.freeze()
