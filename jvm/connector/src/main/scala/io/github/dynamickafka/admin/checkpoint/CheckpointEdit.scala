@@ -12,8 +12,8 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
 /**
- * Edits of a checkpoint in place, each of which can be undone. An edit is a folder `dynamic-kafka-edits/<n>` with what the files were,
- * numbered by its time, and complete as soon as `edit.json` is there, before the first file changes; `done` marks that the last one has changed. Files keep their
+ * Edits of a checkpoint in place, each of which can be undone. An edit is a folder `dynamic-kafka-edits/<time>` with what the files were,
+ * complete as soon as `edit.json` is there, before the first file changes; `done` marks that the last one has changed. Files keep their
  * mode and their owner.
  */
 private[admin] final class CheckpointEdit(files: CheckpointFiles) {
