@@ -63,7 +63,6 @@ private[admin] object EditCommands {
     (context, arguments) => new Edited(context, name, change(arguments))
   )
 
-  /** @param file for the text */
   private def refusing[A](file: Option[String])(edit: => A): A =
     try edit
     catch { case e: EditRefused => throw new Refusal(file.fold("")(_ + ": ") + e.getMessage, e) }
