@@ -14,7 +14,6 @@ from typing import NoReturn
 from urllib.parse import unquote, urlsplit
 
 from dynamic_kafka import _artifact
-from dynamic_kafka.errors import DynamicKafkaError
 
 VARIABLE = "DYNAMIC_KAFKA_JARS"
 
@@ -42,7 +41,7 @@ finally:
 """
 
 
-class _Missing(Exception):
+class _Missing(RuntimeError):
     """Something that a command needs is missing. The message says what to do."""
 
 
@@ -51,7 +50,7 @@ def main(arguments: Sequence[str]) -> NoReturn:
     try:
         java, home = _java(), _spark_home()
         classes = [*_conf_folders(), *_jars(home, _given(arguments)), str(home / "jars" / "*")]
-    except (_Missing, DynamicKafkaError, OSError) as e:
+    except (RuntimeError, OSError) as e:  # A DynamicKafkaError is a RuntimeError; its class is in PySpark.
         print(e, file=sys.stderr)
         sys.exit(1)
     os.environ.setdefault("SPARK_HOME", str(home))
@@ -87,9 +86,7 @@ def _java() -> str:
 def _spark_home() -> Path:
     """The folder of Spark: that of the installed PySpark, unless ``SPARK_HOME`` is set."""
     _artifact.spark_line()
-    import pyspark
-
-    home = Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
+    home = Path(os.environ.get("SPARK_HOME") or _artifact.pyspark_folder())
     if not (home / "jars").is_dir():
         raise _Missing(f"{home} has no folder jars. Install PySpark, or set SPARK_HOME to Spark's folder")
     return home
