@@ -153,9 +153,36 @@ def test_the_archive_of_classes(machine: Machine, monkeypatch: pytest.MonkeyPatc
         time.sleep(0.05)
     (archive,) = machine.cache.glob("dynamic-kafka/*.jsa")
     assert found == [f"-XX:SharedArchiveFile={archive}"]
-    # Another jar, another archive.
+    # Another jar, another archive. The last used ones stay; what a process that was killed has left goes.
+    folder = archive.parent
+    others = [folder / f"{n}.jsa" for n in range(6)]
+    left = [folder / "0.jsa.lock", folder / "0.jsa.4711"]
+    for n, path in enumerate([*others, *left]):
+        path.touch()
+        os.utime(path, (n, n))
+    os.utime(archive, (2.5, 2.5))
+    assert _command._archive(str(java), class_path) == found
     os.utime(jar, (1, 1))
     assert _command._archive(str(java), class_path) == []
+    assert _command._archive(str(java), class_path) == []
+    deadline = time.monotonic() + 60
+    while any(path.exists() for path in (*others[:4], *left)) or list(folder.glob("*.lock")):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert set(others[4:]) | {archive} < set(folder.iterdir())
+    assert len(list(folder.iterdir())) == 4
+    # A lock that is left keeps nobody from making the archive.
+    (new,) = set(folder.iterdir()) - set(others) - {archive}
+    new.unlink()
+    lock = folder / f"{new.name}.lock"
+    lock.touch()
+    assert _command._archive(str(java), class_path) == []
+    assert not new.exists()
+    os.utime(lock, (1, 1))
+    assert _command._archive(str(java), class_path) == []
+    while not new.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
     # A cache that cannot be written is no error.
     monkeypatch.setenv("XDG_CACHE_HOME", str(jar))
     assert _command._archive(str(java), class_path) == []

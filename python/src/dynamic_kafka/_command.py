@@ -8,7 +8,9 @@ import shlex
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 from urllib.parse import unquote, urlsplit
@@ -24,8 +26,11 @@ _NEEDED = (
 )
 _CONNECT = ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "SPARK_API_MODE")
 _LINES = 5
+_LIMIT_S = 3600
 
-# Makes the archive of classes: after a pause, because it must not delay the command that has just started.
+# Makes the archive of classes: after a pause, because it must not delay the command that has just started. Each build,
+# environment and Java has an archive of 30 MB, so that only the last used ones are kept; Java starts without one that
+# is removed meanwhile.
 _ARCHIVE = """
 import os, pathlib, subprocess, sys, time
 archive, *command = sys.argv[1:]
@@ -35,6 +40,11 @@ try:
     time.sleep(5)
     subprocess.run([command[0], f"-XX:ArchiveClassesAtExit={made}", *command[1:]], timeout=300)
     os.replace(made, archive)
+    folder = pathlib.Path(archive).parent
+    archives = sorted(folder.glob("*.jsa"), key=os.path.getmtime)
+    left = [path for path in folder.glob("*.jsa.*") if time.time() - os.path.getmtime(path) > 3600]
+    for path in (*archives[:-4], *left):
+        path.unlink(missing_ok=True)
 finally:
     pathlib.Path(made).unlink(missing_ok=True)
     pathlib.Path(f"{archive}.lock").unlink(missing_ok=True)
@@ -191,10 +201,15 @@ def _archive(java: str, class_path: Sequence[str]) -> list[str]:
         )
         archive = _cache() / f"{hashlib.sha256(key.encode()).hexdigest()[:16]}.jsa"
         if archive.is_file():
+            with suppress(OSError):
+                os.utime(archive)
             return [f"-XX:SharedArchiveFile={archive}"]
         archive.parent.mkdir(parents=True, exist_ok=True)
-        # Only one process makes it. A lock that is left from a machine that stopped keeps the start slow, no more.
-        os.close(os.open(f"{archive}.lock", os.O_CREAT | os.O_EXCL))
+        # Only one process makes it. A lock may be left from a machine that stopped.
+        lock = Path(f"{archive}.lock")
+        if lock.is_file() and time.time() - lock.stat().st_mtime > _LIMIT_S:
+            lock.unlink(missing_ok=True)
+        lock.touch(exist_ok=False)
         subprocess.Popen(
             [sys.executable, "-c", _ARCHIVE, str(archive), java, *_FLAGS, *class_path, "load-classes"],
             stdin=subprocess.DEVNULL,
