@@ -28,9 +28,9 @@ _CONNECT = ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "SPARK_API_MODE")
 _LINES = 5
 _LIMIT_S = 3600
 
-# Makes the archive of classes: after a pause, because it must not delay the command that has just started. Each build,
-# environment and Java has an archive of 30 MB, so that only the last used ones are kept; Java starts without one that
-# is removed meanwhile.
+# Makes the archive of classes: after a pause, because it must not delay the command that has just started. Each
+# build, environment and Java has an archive of 30 MB, so that only the last used ones are kept; Java starts without
+# one that is removed meanwhile.
 _ARCHIVE = """
 import os, pathlib, subprocess, sys, time
 archive, *command = sys.argv[1:]
