@@ -79,6 +79,13 @@ def test_all_is_passed_through(machine: Machine) -> None:
     assert arguments[arguments.index(MAIN) :] == [MAIN, "streams", "a b.yaml", "--json"]
 
 
+def test_no_arguments(machine: Machine) -> None:
+    (machine.spark / "jars" / "dynamic-kafka-spark-4.2_2.13-1.jar").touch()
+    assert machine.run().returncode == 3
+    assert machine.arguments()[-1] == MAIN
+    assert machine.class_path("x", "--jars") == []
+
+
 def test_where_the_jars_are_from(machine: Machine) -> None:
     (machine.here / "own").mkdir()
     for jar in ("own/a.jar", "own/b.jar", "c.jar"):
@@ -129,6 +136,10 @@ def test_what_is_missing_is_named(machine: Machine) -> None:
 
     assert "no such jar: nowhere.jar. The command needs the connector's jar" in refused("--jars", "nowhere.jar")
     assert f"JAVA_HOME is {machine.here}, which has no bin/java" in refused(JAVA_HOME=str(machine.here))
+    (machine.here / "other/bin").mkdir(parents=True)
+    (machine.here / "other/bin/java").write_text("no program")
+    (machine.spark / "jars" / "dynamic-kafka-spark-4.2_2.13-1.jar").touch()
+    assert "other/bin/java cannot be run: " in refused(JAVA_HOME=str(machine.here / "other"))
     assert "Java was not found" in refused(JAVA_HOME="", PATH=str(machine.here))
     assert f"{machine.here} has no folder jars" in refused(SPARK_HOME=str(machine.here))
 

@@ -29,8 +29,8 @@ _LINES = 5
 _LIMIT_S = 3600
 
 # Makes the archive of classes: after a pause, because it must not delay the command that has just started. Each
-# build, environment and Java has an archive of 30 MB, so that only the last used ones are kept; Java starts without
-# one that is removed meanwhile.
+# build, environment and Java has an archive of 30 MB. Only the last used ones are kept; Java starts without one
+# that is removed meanwhile.
 _ARCHIVE = """
 import os, pathlib, subprocess, sys, time
 archive, *command = sys.argv[1:]
@@ -63,6 +63,8 @@ def main(arguments: Sequence[str]) -> NoReturn:
     except (RuntimeError, OSError) as e:  # A DynamicKafkaError is a RuntimeError; its class is in PySpark.
         print(e, file=sys.stderr)
         sys.exit(1)
+    except KeyboardInterrupt:  # While spark-submit fetches the jars.
+        sys.exit(130)
     os.environ.setdefault("SPARK_HOME", str(home))
     class_path = ["-cp", os.pathsep.join(classes), _MAIN]
     archive = _archive(java, class_path)
@@ -70,9 +72,13 @@ def main(arguments: Sequence[str]) -> NoReturn:
     options = shlex.split(os.environ.pop("JDK_JAVA_OPTIONS", ""))
     command = [java, *options, *_FLAGS, *archive, *class_path, *arguments]
     sys.stdout.flush()
-    if os.name != "posix":
-        sys.exit(subprocess.call(command))
-    os.execv(java, command)
+    try:
+        if os.name != "posix":
+            sys.exit(subprocess.call(command))
+        os.execv(java, command)
+    except OSError as e:
+        print(f"{java} cannot be run: {e.strerror}", file=sys.stderr)
+        sys.exit(1)
 
 
 def _java() -> str:
@@ -109,9 +115,9 @@ def _conf_folders() -> list[str]:
 
 def _given(arguments: Sequence[str]) -> str | None:
     """The value of ``--jars``, which the connector's command line accepts and ignores."""
-    for argument, following in zip(arguments, [*arguments[1:], None], strict=True):
+    for place, argument in enumerate(arguments):
         if argument == "--jars":
-            return following
+            return next(iter(arguments[place + 1 :]), None)
         if argument.startswith("--jars="):
             return argument.partition("=")[2]
     return os.environ.get(VARIABLE)

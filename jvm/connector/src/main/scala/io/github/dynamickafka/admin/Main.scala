@@ -229,10 +229,13 @@ private[admin] final class Main(
     val isLocal = path.toUri.getScheme == null && Files.exists(LocalPath.of(value))
     if (!isLocal && !path.getFileSystem(configuration).exists(path))
       throw new WrongUsage(s"${p.lineName} '$value' does not exist")
+    if (isLocal && p.kind == Kind.MetadataFile && Files.isDirectory(LocalPath.of(value)))
+      throw new WrongUsage(s"${p.lineName} '$value' is a folder")
   }
 
   private def unknown(name: String): Int = throw new WrongUsage(
-    s"there is no command '$name'." + suggestion(name, known.map(_.commandName)) +
+    if (name.startsWith("-")) s"the command is missing before $name. --help lists the commands"
+    else s"there is no command '$name'." + suggestion(name, known.map(_.commandName)) +
       " --help lists the commands"
   )
 

@@ -18,7 +18,6 @@ import org.apache.kafka.clients.admin.{
 }
 import org.apache.kafka.clients.consumer.KafkaConsumer
 import org.apache.kafka.clients.producer.{KafkaProducer, ProducerConfig, ProducerRecord}
-import org.apache.kafka.common.{KafkaFuture, Node}
 import org.apache.kafka.common.acl.AclOperation
 import org.apache.kafka.common.config.ConfigResource
 import org.apache.kafka.common.errors.{
@@ -28,6 +27,7 @@ import org.apache.kafka.common.errors.{
   SslAuthenticationException,
   UnknownTopicOrPartitionException
 }
+import org.apache.kafka.common.{KafkaFuture, Node}
 
 import io.github.dynamickafka.kafka.{ClusterFailure, ProducerSettings}
 import io.github.dynamickafka.redaction.Redaction
