@@ -182,7 +182,7 @@ def test_the_archive_of_classes(machine: Machine, monkeypatch: pytest.MonkeyPatc
         time.sleep(0.05)
     assert set(others[4:]) | {archive} < set(folder.iterdir())
     assert len(list(folder.iterdir())) == 4
-    # A lock that is left does not prevent the archive for ever.
+    # A lock that is left does not prevent the next archive.
     (new,) = set(folder.iterdir()) - set(others) - {archive}
     new.unlink()
     lock = folder / f"{new.name}.lock"
