@@ -72,11 +72,12 @@ private[admin] object KafkaOffsets {
   /** The failure of a request, without secrets. */
   def reason(config: ClusterConfig, e: Throwable): String = {
     val properties = config.properties.admin ++ config.properties.client
-    val text = Futures.cause(e) match {
+    val cause = Futures.cause(e)
+    val text = cause match {
       case _: TimeoutException => s"no response within ${config.requestTimeoutMs} ms"
-      case cause => Redaction.scrub(ClusterFailure.text(cause), properties)
+      case _ => Redaction.scrub(ClusterFailure.text(cause), properties)
     }
-    s"${config.bootstrapServers}: $text"
+    s"${config.bootstrapServers}: ${ClusterFailure.located(text, cause, properties)}"
   }
 
   /** Calls the function for all clusters at once, each on a thread of its own, because opening a client may block. */

@@ -37,7 +37,9 @@ class MainSuite extends AnyFunSuite with TimeLimit {
     Seq(
       Seq("stream") -> "there is no command 'stream'. Did you mean 'streams'?",
       Seq("clusters") -> "there is no command 'clusters'",
+      Seq("--json", "streams", s"$file") -> "the command is missing before --json",
       Seq("streams") -> "FILE is missing",
+      Seq("streams", s"$folder") -> s"FILE '$folder' is a folder",
       Seq("streams", s"$folder/nowhere.yaml") -> "nowhere.yaml' does not exist",
       Seq("streams", s"$file", "more") -> "'more' is one argument too many. Usage: streams FILE [OPTIONS]",
       Seq("streams", s"$file", "--jsn") -> "'streams' has no option --jsn. Did you mean '--json'?",
