@@ -50,9 +50,15 @@ private[dynamickafka] object Reconcile {
     val dropped = start.position(id) -- live
     val oldTargets = start.draining.getOrElse(id, Positions.empty)
     val (topicIds, epochs) = (start.identity(id).topics, start.identity(id).epochs)
-    // The mark that a topic was drained outlives its offsets: while it is still draining, it must not enter again.
-    val kept = start.retained.get(id).map(_.map { (_, of) =>
-      if (expired(of.since, now, rules.retentionMs)) of.only(_ => false) else of
+    // Another cluster takes over these positions when it enters, however long it waits for this one.
+    val isAwaited = topology.clusters.valuesIterator.exists(by =>
+      by.replaces.contains(id) && start.position(by.id).isEmpty
+    )
+    // A topic that is in the metadata again has returned, although its cluster may not have responded since. The mark that a topic was
+    // drained outlives its offsets: while it is still draining, it must not enter again.
+    val kept = start.retained.get(id).map(_.map { (topic, of) =>
+      if (isAwaited || named.contains(topic) || !expired(of.since, now, rules.retentionMs)) of
+      else of.only(_ => false)
     })
 
     // Topics that are already read: a topic that is active again loses its drain target; a topic that drains, or has
@@ -104,7 +110,7 @@ private[dynamickafka] object Reconcile {
       }
     )
     val leaving = live.filterTopics(leave)
-    val left = if (rules.retentionMs == 0) Positions.empty else leaving ++ dropped
+    val left = if (rules.retentionMs == 0 && !isAwaited) Positions.empty else leaving ++ dropped
     val retained = kept.getOrElse(Retained.empty)
       .map((topic, of) => of.only(!returning.of(topic).contains(_))) ++
       Retained.at(now, left, ids = topicIds.get, epochs = epochs)

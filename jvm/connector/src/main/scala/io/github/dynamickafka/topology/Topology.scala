@@ -125,6 +125,9 @@ private[dynamickafka] final case class TopologyCluster(
 ) {
   def bootstrapServers: String = properties.getOrElse("bootstrap.servers", "")
 
+  /** It has to wait for another one. */
+  def withoutTopics: TopologyCluster = copy(topics = SortedMap.empty, patterns = Nil)
+
   /**
    * A copy with the topics that match the patterns.
    *

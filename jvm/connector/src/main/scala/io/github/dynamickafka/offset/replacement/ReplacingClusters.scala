@@ -9,7 +9,7 @@ import io.github.dynamickafka.topology.{Topology, TopologyCluster}
  * @param former the id of the cluster that is replaced, by the id of the one that enters now
  * @param start the positions of the query, without those that were retained of a cluster that enters: it was left for another one,
  *              whose records it has got meanwhile
- * @param topology without clusters that have to wait, because the one that they replace is still read
+ * @param topology without topics of clusters that have to wait, because the one that they replace is still read
  */
 private[dynamickafka] final case class ReplacingClusters(
     former: Map[String, String],
@@ -36,7 +36,11 @@ private[dynamickafka] object ReplacingClusters {
         if (entering.keys.exists(start.retained.contains))
           start.copy(retained = start.retained -- entering.keys)
         else start,
-        if (waiting.isEmpty) topology else topology.copy(clusters = topology.clusters -- waiting.keys)
+        if (waiting.isEmpty) topology
+        else
+          topology.copy(clusters = topology.clusters.map { case (id, cluster) =>
+            id -> (if (waiting.contains(id)) cluster.withoutTopics else cluster)
+          })
       )
     }
   }

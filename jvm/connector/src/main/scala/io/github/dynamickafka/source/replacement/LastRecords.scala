@@ -11,6 +11,16 @@ import io.github.dynamickafka.offset.replacement.{LastRecord, RecordsRead}
 import io.github.dynamickafka.offset.{CompositeOffset, Positions}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 
+/** What is known of what a query has read. */
+private[source] trait ReadBefore {
+
+  /** The last records that were read of the partitions of a cluster at these positions. */
+  def of(id: String, positions: Positions): Map[(String, Int), LastRecord]
+
+  /** When the last batch was logged, in milliseconds since the epoch; 0 if it is not known. */
+  def lastBatchMs: Long
+}
+
 /**
  * Keeps the last record that the query has read of each partition, and writes it to the checkpoint after each batch that has
  * changed it. A file that is lost or older is no error, so a thread of its own writes the newest state: on some file systems a file takes
@@ -23,7 +33,7 @@ private[source] final class LastRecords(
     checkpoint: SourceCheckpoint,
     reported: (CompositeOffset, LogKey) => Option[LastRecord],
     executor: Executor = NewestWriter.daemon("dynamic-kafka-last-records")
-) {
+) extends ReadBefore {
   import LastRecords._
 
   private val writer = new NewestWriter(checkpoint.writeRecordsRead, failed, executor)
@@ -51,13 +61,11 @@ private[source] final class LastRecords(
       } catch { case NonFatal(e) => failed(e) }
     }
 
-  /** Of the partitions of a cluster at these positions. */
-  def of(id: String, positions: Positions): Map[(String, Int), LastRecord] = known.of(id, positions)
+  override def of(id: String, positions: Positions): Map[(String, Int), LastRecord] = known.of(id, positions)
 
   private def known: RecordsRead = current.getOrElse(stored)
 
-  /** When the last batch was logged, in milliseconds since the epoch; 0 if it is not known. */
-  def lastBatchMs: Long = checkpoint.ofQuery.lastLoggedMs.getOrElse(0L)
+  override def lastBatchMs: Long = checkpoint.ofQuery.lastLoggedMs.getOrElse(0L)
 
   /** The query is stopped: waits until the newest state is written, at most this long. */
   def close(waitMs: Long = CloseWaitMs): Unit =

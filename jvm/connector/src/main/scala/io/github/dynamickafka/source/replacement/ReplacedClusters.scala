@@ -34,12 +34,14 @@ private[dynamickafka] final case class DecidedReplacements(
 /**
  * Kafka clusters that take the place of others: whether and where the query continues in them. What a trigger finds here is
  * decided once its offset is logged, which has the positions and Kafka's new id. Used only by the thread of the query.
+ *
+ * @param kafkaId asks a cluster for its `cluster.id`
  */
 private[source] final class ReplacedClusters(
     policy: ReplacedClusterPolicy,
     replacements: Replacements,
-    lastRecords: LastRecords,
-    streams: ClusterStreams,
+    lastRecords: ReadBefore,
+    kafkaId: String => Option[String],
     clock: Clock
 ) {
   import ReplacedClusters._
@@ -225,8 +227,7 @@ private[source] final class ReplacedClusters(
 
   /** An address that leads to several Kafka clusters would let the query change between them with each answer. */
   private def refuseAlternating(cluster: ReplacedCluster): Unit = {
-    val more = Iterator.continually(streams.identities(Map(cluster.cluster -> Set.empty)))
-      .take(Answers).flatMap(_.get(cluster.cluster)).flatMap(_.toOption).flatMap(_.kafkaId).toSet
+    val more = Iterator.continually(kafkaId(cluster.cluster)).take(Answers).flatten.toSet
     val others = more - cluster.found
     if (others.nonEmpty || ids.alternates(cluster, clock.monotonicMs()))
       throw refused(
@@ -245,10 +246,13 @@ private[source] object ReplacedClusters {
   def apply(
       policy: ReplacedClusterPolicy,
       streams: ClusterStreams,
-      lastRecords: LastRecords,
+      lastRecords: ReadBefore,
       clock: Clock
   ): ReplacedClusters =
-    new ReplacedClusters(policy, new Replacements(policy, streams), lastRecords, streams, clock)
+    new ReplacedClusters(policy, Replacements(policy, streams), lastRecords, kafkaId(streams, _), clock)
+
+  private def kafkaId(streams: ClusterStreams, id: String): Option[String] =
+    streams.identities(Map(id -> Set.empty)).get(id).flatMap(_.toOption).flatMap(_.kafkaId)
 
   val Unknown = "the offsets in the checkpoint do not apply to it"
 

@@ -32,9 +32,9 @@ import io.github.dynamickafka.topology.ReplacedClusterPolicy
  */
 private[source] final class Replacements(
     policy: ReplacedClusterPolicy,
-    streams: ClusterStreams,
-    records: RecordsAt = RecordsAt.Consumer,
-    checkpoints: MirrorCheckpoints = MirrorCheckpoints.Consumer
+    clusters: Replacements.Clusters,
+    records: RecordsAt,
+    checkpoints: MirrorCheckpoints
 ) {
 
   /**
@@ -54,7 +54,7 @@ private[source] final class Replacements(
     mirror.question match {
       case Left(reason) => Some(Left(reason))
       case Right(question) =>
-        streams.readOne(id)(config => checkpoints(config, mirror.checkpoints, question))
+        clusters.read(id)(config => checkpoints(config, mirror.checkpoints, question))
           .map(_.flatMap(mirror.continuation))
     }
 
@@ -63,8 +63,27 @@ private[source] final class Replacements(
       case Left(reason) => Some(Left(reason))
       case Right(questions) if questions.isEmpty => Some(SameOffsets.continuation(of, Map.empty))
       case Right(questions) =>
-        streams.readOne(of.id)(records(_, questions)).map(SameOffsets.continuation(of, _))
+        clusters.read(of.id)(records(_, questions)).map(SameOffsets.continuation(of, _))
     }
+}
+
+private[source] object Replacements {
+
+  /** Where clusters are read; None if a cluster does not respond. */
+  trait Clusters {
+    def read[A](id: String)(read: ClusterConfig => A): Option[A]
+  }
+
+  def apply(
+      policy: ReplacedClusterPolicy,
+      streams: ClusterStreams,
+      records: RecordsAt = RecordsAt.Consumer
+  ): Replacements = {
+    val clusters = new Clusters {
+      override def read[A](id: String)(read: ClusterConfig => A): Option[A] = streams.readOne(id)(read)
+    }
+    new Replacements(policy, clusters, records, MirrorCheckpoints.Consumer)
+  }
 }
 
 /** Reads the offsets and times of single records of a cluster. Blocks. */

@@ -5,7 +5,9 @@ import org.apache.spark.sql.connector.read.streaming.ReadLimit
 import io.github.dynamickafka.offset._
 import io.github.dynamickafka.offset.alignment.{Alignment, EventTimes}
 import io.github.dynamickafka.offset.budget.BudgetShare
+import io.github.dynamickafka.offset.replacement.ReplacingClusters
 import io.github.dynamickafka.source.trigger.{Limits, Trigger}
+import io.github.dynamickafka.topology.Topology
 
 /** A trigger, and what the product does in it. */
 private[simulation] final case class Planned(
@@ -25,6 +27,8 @@ private[simulation] sealed abstract class Defect(val name: String) {
 
   /** The trigger to decide with, of the one that has begun and the one that would begin now. */
   def trigger: (Trigger, Trigger) => Trigger = (begun, _) => begun
+  def replacing(start: CompositeOffset, topology: Topology, drainRemoved: Boolean): ReplacingClusters =
+    ReplacingClusters(start, topology, drainRemoved)
   def transition(transition: Transition): Transition = transition
   def view(view: ClusterView): ClusterView = view
   def next(planned: Planned): NextOffset = planned.next

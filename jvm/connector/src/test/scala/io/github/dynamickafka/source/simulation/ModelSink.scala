@@ -9,6 +9,8 @@ private[simulation] final class ModelSink(isIdempotent: Boolean) {
 
   def delivered: Vector[Long] = batches.sortBy(_._1).flatMap(_._2)
 
+  def deliveredIn(batches: Int => Boolean): Vector[Long] = rows(batches).toVector
+
   def has(batch: Int): Boolean = batches.exists(_._1 == batch)
 
   /** @return what an idempotent sink has already had of this batch */

@@ -9,6 +9,7 @@ import io.github.dynamickafka.config.{Options, SourceOptions}
 import io.github.dynamickafka.offset._
 import io.github.dynamickafka.offset.alignment.Alignment
 import io.github.dynamickafka.offset.deferral.{Deferral, Deferrals}
+import io.github.dynamickafka.offset.replacement.ReplacingClusters
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterQuestion}
 import io.github.dynamickafka.source.loss.LossGrace
 import io.github.dynamickafka.source.trigger.{Limits, Trigger, TriggerPlanner, UnconfirmedClusters}
@@ -37,6 +38,8 @@ private[simulation] object Deferring extends Enumeration {
  * @param stop where each log stops, as a time of records in epoch milliseconds
  * @param aligned whether clusters advance together in record time, and how
  * @param defect what is put back; [[Defect.None]] for the product
+ * @param copies where the query continues in Kafka clusters that take the place of others
+ * @param retentionMs how long positions of what has left the metadata are kept; -1: for ever
  */
 private[simulation] final class SimulatedQuery(
     world: World,
@@ -49,7 +52,9 @@ private[simulation] final class SimulatedQuery(
     logsSome: Boolean,
     deferring: Deferring.Value,
     aligned: Option[Alignment.Rules],
-    defect: Defect
+    defect: Defect,
+    copies: Option[ModelReplacements] = None,
+    retentionMs: Long = -1L
 ) {
   private val log = new OffsetLog(world, logsSome)
   private val sink = new ModelSink(isIdempotent = !logsSome)
@@ -74,7 +79,7 @@ private[simulation] final class SimulatedQuery(
   /** Batches with more bytes than their limit. */
   def tooLarge: Vector[String] = sizes.excessive
 
-  private val options = SimulatedQuery.options(drainRemoved, entry, ownStart, limit, stop)
+  private val options = SimulatedQuery.options(drainRemoved, entry, ownStart, limit, stop, retentionMs)
   private val configs = new ClusterConfigs.ByScope(options)
 
   /** Whether each log has a stopping offset. */
@@ -108,6 +113,18 @@ private[simulation] final class SimulatedQuery(
 
   private def newGrace() = new LossGrace(World.GraceMs)
 
+  /** The address of a cluster has changed: what was asked of the former one is not used. */
+  def moved(): Unit = ahead.clear()
+
+  /** The losses that it has declared. */
+  var losses = Vector.empty[Loss]
+
+  /** The number of the last logged batch. */
+  def lastBatch: Int = log.last
+
+  /** The records of the batches with these numbers. */
+  def deliveredIn(batches: Int => Boolean): Vector[Long] = sink.deliveredIn(batches)
+
   /** From now on, clusters respond in time: a query is at rest if two triggers in a row find nothing to do. */
   def respondInTime(): Unit = ahead.isPrompt = true
 
@@ -125,6 +142,7 @@ private[simulation] final class SimulatedQuery(
         else {
           if (crash != Crash.BeforeLogging) {
             truth.note(end)
+            copies.foreach(_.planned(end))
             run(log.add(start, end), crash, replay = false)
           } else restart()
           true
@@ -136,10 +154,13 @@ private[simulation] final class SimulatedQuery(
       deferrals = deferrals.entered(deferrals.entering(start).filter(log.last > _ || defect.marksUnlogged))
     deferrals = deferrals.without(deferrals.over(start))
     val reached = if (defect.resumesDeferred) deferrals.reached(start) else start
-    def begin() = Trigger.begin(reached, world.topology, configs, world.now, Trigger.Started(None))
-    val begun = begin()
+    def replacing() = defect.replacing(reached, world.topology, drainRemoved)
+    def begin(of: ReplacingClusters) =
+      Trigger.begin(of.start, of.topology, configs, world.now, Trigger.Started(None))
+    val replaces = replacing()
+    val begun = begin(replaces)
     world.changeInTrigger()
-    val trigger = defect.trigger(begun, begin())
+    val trigger = defect.trigger(begun, begin(replacing()))
     val transition = defect.transition(trigger.transition(options, trigger.topology))
     val questions = transition.clusters.map { case (id, work) => id -> question(id, work, trigger.topology) }
     former = Some(trigger.topology)
@@ -148,16 +169,20 @@ private[simulation] final class SimulatedQuery(
     }
     val found = questions.map { case (id, q) => id -> ahead.ask(id, q, now(id)) }
     def isLost(loss: Loss) = !defect.waitsForMissing || grace.isLost(loss, world.now)
-    val first = NextOffset(reached, transition, found, ifReplaced, isLost)
+    val first = NextOffset(trigger.start, transition, found, ifReplaced, isLost)
     val unconfirmed =
       if (defect.confirms) UnconfirmedClusters(transition, first).intersect(ahead.earlier)
       else Set.empty[String]
     val views = found ++ unconfirmed.map(id => id -> ahead.askNow(id, questions(id), now(id)))
     val certain =
-      if (unconfirmed.isEmpty) first else NextOffset(reached, transition, views, ifReplaced, isLost)
-    val advance = defect.next(Planned(transition, views, certain))
-    val losses = grace.observe(advance.losses, world.now)
-    truth.declared(reached, losses, advance.replaced, trigger.topology)
+      if (unconfirmed.isEmpty) first else NextOffset(trigger.start, transition, views, ifReplaced, isLost)
+    val decided = copies.flatMap(_.decide(trigger.start, replaces, transition, views, certain)).fold(certain)(of =>
+      NextOffset(trigger.start, transition, of.views, ifReplaced, isLost(_), of.continued)
+    )
+    val advance = defect.next(Planned(transition, views, decided))
+    val lost = grace.observe(advance.losses, world.now)
+    losses ++= lost
+    truth.declared(reached, lost, advance.replaced, trigger.topology)
     def ofCluster(id: String) = trigger.configs.maxOffsetsPerTrigger(id)
     val spans = alignment.fold(advance.spans)(_.align(advance.spans, views))
     val granted =
@@ -204,10 +229,12 @@ private[simulation] final class SimulatedQuery(
     val whole = if (replay) OffsetRange.between(start, end) else OffsetRange.beforeLogging(start, end)
     val decided = if (defect.readsDeferrals) deferrals.of(start, end) else None
     val ranges = decided.fold(whole)(_.rest(whole))
-    val away = ranges.filter { case (id, _) => world.down(id) }
+    val elsewhere = if (replay) copies.fold(Set.empty[String])(_.elsewhere(end, ranges.keySet)) else Set.empty[String]
+    val away = ranges.filter { case (id, _) => world.down(id) || elsewhere(id) }
     if (crash == Crash.BeforeReading) restart()
     else if (away.nonEmpty && !(replay && defers(batch.number, decided))) {
       world.tell(s"batch ${batch.number} waits for its clusters")
+      if (elsewhere.nonEmpty) throw new ModelReplacements.Refused("a logged batch of the former cluster")
       if (logsSome) restart()
     } else {
       if (away.nonEmpty) {
@@ -222,7 +249,11 @@ private[simulation] final class SimulatedQuery(
         restart()
       } else {
         read(batch.number, end, ranges -- away.keySet, replay)
-        if (crash == Crash.BeforeCommitting) restart() else log.finish(batch)
+        if (crash == Crash.BeforeCommitting) restart()
+        else {
+          log.finish(batch)
+          copies.foreach(_.finished(deferrals.reached(end)))
+        }
       }
     }
   }
@@ -261,18 +292,19 @@ private[simulation] final class SimulatedQuery(
 
 private[simulation] object SimulatedQuery {
   private val parsed =
-    TrieMap.empty[(Boolean, OffsetsPolicy, Option[OffsetsPolicy], Option[Long], Option[Long]), SourceOptions]
+    TrieMap.empty[(Boolean, OffsetsPolicy, Option[OffsetsPolicy], Option[Long], Option[Long], Long), SourceOptions]
 
   def options(
       drainRemoved: Boolean,
       entry: OffsetsPolicy,
       ownStart: Option[OffsetsPolicy],
       limit: Option[Long],
-      stop: Option[Long] = None
+      stop: Option[Long] = None,
+      retentionMs: Long = -1L
   ): SourceOptions = parsed.getOrElseUpdate(
-    (drainRemoved, entry, ownStart, limit, stop), {
+    (drainRemoved, entry, ownStart, limit, stop, retentionMs), {
       val chosen = Seq(
-        "streamMetadataRemovedClusterRetentionMs" -> "-1",
+        "streamMetadataRemovedClusterRetentionMs" -> retentionMs.toString,
         "removedClusterPolicy" -> (if (drainRemoved) "drain" else "stop"),
         "newClusterStartingOffsets" -> text(entry),
         "newTopicStartingOffsets" -> text(entry)

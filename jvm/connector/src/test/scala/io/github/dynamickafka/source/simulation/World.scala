@@ -51,7 +51,7 @@ private[simulation] final class World(random: Random, recording: Boolean) {
   def stopOf(log: ModelLog, ms: Long): Option[Long] =
     Some(log.records.indexWhere(timeOf(_) >= ms)).filter(_ >= 0).map(log.first + _)
 
-  private def newRecord(id: String): Long = {
+  def newRecord(id: String): Long = {
     val record = number()
     val time = now - lagMs(id)
     times += record -> (timeRandom.nextInt(60) match {

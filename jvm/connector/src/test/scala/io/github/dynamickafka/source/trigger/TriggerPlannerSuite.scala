@@ -68,9 +68,9 @@ class TriggerPlannerSuite extends AnyFunSuite with TimeLimit with Eventually {
         new LossPolicy(failOnDataLoss = true, graceMs = 5000L),
         new ReplacedClusters(
           policy,
-          new Replacements(policy, streams, records),
+          Replacements(policy, streams, records),
           lastRecords,
-          streams,
+          id => streams.identities(Map(id -> Set.empty))(id).toOption.flatMap(_.kafkaId),
           Clock.System
         ),
         Clock.System

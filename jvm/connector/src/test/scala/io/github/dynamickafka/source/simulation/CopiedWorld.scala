@@ -1,0 +1,254 @@
+package io.github.dynamickafka.source.simulation
+
+import scala.collection.immutable.SortedMap
+import scala.util.Random
+
+import io.github.dynamickafka.offset.replacement.MirrorCheckpoint
+import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset}
+import io.github.dynamickafka.topology.{Removal, Topology, TopologyCluster, TopologyTopic}
+
+/**
+ * A Kafka cluster that is written to, and a copy of it, which takes its place: under the same cluster id, or under another one with
+ * `replaces`. The copy has the same offsets or others, gets records and topics later, and is perhaps the former Kafka cluster of an
+ * earlier failover. A record is the same number in all copies.
+ *
+ * @param world what the query sees
+ * @param exact whether copies have the same offsets
+ * @param retentionMs nothing is away from the metadata for longer; -1: for as long as it likes
+ * @param sameId whether a copy gets the cluster id of the one that it replaces
+ */
+private[simulation] final class CopiedWorld(
+    val world: World,
+    random: Random,
+    exact: Boolean,
+    sameId: Boolean,
+    retentionMs: Long
+) {
+  import CopiedWorld._
+
+  private var count = 0
+  private var active = {
+    count += 1
+    ModelCluster("kafka-1", Names.map(name => name -> ModelTopic(s"$name-1", Vector.fill(1 + random.nextInt(2))(ModelLog()))).toMap)
+  }
+
+  /** Kafka's id of the first cluster. */
+  val first: String = active.id
+
+  /** What is written to the copy only, once it has taken over, is read from it. */
+  private var standby = active
+  private var former = active
+
+  /** Up to which offset of the active cluster each log is copied, by topic and partition. */
+  private var copiedTo = Map.empty[(String, Int), Long]
+
+  /** Topics that the active cluster does not have yet, although the former one has them. */
+  private var late = Set.empty[String]
+  private var id = "a"
+  private var other = Option.empty[Boolean]
+  private var hidden = Set.empty[String]
+  private var isAway = false
+  private var awaySince = Option.empty[Long]
+
+  /** The checkpoints of MirrorMaker in the active cluster, of the former one. */
+  var checkpoints = Vector.empty[MirrorCheckpoint]
+  private var pending = Vector.empty[MirrorCheckpoint]
+
+  /** Records of a former cluster that its copy has not got. */
+  var orphans = Set.empty[Long]
+
+  /** How often the active cluster has changed. */
+  var failovers = 0
+
+  /** Whether everything was copied, and nothing can be a reason not to continue. */
+  var isComplete = true
+
+  world.isSettled = true
+  newStandby()
+  show()
+
+  private def chance(percent: Int) = random.nextInt(100) < percent
+
+  def change(reached: CompositeOffset): Unit = {
+    world.now += random.nextInt(1000)
+    random.nextInt(16) match {
+      case 0 | 1 | 2 | 3 => produce(random.nextInt(4))
+      case 4 | 5 | 6 => copy(random.nextInt(6), reached)
+      case 7 if awaySince.isEmpty || retentionMs < 0 => world.now += random.nextInt(9000)
+      case 8 =>
+        world.down = Set("a", "a-b").filter(_ => chance(40))
+        world.tell(s"down ${world.down}")
+      case 9 | 10 => world.down = Set.empty
+      case 11 if retentionMs != 0 =>
+        hidden = Names.filter(_ => chance(30)).toSet
+        world.tell(s"hidden $hidden")
+      case 12 if retentionMs != 0 =>
+        isAway = chance(50)
+        world.tell(s"away $isAway")
+      case 13 if other.isDefined =>
+        other = None
+        world.tell("the former cluster has left")
+      case 14 => arrive()
+      case _ if chance(60) => failOver(reached)
+      case _ => produce(1)
+    }
+    awaySince = Option.when(isAway || hidden.nonEmpty)(awaySince.getOrElse(world.now))
+    if (retentionMs > 0 && awaySince.exists(world.now - _ > retentionMs / 2)) {
+      isAway = false
+      hidden = Set.empty
+      awaySince = None
+    }
+    show()
+  }
+
+  /** Everything responds, is in the metadata, and exists. */
+  def settle(): Unit = {
+    world.down = Set.empty
+    hidden = Set.empty
+    isAway = false
+    other = None
+    while (late.nonEmpty) arrive()
+    show()
+    world.tell("settle")
+  }
+
+  def produce(least: Int): Unit = {
+    active = active.copy(topics = active.topics.map { case (name, topic) =>
+      name -> topic.copy(logs =
+        topic.logs.map(log => log.append(Seq.fill(least + random.nextInt(2))(world.newRecord("a"))))
+      )
+    })
+    show()
+  }
+
+  /** The records of the active cluster. */
+  def records: Set[Long] = logs.flatMap(_.records).toSet -- orphans
+
+  def logs: Seq[ModelLog] = active.topics.values.toSeq.flatMap(_.logs)
+
+  /** MirrorMaker, or whatever copies. */
+  private def copy(most: Int, reached: CompositeOffset): Unit = {
+    for ((name, topic) <- active.topics; there <- standby.topics.get(name); (log, p) <- topic.logs.zipWithIndex) {
+      val from = copiedTo((name, p))
+      val more = log.read(from, from + most)
+      copiedTo += (name, p) -> math.max(from, math.min(from + most, log.end))
+      val now = there.logs(p).append(more)
+      standby = standby.copy(topics =
+        standby.topics.updated(name, standby.topics(name).copy(logs = standby.topics(name).logs.updated(p, now)))
+      )
+    }
+    checkpoint(reached)
+  }
+
+  private def checkpoint(reached: CompositeOffset): Unit = if (reached.identity(id).kafkaId.contains(active.id)) {
+    for {
+      (name, p, at) <- reached.position(id).iterator
+      topic <- active.topics.get(name)
+      if !ClusterIdentity.differ(reached.identity(id).topics.get(name), Some(topic.id))
+      there <- standby.topics.get(name).map(_.logs(p))
+    } {
+      val read = topic.logs(p).read(0L, at).toSet
+      val last = there.records.lastIndexWhere(read)
+      if (last >= 0) pending :+= MirrorCheckpoint(name, p, at, there.first + last + 1)
+    }
+  }
+
+  private def failOver(reached: CompositeOffset): Unit = {
+    val all = chance(50)
+    if (all) copy(1000, reached)
+    isComplete = all && (isComplete || reached.identity(id).kafkaId.contains(active.id))
+    late = active.topics.keySet -- standby.topics.keySet
+    val from = active
+    former = from
+    active = standby
+    val there = logs.flatMap(_.records).toSet
+    orphans ++= from.topics.filterNot(t => late(t._1)).values.flatMap(_.logs).flatMap(_.records).toSet -- there
+    checkpoints = pending
+    if (sameId) world.down -= id
+    else {
+      id = if (id == "a") "a-b" else "a"
+      other = Option.when(chance(60))(chance(70))
+    }
+    failovers += 1
+    newStandby()
+    world.tell(s"failover to ${active.id} as $id, complete $isComplete, without $late, former $other: $active")
+    show()
+  }
+
+  /** The failover did not succeed: what was written to the former cluster is all that there is. */
+  def failBack(): Unit = {
+    active = former
+    late = Set.empty
+    orphans --= logs.flatMap(_.records)
+    if (!sameId) id = if (id == "a") "a-b" else "a"
+    other = None
+    checkpoints = Vector.empty
+    world.tell(s"back to ${active.id} as $id: $active")
+    failovers += 1
+    newStandby()
+    show()
+  }
+
+  /** A topic is copied that the former cluster had. */
+  private def arrive(): Unit = late.headOption.foreach { name =>
+    late -= name
+    val from = former.topics(name)
+    count += 1
+    val topic = ModelTopic(s"$name-$count", from.logs.map(log => if (exact) log else shifted(log.records)))
+    active = active.copy(topics = active.topics.updated(name, topic))
+    world.tell(s"arrives $name: $topic")
+    show()
+  }
+
+  private def shifted(records: Vector[Long]) = ModelLog(random.nextInt(6).toLong, records)
+
+  /** A new copy, or the Kafka cluster that was active before. */
+  private def newStandby(): Unit = {
+    pending = Vector.empty
+    count += 1
+    if ((former ne active) && chance(50)) {
+      // Everything that it has and the other one has not is gone, or stays in between.
+      standby = former.copy(topics = former.topics.map { case (name, topic) =>
+        val now = active.topics.get(name)
+        name -> (if (exact && now.isDefined) topic.copy(logs = now.get.logs.map(log => log.copy(epochs = topic.logs.head.epochs)))
+                 else topic)
+      } )
+      copiedTo = ends
+    } else {
+      val missing = Names.filter(_ => chance(15)).toSet
+      standby = ModelCluster(
+        s"kafka-$count",
+        (active.topics -- missing).map { case (name, topic) =>
+          name -> ModelTopic(s"$name-$count", topic.logs.map(_ => if (exact) ModelLog() else shifted(Vector.empty)))
+        }
+      )
+      copiedTo = ends.map { case (key, _) => key -> 0L }
+    }
+    copiedTo = copiedTo.withDefaultValue(0L)
+  }
+
+  private def ends: Map[(String, Int), Long] =
+    (for ((name, topic) <- active.topics; (log, p) <- topic.logs.zipWithIndex) yield (name, p) -> log.end).toMap
+
+  private def show(): Unit = {
+    val away = if (id == "a") "a-b" else "a"
+    world.clusters = world.ids.map(i => i -> (if (i == id) active else former)).toMap
+    def cluster(of: String, draining: Boolean, replaces: Option[String]) = of -> TopologyCluster(
+      of,
+      SortedMap.from(Names.filterNot(hidden).map(_ -> TopologyTopic("s", draining = draining))),
+      Map.empty,
+      replaces = replaces
+    )
+    val here = Option.unless(isAway || hidden == Names.toSet)(
+      cluster(id, draining = false, Option.when(!sameId && failovers > 0)(away))
+    )
+    val before = other.filter(identity).filterNot(_ => hidden == Names.toSet).map(_ => cluster(away, draining = true, None))
+    val removed = if (!sameId && other.contains(false)) SortedMap(away -> Removal.OfCluster) else SortedMap.empty[String, Removal]
+    val next = Topology(SortedMap.from(here ++ before), removed)
+    if (next != world.topology) world.topology = next
+  }
+}
+
+private[simulation] object CopiedWorld {
+  val Names: Seq[String] = Seq("t", "b-t")
+}

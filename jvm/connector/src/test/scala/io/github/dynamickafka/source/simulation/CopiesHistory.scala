@@ -1,0 +1,162 @@
+package io.github.dynamickafka.source.simulation
+
+import scala.util.Random
+import scala.util.control.NonFatal
+
+import org.apache.spark.sql.connector.read.streaming.ReadLimit
+
+import io.github.dynamickafka.error.DynamicKafkaRuntimeException
+import io.github.dynamickafka.topology.{MirroredTopics, OffsetsPolicy, ReplacedClusterPolicy}
+
+/**
+ * A random history of a query whose Kafka cluster is replaced by copies, there and back, which its seed determines. What an idempotent
+ * sink has is compared with what `replacedClusterPolicy` promises.
+ */
+private object CopiesHistory {
+  private val Steps = 40
+  private val MostTriggers = 200
+  private val Policies = Seq(
+    ReplacedClusterPolicy.Fail,
+    ReplacedClusterPolicy.Earliest,
+    ReplacedClusterPolicy.Latest,
+    ReplacedClusterPolicy.SameOffsets,
+    ReplacedClusterPolicy.MirrorMaker(ModelReplacements.Group, None, MirroredTopics.Standard(identity = true))
+  )
+
+  def failure(seed: Long): Option[String] = wrong(seed, Defect.None).flatMap(_ => run(seed, Defect.None, recording = true)).map {
+    case (what, steps) => s"DYNAMIC_KAFKA_SEED=$seed: $what\n${steps.mkString("\n")}"
+  }
+
+  def wrong(seed: Long, defect: Defect): Option[String] = run(seed, defect, recording = false).map(_._1)
+
+  private def run(seed: Long, defect: Defect, recording: Boolean): Option[(String, Seq[String])] = {
+    val random = new Random(seed)
+    val world = new World(random, recording)
+    val policy = Policies((seed % 5).toInt)
+    val exact = policy == ReplacedClusterPolicy.SameOffsets || (!policy.isInstanceOf[ReplacedClusterPolicy.MirrorMaker] && random.nextBoolean())
+    val sameId = random.nextBoolean()
+    val retentionMs = Seq(-1L, 0L, 5000L)(random.nextInt(3))
+    val copied = new CopiedWorld(world, random, exact, sameId, retentionMs)
+    val entry = if (random.nextInt(4) == 0) OffsetsPolicy.Latest else OffsetsPolicy.Earliest
+    val replacements = new ModelReplacements(copied, policy, entry)
+    val drains = random.nextBoolean()
+    val stop = Option.when(random.nextInt(6) == 0)(world.now - 20000L + random.nextInt(24000))
+    val deferring = Deferring(random.nextInt(Deferring.maxId))
+    world.tell(s"$policy, exact $exact, same id $sameId, entry $entry, drains $drains, retention $retentionMs, stop $stop, $deferring")
+    val query = new SimulatedQuery(
+      world,
+      drains,
+      policy,
+      entry,
+      ownStart = None,
+      limit = Option.when(random.nextInt(8) == 0)(2L),
+      stop,
+      logsSome = false,
+      deferring,
+      aligned = None,
+      defect,
+      Some(replacements),
+      retentionMs
+    )
+    val outcome = new CopiesRun(copied, replacements, query, policy, stop)
+    val wrong =
+      try {
+        (1 to Steps).foreach { _ =>
+          if (world.chance(60)) outcome.change()
+          val limit = if (world.chance(50)) ReadLimit.maxRows(random.nextInt(12).toLong) else ReadLimit.allAvailable()
+          val _ = outcome.trigger(limit, if (world.chance(80)) Crash.Never else Crash(random.nextInt(Crash.maxId)))
+        }
+        outcome.settled(MostTriggers)
+      } catch { case NonFatal(e) => Seq(e.toString + e.getStackTrace.take(6).mkString(" ")) }
+    wrong.headOption.map(_ => (wrong.mkString("; "), world.history))
+  }
+}
+
+/** A query in a world of copies, and what is wrong with what it delivers. */
+private final class CopiesRun(
+    copied: CopiedWorld,
+    replacements: ModelReplacements,
+    query: SimulatedQuery,
+    policy: ReplacedClusterPolicy,
+    stop: Option[Long]
+) {
+  import copied.world
+  private var refusals = 0
+  private var falseRefusals = Vector.empty[String]
+
+  /** The last batches that were logged before a failover. */
+  private var eras = Vector.empty[Int]
+
+  def change(): Unit = {
+    val before = copied.failovers
+    copied.change(query.reached)
+    if (copied.failovers > before) failedOver()
+  }
+
+  private def failedOver(): Unit = {
+    eras :+= query.lastBatch
+    refusals = 0
+    query.moved()
+  }
+
+  def trigger(limit: ReadLimit, crash: Crash.Value): Boolean =
+    try {
+      val found = query.trigger(limit, crash)
+      refusals = 0
+      found
+    } catch {
+      case e: DynamicKafkaRuntimeException if e.getCondition.endsWith("CLUSTER_REPLACED") => refused(e.getMessage)
+      case e: ModelReplacements.Refused => refused(e.getMessage)
+    }
+
+  private def refused(why: String): Boolean = {
+    world.tell(s"refused: $why")
+    if (policy == ReplacedClusterPolicy.SameOffsets && copied.isComplete) falseRefusals :+= why
+    query.restart()
+    refusals += 1
+    if (refusals == 2) {
+      copied.failBack()
+      failedOver()
+    }
+    true
+  }
+
+  def settled(most: Int): Seq[String] = {
+    query.respondInTime()
+    copied.settle()
+    val restsFirst = comesToRest(most)
+    copied.settle()
+    copied.produce(1)
+    val rests = restsFirst && comesToRest(most)
+    val all = query.delivered
+    val beyond = (for {
+      log <- copied.logs
+      at <- stop.flatMap(world.stopOf(log, _)).toSeq
+      record <- log.read(at, log.end)
+    } yield record).toSet
+    val lost = copied.records -- all -- replacements.excused -- beyond
+    // A batch that was logged before a failover belongs to the time before it.
+    val bounds = -1 +: eras :+ Int.MaxValue
+    val inEra = bounds.zip(bounds.tail).flatMap { case (from, to) =>
+      val records = query.deliveredIn(n => from < n && n <= to)
+      records.diff(records.distinct)
+    }
+    val twice = policy match {
+      case ReplacedClusterPolicy.Earliest | _: ReplacedClusterPolicy.MirrorMaker => inEra
+      case _ => all.diff(all.distinct)
+    }
+    Seq(
+      Option.when(!rests)("the query does not come to rest"),
+      Option.when(lost.nonEmpty)(s"lost: ${lost.toSeq.sorted.take(10)}"),
+      Option.when(twice.filterNot(query.repeated).nonEmpty)(s"duplicate: ${twice.distinct.take(10)}"),
+      query.losses.headOption.map(loss => s"not true: $loss"),
+      replacements.wrongStarts.headOption,
+      falseRefusals.headOption.map(why => s"refused without a reason: $why")
+    ).flatten
+  }
+
+  private def comesToRest(most: Int): Boolean = Iterator.iterate(0) { idle =>
+    world.passes(500)
+    if (trigger(ReadLimit.allAvailable(), Crash.Never)) 0 else idle + 1
+  }.take(most).exists(_ == 3)
+}
