@@ -198,7 +198,10 @@ private object RemovalGuard {
     else before.clusters.values.toSeq.flatMap { old =>
       answer.clusters.get(old.id) match {
         case Some(now) => inCluster(old, now).filterNot(explicit(answer, _))
-        case None => Some(OfCluster(old.id)).filterNot(_ => answer.removals.get(old.id).exists(_.all))
+        case None =>
+          // Another cluster takes its place, so it does not lack by mistake.
+          val isReplaced = answer.clusters.valuesIterator.exists(_.replaces.contains(old.id))
+          Some(OfCluster(old.id)).filterNot(_ => isReplaced || answer.removals.get(old.id).exists(_.all))
       }
     }
 

@@ -52,14 +52,18 @@ class ReplacingClustersSuite extends AnyFunSuite with TimeLimit {
     assert(found.former == Map("blue" -> "green") && found.start.retained.isEmpty)
   }
 
+  private def read(found: ReplacingClusters) =
+    found.topology.clusters.collect { case (id, cluster) if cluster.topics.nonEmpty => id }.toSet
+
   test("it waits while the other one drains, or its removal is not confirmed") {
     val draining = topology(cluster("blue", draining = true), green)
     val waiting = of(reading("blue"), draining)
-    assert(waiting.former.isEmpty && waiting.topology == topology(cluster("blue", draining = true)))
+    assert(waiting.former.isEmpty && read(waiting) == Set("blue"))
+    assert(waiting.topology.clusters("green").replaces.contains("blue"), "so that blue is not forgotten")
     val retired = reading().copy(retained = retained("blue" -> 10L))
     assert(of(retired, draining) == ReplacingClusters(Map("green" -> "blue"), retired, draining))
-    assert(of(reading("blue"), topology(cluster("blue"), green)).topology.clusters.keySet == Set("blue"))
-    assert(of(reading("blue"), topology(green), drainRemoved = true).topology.clusters.isEmpty)
+    assert(read(of(reading("blue"), topology(cluster("blue"), green))) == Set("blue"))
+    assert(read(of(reading("blue"), topology(green), drainRemoved = true)).isEmpty)
     val removed = topology(green).copy(removals = SortedMap("blue" -> Removal.OfCluster))
     assert(of(reading("blue"), removed, drainRemoved = true).former == Map("green" -> "blue"))
   }

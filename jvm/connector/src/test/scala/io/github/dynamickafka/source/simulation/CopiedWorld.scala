@@ -15,6 +15,7 @@ import io.github.dynamickafka.topology.{Removal, Topology, TopologyCluster, Topo
  * @param world what the query sees
  * @param exact whether copies have the same offsets
  * @param retentionMs nothing is away from the metadata for longer; -1: for as long as it likes
+ * @param laterTopics whether some topics are copied only after the copy has taken over
  * @param sameId whether a copy gets the cluster id of the one that it replaces
  */
 private[simulation] final class CopiedWorld(
@@ -22,7 +23,8 @@ private[simulation] final class CopiedWorld(
     random: Random,
     exact: Boolean,
     sameId: Boolean,
-    retentionMs: Long
+    retentionMs: Long,
+    laterTopics: Boolean
 ) {
   import CopiedWorld._
 
@@ -31,9 +33,6 @@ private[simulation] final class CopiedWorld(
     count += 1
     ModelCluster("kafka-1", Names.map(name => name -> ModelTopic(s"$name-1", Vector.fill(1 + random.nextInt(2))(ModelLog()))).toMap)
   }
-
-  /** Kafka's id of the first cluster. */
-  val first: String = active.id
 
   /** What is written to the copy only, once it has taken over, is read from it. */
   private var standby = active
@@ -79,7 +78,7 @@ private[simulation] final class CopiedWorld(
         world.down = Set("a", "a-b").filter(_ => chance(40))
         world.tell(s"down ${world.down}")
       case 9 | 10 => world.down = Set.empty
-      case 11 if retentionMs != 0 =>
+      case 11 if retentionMs != 0 && laterTopics =>
         hidden = Names.filter(_ => chance(30)).toSet
         world.tell(s"hidden $hidden")
       case 12 if retentionMs != 0 =>
@@ -89,7 +88,8 @@ private[simulation] final class CopiedWorld(
         other = None
         world.tell("the former cluster has left")
       case 14 => arrive()
-      case _ if chance(60) => failOver(reached)
+      // Otherwise the copy of a copy, which the query has never read, takes over.
+      case _ if chance(60) && (laterTopics || knows(reached)) => failOver(reached)
       case _ => produce(1)
     }
     awaySince = Option.when(isAway || hidden.nonEmpty)(awaySince.getOrElse(world.now))
@@ -153,8 +153,10 @@ private[simulation] final class CopiedWorld(
     }
   }
 
+  private def knows(reached: CompositeOffset) = reached.identity(id).kafkaId.contains(active.id) && reached.position(id).nonEmpty
+
   private def failOver(reached: CompositeOffset): Unit = {
-    val all = chance(50)
+    val all = retentionMs == 0 || chance(50)
     if (all) copy(1000, reached)
     isComplete = all && (isComplete || reached.identity(id).kafkaId.contains(active.id))
     late = active.topics.keySet -- standby.topics.keySet
@@ -215,7 +217,7 @@ private[simulation] final class CopiedWorld(
       } )
       copiedTo = ends
     } else {
-      val missing = Names.filter(_ => chance(15)).toSet
+      val missing = Names.filter(_ => chance(15) && laterTopics).toSet
       standby = ModelCluster(
         s"kafka-$count",
         (active.topics -- missing).map { case (name, topic) =>

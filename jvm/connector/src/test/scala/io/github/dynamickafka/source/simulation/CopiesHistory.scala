@@ -23,20 +23,31 @@ private object CopiesHistory {
     ReplacedClusterPolicy.MirrorMaker(ModelReplacements.Group, None, MirroredTopics.Standard(identity = true))
   )
 
-  def failure(seed: Long): Option[String] = wrong(seed, Defect.None).flatMap(_ => run(seed, Defect.None, recording = true)).map {
+  def failure(seed: Long, laterTopics: Boolean = false): Option[String] =
+    run(seed, Defect.None, recording = false, laterTopics)
+      .flatMap(_ => run(seed, Defect.None, recording = true, laterTopics)).map {
     case (what, steps) => s"DYNAMIC_KAFKA_SEED=$seed: $what\n${steps.mkString("\n")}"
   }
 
-  def wrong(seed: Long, defect: Defect): Option[String] = run(seed, defect, recording = false).map(_._1)
+  def wrong(seed: Long, defect: Defect): Option[String] = run(seed, defect, recording = false, laterTopics = false).map(_._1)
 
-  private def run(seed: Long, defect: Defect, recording: Boolean): Option[(String, Seq[String])] = {
+  private def run(
+      seed: Long,
+      defect: Defect,
+      recording: Boolean,
+      laterTopics: Boolean
+  ): Option[(String, Seq[String])] = {
     val random = new Random(seed)
     val world = new World(random, recording)
     val policy = Policies((seed % 5).toInt)
     val exact = policy == ReplacedClusterPolicy.SameOffsets || (!policy.isInstanceOf[ReplacedClusterPolicy.MirrorMaker] && random.nextBoolean())
     val sameId = random.nextBoolean()
-    val retentionMs = Seq(-1L, 0L, 5000L)(random.nextInt(3))
-    val copied = new CopiedWorld(world, random, exact, sameId, retentionMs)
+    val retentionMs = {
+      // Without a retention, what is refused and goes back begins anew.
+      val all = Seq(-1L, 5000L, 0L)
+      all(random.nextInt(if (policy == ReplacedClusterPolicy.Fail) 2 else 3))
+    }
+    val copied = new CopiedWorld(world, random, exact, sameId, retentionMs, laterTopics)
     val entry = if (random.nextInt(4) == 0) OffsetsPolicy.Latest else OffsetsPolicy.Earliest
     val replacements = new ModelReplacements(copied, policy, entry)
     val drains = random.nextBoolean()
@@ -84,9 +95,6 @@ private final class CopiesRun(
   private var refusals = 0
   private var falseRefusals = Vector.empty[String]
 
-  /** The last batches that were logged before a failover. */
-  private var eras = Vector.empty[Int]
-
   def change(): Unit = {
     val before = copied.failovers
     copied.change(query.reached)
@@ -94,7 +102,6 @@ private final class CopiesRun(
   }
 
   private def failedOver(): Unit = {
-    eras :+= query.lastBatch
     refusals = 0
     query.moved()
   }
@@ -105,13 +112,14 @@ private final class CopiesRun(
       refusals = 0
       found
     } catch {
-      case e: DynamicKafkaRuntimeException if e.getCondition.endsWith("CLUSTER_REPLACED") => refused(e.getMessage)
+      case e: DynamicKafkaRuntimeException if e.getCondition.endsWith("CLUSTER_REPLACED") =>
+        if (policy == ReplacedClusterPolicy.SameOffsets && copied.isComplete) falseRefusals :+= e.getMessage
+        refused(e.getMessage)
       case e: ModelReplacements.Refused => refused(e.getMessage)
     }
 
   private def refused(why: String): Boolean = {
     world.tell(s"refused: $why")
-    if (policy == ReplacedClusterPolicy.SameOffsets && copied.isComplete) falseRefusals :+= why
     query.restart()
     refusals += 1
     if (refusals == 2) {
@@ -135,8 +143,7 @@ private final class CopiesRun(
       record <- log.read(at, log.end)
     } yield record).toSet
     val lost = copied.records -- all -- replacements.excused -- beyond
-    // A batch that was logged before a failover belongs to the time before it.
-    val bounds = -1 +: eras :+ Int.MaxValue
+    val bounds = -1 +: replacements.eras :+ Int.MaxValue
     val inEra = bounds.zip(bounds.tail).flatMap { case (from, to) =>
       val records = query.deliveredIn(n => from < n && n <= to)
       records.diff(records.distinct)

@@ -29,6 +29,9 @@ private[simulation] sealed abstract class Defect(val name: String) {
   def trigger: (Trigger, Trigger) => Trigger = (begun, _) => begun
   def replacing(start: CompositeOffset, topology: Topology, drainRemoved: Boolean): ReplacingClusters =
     ReplacingClusters(start, topology, drainRemoved)
+
+  /** The positions that are kept of what has left. */
+  def retained: (CompositeOffset, Long => Boolean) => CompositeOffset = (start, _) => start
   def transition(transition: Transition): Transition = transition
   def view(view: ClusterView): ClusterView = view
   def next(planned: Planned): NextOffset = planned.next
@@ -273,6 +276,27 @@ private[simulation] object Defect {
       }
     )
   }
+
+  case object DrainedIsForgotten
+      extends Defect("a cluster is forgotten before the one that replaces it enters") {
+    override def replacing(start: CompositeOffset, topology: Topology, drainRemoved: Boolean) = {
+      val found = super.replacing(start, topology, drainRemoved)
+      found.copy(topology =
+        found.topology.copy(clusters = found.topology.clusters.filter(_._2.topics.nonEmpty))
+      )
+    }
+  }
+
+  case object ReturnedExpires
+      extends Defect("what has returned expires while its cluster is silent") {
+    override def retained: (CompositeOffset, Long => Boolean) => CompositeOffset = (start, expired) =>
+      start.copy(retained = start.retained.map { case (id, of) =>
+        id -> of.map((_, topic) => if (expired(topic.since)) topic.only(_ => false) else topic)
+      })
+  }
+
+  /** Of clusters that are replaced by copies. */
+  val ofCopies: Seq[Defect] = Seq(DrainedIsForgotten, ReturnedExpires)
 
   val all: Seq[Defect] = Seq(
     StopsByName,

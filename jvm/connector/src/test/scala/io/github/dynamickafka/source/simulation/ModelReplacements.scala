@@ -46,6 +46,11 @@ private[simulation] final class ModelReplacements(
       }
   }
   private var asked = ""
+  private var first = Option.empty[String]
+  private var current = Option.empty[String]
+
+  /** The batches after which another Kafka cluster is read. */
+  var eras = Vector.empty[Int]
 
   private val clock = new Clock {
     override def currentTimeMillis(): Long = world.now
@@ -83,7 +88,12 @@ private[simulation] final class ModelReplacements(
     }
   }
 
-  def planned(end: CompositeOffset): Unit = {
+  def planned(batch: Int, end: CompositeOffset): Unit = {
+    val now = end.clusters.keys.flatMap(end.identity(_).kafkaId).headOption
+    if (now.exists(id => !current.contains(id))) {
+      eras :+= batch - 1
+      current = now
+    }
     lastLoggedMs = world.now
     for ((id, positions) <- end.entered; (name, p, at) <- positions.iterator; topic <- world.topic(id, name)) {
       val log = topic.logs(p)
@@ -96,9 +106,10 @@ private[simulation] final class ModelReplacements(
       } else if (policy == ReplacedClusterPolicy.Latest) excused ++= log.read(0L, at)
     }
     if (policy == ReplacedClusterPolicy.Fail)
-      end.identities.values.flatMap(_.kafkaId).filterNot(_ == copied.first).foreach(id =>
-        wrongStarts :+= s"reads Kafka $id, although it has replaced another one"
-      )
+      end.identities.values.flatMap(_.kafkaId).foreach { id =>
+        first = first.orElse(Some(id))
+        if (!first.contains(id)) wrongStarts :+= s"reads Kafka $id, although it has replaced another one"
+      }
   }
 
   def finished(reached: CompositeOffset): Unit = read = read.after(

@@ -119,9 +119,6 @@ private[simulation] final class SimulatedQuery(
   /** The losses that it has declared. */
   var losses = Vector.empty[Loss]
 
-  /** The number of the last logged batch. */
-  def lastBatch: Int = log.last
-
   /** The records of the batches with these numbers. */
   def deliveredIn(batches: Int => Boolean): Vector[Long] = sink.deliveredIn(batches)
 
@@ -142,7 +139,7 @@ private[simulation] final class SimulatedQuery(
         else {
           if (crash != Crash.BeforeLogging) {
             truth.note(end)
-            copies.foreach(_.planned(end))
+            copies.foreach(_.planned(log.next, end))
             run(log.add(start, end), crash, replay = false)
           } else restart()
           true
@@ -154,7 +151,9 @@ private[simulation] final class SimulatedQuery(
       deferrals = deferrals.entered(deferrals.entering(start).filter(log.last > _ || defect.marksUnlogged))
     deferrals = deferrals.without(deferrals.over(start))
     val reached = if (defect.resumesDeferred) deferrals.reached(start) else start
-    def replacing() = defect.replacing(reached, world.topology, drainRemoved)
+    def isExpired(since: Long) = retentionMs >= 0 && world.now - since >= retentionMs
+    def replacing() =
+      defect.replacing(defect.retained(reached, isExpired), world.topology, drainRemoved)
     def begin(of: ReplacingClusters) =
       Trigger.begin(of.start, of.topology, configs, world.now, Trigger.Started(None))
     val replaces = replacing()
