@@ -34,7 +34,11 @@ private[dynamickafka] object ReplacingClusters {
       ReplacingClusters(
         entering,
         if (entering.keys.exists(start.retained.contains))
-          start.copy(retained = start.retained -- entering.keys)
+          // Another Kafka cluster may have the id now, and it is the other one that it is compared with.
+          start.copy(
+            retained = start.retained -- entering.keys,
+            identities = start.identities -- entering.keys
+          )
         else start,
         if (waiting.isEmpty) topology
         else

@@ -31,7 +31,10 @@ private[simulation] final class CopiedWorld(
   private var count = 0
   private var active = {
     count += 1
-    ModelCluster("kafka-1", Names.map(name => name -> ModelTopic(s"$name-1", Vector.fill(1 + random.nextInt(2))(ModelLog()))).toMap)
+    ModelCluster(
+      "kafka-1",
+      Names.map(name => name -> ModelTopic(s"$name-1", Vector.fill(1 + random.nextInt(2))(ModelLog()))).toMap
+    )
   }
 
   /** What is written to the copy only, once it has taken over, is read from it. */
@@ -69,11 +72,13 @@ private[simulation] final class CopiedWorld(
   private def chance(percent: Int) = random.nextInt(100) < percent
 
   def change(reached: CompositeOffset): Unit = {
-    world.now += random.nextInt(1000)
+    // A query that is refused for longer than the retention begins anew in a cluster that it has drained.
+    val isDrained = reached.retained.values.exists(_.drained.nonEmpty)
+    if (!isDrained) world.now += random.nextInt(1000)
     random.nextInt(16) match {
       case 0 | 1 | 2 | 3 => produce(random.nextInt(4))
       case 4 | 5 | 6 => copy(random.nextInt(6), reached)
-      case 7 if awaySince.isEmpty || retentionMs < 0 => world.now += random.nextInt(9000)
+      case 7 if (awaySince.isEmpty && !isDrained) || retentionMs < 0 => world.now += random.nextInt(9000)
       case 8 =>
         world.down = Set("a", "a-b").filter(_ => chance(40))
         world.tell(s"down ${world.down}")
@@ -81,7 +86,8 @@ private[simulation] final class CopiedWorld(
       case 11 if retentionMs != 0 && laterTopics =>
         hidden = Names.filter(_ => chance(30)).toSet
         world.tell(s"hidden $hidden")
-      case 12 if retentionMs != 0 =>
+      // What has just returned is seen before it leaves again.
+      case 12 if retentionMs < 0 || (retentionMs > 0 && reached.position(id).nonEmpty) =>
         isAway = chance(50)
         world.tell(s"away $isAway")
       case 13 if other.isDefined =>
@@ -128,32 +134,39 @@ private[simulation] final class CopiedWorld(
 
   /** MirrorMaker, or whatever copies. */
   private def copy(most: Int, reached: CompositeOffset): Unit = {
-    for ((name, topic) <- active.topics; there <- standby.topics.get(name); (log, p) <- topic.logs.zipWithIndex) {
+    for (
+      (name, topic) <- active.topics; there <- standby.topics.get(name); (log, p) <- topic.logs.zipWithIndex
+    ) {
       val from = copiedTo((name, p))
       val more = log.read(from, from + most)
       copiedTo += (name, p) -> math.max(from, math.min(from + most, log.end))
       val now = there.logs(p).append(more)
       standby = standby.copy(topics =
-        standby.topics.updated(name, standby.topics(name).copy(logs = standby.topics(name).logs.updated(p, now)))
+        standby.topics.updated(
+          name,
+          standby.topics(name).copy(logs = standby.topics(name).logs.updated(p, now))
+        )
       )
     }
     checkpoint(reached)
   }
 
-  private def checkpoint(reached: CompositeOffset): Unit = if (reached.identity(id).kafkaId.contains(active.id)) {
-    for {
-      (name, p, at) <- reached.position(id).iterator
-      topic <- active.topics.get(name)
-      if !ClusterIdentity.differ(reached.identity(id).topics.get(name), Some(topic.id))
-      there <- standby.topics.get(name).map(_.logs(p))
-    } {
-      val read = topic.logs(p).read(0L, at).toSet
-      val last = there.records.lastIndexWhere(read)
-      if (last >= 0) pending :+= MirrorCheckpoint(name, p, at, there.first + last + 1)
+  private def checkpoint(reached: CompositeOffset): Unit =
+    if (reached.identity(id).kafkaId.contains(active.id)) {
+      for {
+        (name, p, at) <- reached.position(id).iterator
+        topic <- active.topics.get(name)
+        if !ClusterIdentity.differ(reached.identity(id).topics.get(name), Some(topic.id))
+        there <- standby.topics.get(name).map(_.logs(p))
+      } {
+        val read = topic.logs(p).read(0L, at).toSet
+        val last = there.records.lastIndexWhere(read)
+        if (last >= 0) pending :+= MirrorCheckpoint(name, p, at, there.first + last + 1)
+      }
     }
-  }
 
-  private def knows(reached: CompositeOffset) = reached.identity(id).kafkaId.contains(active.id) && reached.position(id).nonEmpty
+  private def knows(reached: CompositeOffset) =
+    reached.identity(id).kafkaId.contains(active.id) && reached.position(id).nonEmpty
 
   private def failOver(reached: CompositeOffset): Unit = {
     val all = retentionMs == 0 || chance(50)
@@ -164,7 +177,9 @@ private[simulation] final class CopiedWorld(
     former = from
     active = standby
     val there = logs.flatMap(_.records).toSet
-    orphans ++= from.topics.filterNot(t => late(t._1)).values.flatMap(_.logs).flatMap(_.records).toSet -- there
+    orphans ++= from.topics.filterNot(t => late(t._1)).values.flatMap(
+      _.logs
+    ).flatMap(_.records).toSet -- there
     checkpoints = pending
     if (sameId) world.down -= id
     else {
@@ -173,7 +188,9 @@ private[simulation] final class CopiedWorld(
     }
     failovers += 1
     newStandby()
-    world.tell(s"failover to ${active.id} as $id, complete $isComplete, without $late, former $other: $active")
+    world.tell(
+      s"failover to ${active.id} as $id, complete $isComplete, without $late, former $other: $active"
+    )
     show()
   }
 
@@ -212,16 +229,20 @@ private[simulation] final class CopiedWorld(
       // Everything that it has and the other one has not is gone, or stays in between.
       standby = former.copy(topics = former.topics.map { case (name, topic) =>
         val now = active.topics.get(name)
-        name -> (if (exact && now.isDefined) topic.copy(logs = now.get.logs.map(log => log.copy(epochs = topic.logs.head.epochs)))
+        name -> (if (exact && now.isDefined)
+                   topic.copy(logs = now.get.logs.map(log => log.copy(epochs = topic.logs.head.epochs)))
                  else topic)
-      } )
+      })
       copiedTo = ends
     } else {
       val missing = Names.filter(_ => chance(15) && laterTopics).toSet
       standby = ModelCluster(
         s"kafka-$count",
         (active.topics -- missing).map { case (name, topic) =>
-          name -> ModelTopic(s"$name-$count", topic.logs.map(_ => if (exact) ModelLog() else shifted(Vector.empty)))
+          name -> ModelTopic(
+            s"$name-$count",
+            topic.logs.map(_ => if (exact) ModelLog() else shifted(Vector.empty))
+          )
         }
       )
       copiedTo = ends.map { case (key, _) => key -> 0L }
@@ -230,7 +251,8 @@ private[simulation] final class CopiedWorld(
   }
 
   private def ends: Map[(String, Int), Long] =
-    (for ((name, topic) <- active.topics; (log, p) <- topic.logs.zipWithIndex) yield (name, p) -> log.end).toMap
+    (for ((name, topic) <- active.topics; (log, p) <- topic.logs.zipWithIndex)
+      yield (name, p) -> log.end).toMap
 
   private def show(): Unit = {
     val away = if (id == "a") "a-b" else "a"
@@ -244,8 +266,11 @@ private[simulation] final class CopiedWorld(
     val here = Option.unless(isAway || hidden == Names.toSet)(
       cluster(id, draining = false, Option.when(!sameId && failovers > 0)(away))
     )
-    val before = other.filter(identity).filterNot(_ => hidden == Names.toSet).map(_ => cluster(away, draining = true, None))
-    val removed = if (!sameId && other.contains(false)) SortedMap(away -> Removal.OfCluster) else SortedMap.empty[String, Removal]
+    val before = other.filter(identity).filterNot(_ => hidden == Names.toSet).map(_ =>
+      cluster(away, draining = true, None)
+    )
+    val removed = if (!sameId && other.contains(false)) SortedMap(away -> Removal.OfCluster)
+    else SortedMap.empty[String, Removal]
     val next = Topology(SortedMap.from(here ++ before), removed)
     if (next != world.topology) world.topology = next
   }

@@ -26,10 +26,11 @@ private object CopiesHistory {
   def failure(seed: Long, laterTopics: Boolean = false): Option[String] =
     run(seed, Defect.None, recording = false, laterTopics)
       .flatMap(_ => run(seed, Defect.None, recording = true, laterTopics)).map {
-    case (what, steps) => s"DYNAMIC_KAFKA_SEED=$seed: $what\n${steps.mkString("\n")}"
-  }
+        case (what, steps) => s"DYNAMIC_KAFKA_SEED=$seed: $what\n${steps.mkString("\n")}"
+      }
 
-  def wrong(seed: Long, defect: Defect): Option[String] = run(seed, defect, recording = false, laterTopics = false).map(_._1)
+  def wrong(seed: Long, defect: Defect): Option[String] =
+    run(seed, defect, recording = false, laterTopics = false).map(_._1)
 
   private def run(
       seed: Long,
@@ -40,7 +41,9 @@ private object CopiesHistory {
     val random = new Random(seed)
     val world = new World(random, recording)
     val policy = Policies((seed % 5).toInt)
-    val exact = policy == ReplacedClusterPolicy.SameOffsets || (!policy.isInstanceOf[ReplacedClusterPolicy.MirrorMaker] && random.nextBoolean())
+    val exact = policy == ReplacedClusterPolicy.SameOffsets || (!policy.isInstanceOf[
+      ReplacedClusterPolicy.MirrorMaker
+    ] && random.nextBoolean())
     val sameId = random.nextBoolean()
     val retentionMs = {
       // Without a retention, what is refused and goes back begins anew.
@@ -53,7 +56,9 @@ private object CopiesHistory {
     val drains = random.nextBoolean()
     val stop = Option.when(random.nextInt(6) == 0)(world.now - 20000L + random.nextInt(24000))
     val deferring = Deferring(random.nextInt(Deferring.maxId))
-    world.tell(s"$policy, exact $exact, same id $sameId, entry $entry, drains $drains, retention $retentionMs, stop $stop, $deferring")
+    world.tell(
+      s"$policy, exact $exact, same id $sameId, entry $entry, drains $drains, retention $retentionMs, stop $stop, $deferring"
+    )
     val query = new SimulatedQuery(
       world,
       drains,
@@ -74,8 +79,10 @@ private object CopiesHistory {
       try {
         (1 to Steps).foreach { _ =>
           if (world.chance(60)) outcome.change()
-          val limit = if (world.chance(50)) ReadLimit.maxRows(random.nextInt(12).toLong) else ReadLimit.allAvailable()
-          val _ = outcome.trigger(limit, if (world.chance(80)) Crash.Never else Crash(random.nextInt(Crash.maxId)))
+          val limit =
+            if (world.chance(50)) ReadLimit.maxRows(random.nextInt(12).toLong) else ReadLimit.allAvailable()
+          val _ =
+            outcome.trigger(limit, if (world.chance(80)) Crash.Never else Crash(random.nextInt(Crash.maxId)))
         }
         outcome.settled(MostTriggers)
       } catch { case NonFatal(e) => Seq(e.toString + e.getStackTrace.take(6).mkString(" ")) }

@@ -10,7 +10,9 @@ class CopiesSimulationSuite extends AnyFunSuite with TimeLimit {
 
   private val MostForADefect = 20000
 
-  test("histories of copies: the sink has what the policy promises")(NoneWrong(0 until 400)(CopiesHistory.failure(_)))
+  test("histories of copies: the sink has what the policy promises")(
+    NoneWrong(0 until 400)(CopiesHistory.failure(_))
+  )
 
   for (defect <- Defect.ofCopies) test(s"it finds the defect: ${defect.name}") {
     info(FirstWrong(MostForADefect)(CopiesHistory.wrong(_, defect)))

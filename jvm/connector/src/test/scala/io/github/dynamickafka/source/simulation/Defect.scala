@@ -287,6 +287,14 @@ private[simulation] object Defect {
     }
   }
 
+  case object FormerIdentity
+      extends Defect("a cluster that enters by replaces is compared with the Kafka cluster that had its id") {
+    override def replacing(start: CompositeOffset, topology: Topology, drainRemoved: Boolean) = {
+      val found = super.replacing(start, topology, drainRemoved)
+      found.copy(start = found.start.copy(identities = start.identities))
+    }
+  }
+
   case object ReturnedExpires
       extends Defect("what has returned expires while its cluster is silent") {
     override def retained: (CompositeOffset, Long => Boolean) => CompositeOffset = (start, expired) =>
@@ -296,7 +304,7 @@ private[simulation] object Defect {
   }
 
   /** Of clusters that are replaced by copies. */
-  val ofCopies: Seq[Defect] = Seq(DrainedIsForgotten, ReturnedExpires)
+  val ofCopies: Seq[Defect] = Seq(DrainedIsForgotten, FormerIdentity, ReturnedExpires)
 
   val all: Seq[Defect] = Seq(
     StopsByName,

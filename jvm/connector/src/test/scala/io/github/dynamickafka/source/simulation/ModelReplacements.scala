@@ -61,7 +61,12 @@ private[simulation] final class ModelReplacements(
 
   private val replaced = new ReplacedClusters(
     policy,
-    new Replacements(policy, clusters, (_, questions) => recordsAt(questions), (_, _, question) => checkpoints(question)),
+    new Replacements(
+      policy,
+      clusters,
+      (_, questions) => recordsAt(questions),
+      (_, _, question) => checkpoints(question)
+    ),
     before,
     id => Some(world.clusters(id).id),
     clock
@@ -83,7 +88,8 @@ private[simulation] final class ModelReplacements(
     policy match {
       case ReplacedClusterPolicy.Fail if others.nonEmpty =>
         throw new ModelReplacements.Refused("a logged batch of the former cluster")
-      case ReplacedClusterPolicy.Fail | ReplacedClusterPolicy.Earliest | ReplacedClusterPolicy.Latest => Set.empty
+      case ReplacedClusterPolicy.Fail | ReplacedClusterPolicy.Earliest | ReplacedClusterPolicy.Latest =>
+        Set.empty
       case _ => others
     }
   }
@@ -95,7 +101,9 @@ private[simulation] final class ModelReplacements(
       current = now
     }
     lastLoggedMs = world.now
-    for ((id, positions) <- end.entered; (name, p, at) <- positions.iterator; topic <- world.topic(id, name)) {
+    for (
+      (id, positions) <- end.entered; (name, p, at) <- positions.iterator; topic <- world.topic(id, name)
+    ) {
       val log = topic.logs(p)
       if (!entered((name, p))) {
         entered += ((name, p))

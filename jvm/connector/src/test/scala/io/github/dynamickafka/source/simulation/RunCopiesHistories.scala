@@ -9,7 +9,9 @@ object RunCopiesHistories {
     val Array(histories, first) = args.take(2).map(_.toLong)
     val wrong = (first until first + histories).flatMap(CopiesHistory.failure(_, args.length > 2))
     val kinds = wrong.groupBy(_.split("[ :]").slice(1, 5).filterNot(_.exists(_.isDigit)).mkString(" "))
-    kinds.toSeq.sortBy(-_._2.size).foreach { case (kind, all) => println(s"${all.size} $kind\n${all.minBy(_.length)}") }
+    kinds.toSeq.sortBy(-_._2.size).foreach { case (kind, all) =>
+      println(s"${all.size} $kind\n${all.minBy(_.length)}")
+    }
     println(s"$histories histories of copies from seed $first: ${wrong.size} failed")
     if (wrong.nonEmpty) sys.exit(1)
   }

@@ -175,9 +175,10 @@ private[simulation] final class SimulatedQuery(
     val views = found ++ unconfirmed.map(id => id -> ahead.askNow(id, questions(id), now(id)))
     val certain =
       if (unconfirmed.isEmpty) first else NextOffset(trigger.start, transition, views, ifReplaced, isLost)
-    val decided = copies.flatMap(_.decide(trigger.start, replaces, transition, views, certain)).fold(certain)(of =>
-      NextOffset(trigger.start, transition, of.views, ifReplaced, isLost(_), of.continued)
-    )
+    val decided =
+      copies.flatMap(_.decide(trigger.start, replaces, transition, views, certain)).fold(certain)(of =>
+        NextOffset(trigger.start, transition, of.views, ifReplaced, isLost(_), of.continued)
+      )
     val advance = defect.next(Planned(transition, views, decided))
     val lost = grace.observe(advance.losses, world.now)
     losses ++= lost
@@ -228,7 +229,8 @@ private[simulation] final class SimulatedQuery(
     val whole = if (replay) OffsetRange.between(start, end) else OffsetRange.beforeLogging(start, end)
     val decided = if (defect.readsDeferrals) deferrals.of(start, end) else None
     val ranges = decided.fold(whole)(_.rest(whole))
-    val elsewhere = if (replay) copies.fold(Set.empty[String])(_.elsewhere(end, ranges.keySet)) else Set.empty[String]
+    val elsewhere =
+      if (replay) copies.fold(Set.empty[String])(_.elsewhere(end, ranges.keySet)) else Set.empty[String]
     val away = ranges.filter { case (id, _) => world.down(id) || elsewhere(id) }
     if (crash == Crash.BeforeReading) restart()
     else if (away.nonEmpty && !(replay && defers(batch.number, decided))) {
@@ -291,7 +293,10 @@ private[simulation] final class SimulatedQuery(
 
 private[simulation] object SimulatedQuery {
   private val parsed =
-    TrieMap.empty[(Boolean, OffsetsPolicy, Option[OffsetsPolicy], Option[Long], Option[Long], Long), SourceOptions]
+    TrieMap.empty[
+      (Boolean, OffsetsPolicy, Option[OffsetsPolicy], Option[Long], Option[Long], Long),
+      SourceOptions
+    ]
 
   def options(
       drainRemoved: Boolean,
