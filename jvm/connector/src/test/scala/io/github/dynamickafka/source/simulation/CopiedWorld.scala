@@ -74,7 +74,7 @@ private[simulation] final class CopiedWorld(
   def change(reached: CompositeOffset): Unit = {
     // A query that is refused for longer than the retention begins anew in a cluster that it has drained.
     val isDrained = reached.retained.values.exists(_.drained.nonEmpty)
-    if (!isDrained) world.now += random.nextInt(1000)
+    world.now += (if (isDrained) 1L else random.nextInt(1000).toLong)
     random.nextInt(16) match {
       case 0 | 1 | 2 | 3 => produce(random.nextInt(4))
       case 4 | 5 | 6 => copy(random.nextInt(6), reached)
