@@ -32,6 +32,10 @@ private[dynamickafka] final class ProducerSettings(
     else this
   }
 
+  /** Whether the size of a batch differs from the sizes of its records. */
+  def compresses: Boolean =
+    properties.get(ProducerConfig.COMPRESSION_TYPE_CONFIG).exists(!_.trim.equalsIgnoreCase("none"))
+
   def forProducer: ju.Map[String, AnyRef] = clientProperties(
     "dynamic-kafka-sink",
     defaults = Map.empty,

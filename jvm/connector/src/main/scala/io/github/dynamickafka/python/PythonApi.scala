@@ -7,7 +7,7 @@ import io.github.dynamickafka.build.BuildInfo
 import io.github.dynamickafka.config.offsets.OffsetsFunctions
 import io.github.dynamickafka.metadata.service.ServiceRegistry
 import io.github.dynamickafka.page.LivePage
-import io.github.dynamickafka.sink.realtime.StreamWriter
+import io.github.dynamickafka.sink.StreamWriter
 import io.github.dynamickafka.source.realtime.RealTimeQueries
 
 /**

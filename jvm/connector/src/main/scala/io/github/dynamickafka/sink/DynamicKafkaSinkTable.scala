@@ -105,10 +105,6 @@ private[dynamickafka] object DynamicKafkaSinkTable {
     parsed
   }
 
-  /** The sink of a streaming query, with options that are checked. */
-  private[sink] def sink(options: CaseInsensitiveStringMap, schema: StructType, queryId: String): QuerySink =
-    check(options, schema, queryId, None, () => None, Set.empty)
-
   private def check(
       options: CaseInsensitiveStringMap,
       schema: StructType,

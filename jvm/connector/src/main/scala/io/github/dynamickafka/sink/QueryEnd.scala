@@ -18,7 +18,9 @@ private[sink] object QueryEnd {
         // The event of an earlier run of the query may arrive late.
         case over: QueryTerminatedEvent if over.id.toString == queryId && over.runId.toString == runId =>
           spark.removeSparkListener(this)
-          close
+          // Closing may wait for a file system or a cluster, and all listeners of Spark share this thread. Not a daemon: what the
+          // run has to say is written before the JVM ends.
+          new Thread(() => close, "dynamic-kafka-sink-close").start()
         case _ =>
       }
     })

@@ -26,7 +26,7 @@ import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.service.{KnownAnswer, MetadataServices}
 import io.github.dynamickafka.metadata.watch.{MetadataWatcher, WrittenTopologies}
 import io.github.dynamickafka.page.{LivePage, PageQuery}
-import io.github.dynamickafka.query.PlannedDeferrals
+import io.github.dynamickafka.query.{PlannedDeferrals, RealTimeSinks}
 import io.github.dynamickafka.sink.commit.{Clusters, CommitProbe, CommitStep, Slots, TwoPhaseCommit}
 import io.github.dynamickafka.sink.journal.{FreeSlots, Journal}
 import io.github.dynamickafka.sink.report.{OpenTransactions, SinkGauges, TaskReport, WrittenRecords}
@@ -125,8 +125,10 @@ private[sink] final class SinkRun(
   private val idSets = new IdSets
   private val stalled = new StalledAttempts
   if (exactlyOnce && isStreaming) spark.addSparkListener(stalled)
+  private val fits = () => isNewest
+  if (isStreaming) RealTimeSinks.add(queryId, fits)
   private var plan: Option[SinkPlan] = None
-  private var connected: Option[(Topology, Map[String, ProducerProperties])] = None
+  @volatile private var connected: Option[(Topology, Map[String, ProducerProperties])] = None
   private var isRecovered = false
   private var startedNanos = 0L
   private val gauges = new SinkGauges(
@@ -146,6 +148,12 @@ private[sink] final class SinkRun(
     val counted = new WrittenRecords(task => gauges.committed(Seq(task), 0))
     spark.register(counted)
     counted
+  }
+
+  /** Whether the running batch has the newest topology. Called by any thread. */
+  private def isNewest: Boolean = {
+    val state = watcher.current
+    state.fatal.isEmpty && connected.forall(of => state.topology.forall(_ eq of._1))
   }
 
   /** The factory for the batch that starts now, with the current topology. */
@@ -189,11 +197,11 @@ private[sink] final class SinkRun(
           idSets.current,
           commits.lastCommitted,
           commits.replay,
-          decisions.path,
-          if (options.deadLetters.isDefined) next.limits else Map.empty
+          decisions.path
         )
       ),
-      open
+      open,
+      next.limits
     )
   }
 
@@ -268,6 +276,7 @@ private[sink] final class SinkRun(
   override def close(): Unit = {
     if (isRecovered) commits.close()
     spark.removeSparkListener(stalled)
+    RealTimeSinks.remove(queryId, fits)
     watcher.close()
     clusters.close()
     gauges.close()
@@ -306,10 +315,8 @@ private[sink] final class SinkRun(
     val properties = topology.clusters.map { case (id, cluster) =>
       id -> scope.producer(id, cluster.properties)
     }.toMap
-    properties.values.flatMap(Acknowledgements.check(
-      options.guarantee,
-      _
-    )).filter(loggedWarnings.add).foreach(log.warn(_))
+    properties.flatMap { case (id, p) => Acknowledgements.check(options.guarantee, id, p.client) }
+      .filter(loggedWarnings.add).foreach(log.warn(_))
     // With a column, the streams of rows are not known before they are written.
     clusters.set(properties, if (columns.hasStream) Set.empty else writable(topology))
     properties

@@ -1,5 +1,6 @@
 package io.github.dynamickafka.sink
 
+import org.apache.kafka.common.errors.RecordTooLargeException
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.write.streaming.StreamingDataWriterFactory
@@ -8,7 +9,7 @@ import org.apache.spark.sql.connector.write.{DataWriter, DataWriterFactory, Writ
 import io.github.dynamickafka.config.{ClusterRouting, DeadLetterOptions, DeliveryGuarantee, PartitionerChoice}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.producer.TaskSender.Record
-import io.github.dynamickafka.kafka.producer.{SharedProducers, SharedSender, TaskSender}
+import io.github.dynamickafka.kafka.producer.{SendFailures, SharedProducers, SharedSender, TaskSender}
 import io.github.dynamickafka.kafka.{ProducerSettings, TopicLimits, TransactionTimeLimits}
 import io.github.dynamickafka.schemaregistry.Frame
 import io.github.dynamickafka.sink.journal.LostParts
@@ -36,6 +37,7 @@ import io.github.dynamickafka.topology.WriteStream
  * @param deadLettersRefused why none can be written to the chosen cluster
  * @param exactlyOnce settings of exactly-once delivery
  * @param open receives the transactions of each task that has finished
+ * @param limits of topics by cluster, as far as they are known, to recognize records that brokers would refuse
  */
 private[sink] final case class WriterFactory(
     columns: InputColumns,
@@ -50,7 +52,8 @@ private[sink] final case class WriterFactory(
     deadLettersRefused: Option[String],
     guarantee: DeliveryGuarantee,
     exactlyOnce: Option[WriterFactory.Transactions],
-    open: Option[OpenTransactions]
+    open: Option[OpenTransactions],
+    limits: Map[String, Map[String, TopicLimits]]
 ) extends StreamingDataWriterFactory
     with DataWriterFactory {
 
@@ -87,14 +90,22 @@ private[sink] final case class WriterFactory(
 
   /** The dead letter for a record that brokers would refuse. */
   private def replacement(cluster: String, record: Record): Option[(String, Record)] = for {
-    letters <- deadLetters
-    limits <- exactlyOnce.flatMap(_.limits.get(cluster)).flatMap(_.get(record.topic))
-    reason <- limits.refuses(
-      record.key != null,
-      Option(record.timestamp).map(_.longValue),
-      Clock.System.currentTimeMillis()
-    )
-    letter <- RecordRouting.letter(letters.topic)(cluster, record, reason)
+    limits <- limits.get(cluster).flatMap(_.get(record.topic))
+    settings = producers(cluster)
+    tooLarge = if (settings.compresses) None else limits.tooLarge(record)
+    // Kafka's client refuses to continue a transaction with a record that brokers refuse. Without transactions, their answer counts.
+    reason <- tooLarge.orElse(exactlyOnce.filter(_ => deadLetters.isDefined).flatMap(_ =>
+      limits.refuses(
+        record.key != null,
+        Option(record.timestamp).map(_.longValue),
+        Clock.System.currentTimeMillis()
+      )
+    ))
+    letter <- deadLetters.flatMap(d => RecordRouting.letter(d.topic)(cluster, record, reason)).orElse {
+      if (tooLarge.isDefined)
+        throw SendFailures.error(settings, record.topic, new RecordTooLargeException(reason))
+      None
+    }
   } yield letter
 
   private def shared: TaskSender = {
@@ -129,16 +140,13 @@ private[sink] object WriterFactory {
    * @param lastCommitted the last batch that is already written
    * @param replay the parts of a batch that must be written again
    * @param journal the path of the journal, for error messages
-   * @param limits of topics by cluster, to recognize records that brokers would refuse: Kafka's client refuses to continue a transaction
-   *               with such a record
    */
   final case class Transactions(
       name: TransactionName,
       idSet: Int,
       lastCommitted: Option[Long],
       replay: Option[LostParts],
-      journal: String,
-      limits: Map[String, Map[String, TopicLimits]] = Map.empty
+      journal: String
   ) {
 
     /** Whether the batch is written already. */

@@ -1,6 +1,6 @@
 package io.github.dynamickafka.source
 
-import io.github.dynamickafka.config.SourceOptions
+import io.github.dynamickafka.config.{Acknowledgements, DeliveryGuarantee, SourceOptions}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.options.FormatOptionSpecs
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStreams}
@@ -29,7 +29,14 @@ private[source] object DeadLetterClusters {
     val current = topology.clusters.values.map(c => c.id -> configsOfKnown.producer(c.id, c.properties)).toMap
     // Clusters of a logged batch that are no longer in the metadata.
     val others = (streams.ids -- known).map(id => id -> streams(id).config.producer)
-    DeadLetterTargets(topic, chosen, (current ++ others).withDefault(unknown))
+    val all = current ++ others
+    // A letter that is lost without a word is what dead letters are to prevent.
+    for ((id, settings) <- all if chosen.forall(_ == id))
+      Acknowledgements.check(DeliveryGuarantee.AtLeastOnce, id, settings.properties)
+    val refused = chosen.map(topology.clusters(_).topics.values)
+      .filter(topics => topics.nonEmpty && topics.forall(_.draining))
+      .map(_ => "the cluster is draining, and takes no writes")
+    DeadLetterTargets(topic, chosen, all.withDefault(unknown), refused)
   }
 
   private def unknown(cluster: String) = throw Errors.missingOption(

@@ -48,10 +48,11 @@ private[dynamickafka] object SendFailures {
       case e: KafkaException => throw error(settings, topic, e)
     }
 
-  /** Kafka's client does not say that brokers refuse its batches as too large again and again. */
+  /** Kafka's client does not say why records have expired: brokers may refuse its batches as too large again and again. */
   private def hint(e: Throwable, settings: ProducerSettings): String = e match {
-    case _: TimeoutException =>
-      ". If 'max.message.bytes' of the topic is lower than 'batch.size' of the producer, " +
+    case _: TimeoutException if String.valueOf(e.getMessage).startsWith("Expiring ") =>
+      ". The broker that leads the partition has not answered in time ('delivery.timeout.ms'): check whether it is frozen or " +
+        "unreachable. If other records reach it, and 'max.message.bytes' of the topic is lower than 'batch.size' of the producer, " +
         s"${settings.properties.getOrElse("batch.size", "16384")} bytes, lower 'kafka.batch.size'"
     case _ => ""
   }

@@ -62,6 +62,9 @@ private[sink] final class Clusters(
   /** Whether the cluster is in the metadata or in a decision, and not left out. */
   def isKnown(id: String): Boolean = synchronized(current.contains(id) && !avoided(id))
 
+  /** Whether the cluster is neither in the metadata nor in a decision. */
+  def hasLeft(id: String): Boolean = synchronized(!current.contains(id))
+
   /** Kafka's ids of topics when they were last looked at, by cluster id. */
   def topicIds: Map[String, Map[String, String]] = synchronized(topics)
 
@@ -94,7 +97,7 @@ private[sink] final class Clusters(
   def admin(id: String): TransactionAdmin = synchronized {
     val wanted = current(id)
     admins.get(id) match {
-      case Some((same, admin)) if same == wanted => admin
+      case Some((same, admin)) if same == wanted && !admin.isBroken => admin
       case other =>
         other.foreach(_._2.close())
         val api = wanted.admin.get("default.api.timeout.ms").flatMap(_.trim.toLongOption)
@@ -129,8 +132,8 @@ private[sink] final class Clusters(
   /** Closes the client of a cluster: the next one reads credentials again that are behind references. */
   def disconnect(id: String): Unit = {
     val gone = synchronized {
-      val had = admins.get(id)
-      admins -= id
+      val had = admins.get(id).filterNot(_._2.isBeingMade)
+      had.foreach(_ => admins -= id)
       had
     }
     gone.foreach(_._2.close())

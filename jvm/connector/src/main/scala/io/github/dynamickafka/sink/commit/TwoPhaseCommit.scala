@@ -2,12 +2,13 @@ package io.github.dynamickafka.sink.commit
 
 import java.util.concurrent.{ExecutorService, TimeUnit}
 
+import scala.util.Try
 import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.UnknownCommitPolicy
-import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.error.{DynamicKafkaRuntimeException, Errors}
 import io.github.dynamickafka.query.PlannedDeferrals
 import io.github.dynamickafka.sink.journal.{
   BatchInput,
@@ -126,7 +127,7 @@ private[sink] final class TwoPhaseCommit(
       leftOut: Set[String] = Set.empty
   ): Unit = {
     if (committed.contains(batch)) checkDiscarded(batch)
-    else {
+    else unlessReplaced {
       val from = clock.nanoTime()
       val transactions = tasks.flatMap(_.prepared)
       val again = repeating.filter(_.batch == batch)
@@ -154,6 +155,20 @@ private[sink] final class TwoPhaseCommit(
     }
     slots.ended(tasks.flatMap(_.prepared).headOption.map(_.cluster), tasks.forall(!_.retried))
   }
+
+  /** A later run aborts the transactions of this one, if it was taken for dead: then a longer time-out does not help. */
+  private def unlessReplaced(body: => Unit): Unit =
+    try body
+    catch {
+      case e: DynamicKafkaRuntimeException if e.getCondition.endsWith(".TRANSACTIONS_ABORTED") =>
+        Try(journal.checkClaim(claim)).failed.foreach {
+          case conflict: DynamicKafkaRuntimeException =>
+            conflict.addSuppressed(e)
+            throw conflict
+          case unknown => e.addSuppressed(unknown)
+        }
+        throw e
+    }
 
   /** Rows are only discarded if they are those that are written. */
   private def checkDiscarded(batch: Long): Unit =

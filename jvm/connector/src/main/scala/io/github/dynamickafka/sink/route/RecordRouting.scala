@@ -34,7 +34,7 @@ private[sink] final class RecordRouting(
         case Left(reason) =>
           letter(
             row,
-            Unroutable(row.stream, Some(to.cluster), Some(to.topic), reason, knownCluster = true),
+            Unroutable(router.stream(row), Some(to.cluster), Some(to.topic), reason, knownCluster = true),
             send
           )
       }

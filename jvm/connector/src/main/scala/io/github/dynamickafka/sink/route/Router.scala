@@ -33,6 +33,9 @@ private[sink] final class Router(
     }
   }
 
+  /** The stream of a row; None: neither the row nor the query names one. */
+  def stream(row: OutputRow): Option[String] = row.stream.orElse(defaultStream)
+
   private def destinations(row: OutputRow): (Named, Plan) = {
     // A limit in case that rows contain many invalid names.
     if (plans.size >= MostPlans) plans.clear()
@@ -47,13 +50,13 @@ private[sink] final class Router(
   private def planned(row: OutputRow): Plan = {
     def no(cluster: Option[String], reason: String) =
       Every(Seq(Left(Unroutable(
-        row.stream.orElse(defaultStream),
+        stream(row),
         cluster,
         row.topic,
         reason,
         knownCluster = false
       ))))
-    row.stream.orElse(defaultStream) match {
+    stream(row) match {
       case None => no(row.cluster, "the row has no value in a column 'stream', and 'streamId' is not set")
       case Some(id) => streams.get(id) match {
           case None => no(row.cluster, s"the metadata has no stream '$id'")

@@ -11,6 +11,7 @@ import org.slf4j.LoggerFactory
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, OffsetRange}
+import io.github.dynamickafka.query.RealTimeSinks
 import io.github.dynamickafka.source.checkpoint.{DecidedEntries, LoggedOffsets, SourceCheckpoint}
 import io.github.dynamickafka.source.cluster.ClusterStreams
 import io.github.dynamickafka.source.loss.LostRecords
@@ -62,6 +63,7 @@ private[source] final class RealTimeBatches(
   private val held = new CountDownLatch(1)
   @volatile private var isStopping = false
   private var isPrepared = false
+  @volatile private var ofQuery: Option[UUID] = None
   private var running: Option[Running] = None
   private var settled: Option[Settled] = None
   private var ahead: Option[Ahead] = None
@@ -88,7 +90,8 @@ private[source] final class RealTimeBatches(
     )
     isPrepared = true
     reporter.showLatencies(latencies.of)
-    query().foreach(RealTimeQueries.add(_, this))
+    ofQuery = query()
+    ofQuery.foreach(RealTimeQueries.add(_, this))
   }
 
   /** The running batch ends, and the thread of the query is held before the next one. */
@@ -251,7 +254,7 @@ private[source] final class RealTimeBatches(
   private def fits(): Boolean = {
     val newest = feed.newest
     val isDue = clock.monotonicMs() - lookedAt >= LookEveryMs || newest.exists(n => !looked.exists(_ eq n))
-    !isDue || synchronized {
+    ofQuery.forall(id => RealTimeSinks.fit(id.toString)) && (!isDue || synchronized {
       running.forall { batch =>
         lookedAt = clock.monotonicMs()
         looked = newest
@@ -268,7 +271,7 @@ private[source] final class RealTimeBatches(
             false
         }
       }
-    }
+    })
   }
 
   /**
