@@ -108,6 +108,19 @@ class SlotsSuite extends AnyFunSuite with TimeLimit {
     assert(scene.run().slot != next)
   }
 
+  test("the slots of a cluster that has left are deleted, those of other queries stay") {
+    val scene = new Scene
+    scene.run().batch().ends()
+    def files = Files.list(scene.folder).filter(_.getFileName.toString.startsWith("slot-")).count
+    try {
+      clusters.set(Map("red" -> CommitScene.properties("red")))
+      scene.run(prefix = "other")
+      assert(files == 1)
+      scene.run()
+      assert(files == 0)
+    } finally clusters.set(Map("blue" -> CommitScene.properties("blue")))
+  }
+
   test("a copy, and a run with another prefix, do not use a slot") {
     val scene = new Scene
     val slot = scene.run().batch().ends()

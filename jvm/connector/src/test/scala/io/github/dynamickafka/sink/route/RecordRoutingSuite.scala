@@ -47,6 +47,7 @@ class RecordRoutingSuite extends AnyFunSuite with TimeLimit {
   test("it fails the batch with UNROUTABLE_ROW, the destination and the reason") {
     val e = intercept[DynamicKafkaRuntimeException](sent(row, None))
     assert(e.getCondition == "DYNAMIC_KAFKA.UNROUTABLE_ROW")
+    assert(e.getMessageParameters.get("stream") == "'s'", e.getMessage)
     assert(Seq("'a'", "'t'", "no key").forall(e.getMessage.contains(_)), e.getMessage)
     assert(sent(row.copy(invalid = None), None).map(s => s._1 -> s._2.topic) == Seq("a" -> "t"))
   }
