@@ -11,13 +11,15 @@ import org.apache.spark.sql.connector.write.{LogicalWriteInfo, WriteBuilder}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.config.{SinkOptionSpecs, SinkOptions, SinkOptionsParser, SourceOptionSpecs}
+import io.github.dynamickafka.config.{SinkOptionSpecs, SinkOptions, SinkOptionsParser, SourceOptionSpecs, Subscription}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.FormatOptions
+import io.github.dynamickafka.format.registry.NewestSchemas
+import io.github.dynamickafka.format.{DeclaredSchema, FormatOptions}
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.service.MetadataServices
+import io.github.dynamickafka.metadata.watch.StreamSubjects
 import io.github.dynamickafka.option.SessionDefaults
-import io.github.dynamickafka.sink.row.InputColumns
+import io.github.dynamickafka.sink.route.InputColumns
 
 /**
  * The table for writing to streams. Spark creates one for each query and job.
@@ -128,4 +130,31 @@ private[dynamickafka] object DynamicKafkaSinkTable {
       SparkSession.active.conf.get("spark.sql.caseSensitive").toBoolean,
       format
     )
+}
+
+/** `schema=registry`: the columns are cast to those of the newest schema of the subject, when a query or job starts. */
+private[sink] object TargetSchemas {
+
+  /** Asks the metadata service and the registry of the first cluster, in the order of the metadata. */
+  def withSchema(options: SinkOptions): SinkOptions =
+    if (!options.format.schemaFromRegistry) options
+    else
+      options.copy(format = options.format.copy(schema = Some(ofStream(options)), schemaFromRegistry = false))
+
+  private def ofStream(options: SinkOptions): DeclaredSchema = {
+    val stream = options.streamId.getOrElse(throw Errors.missingOption(
+      SinkOptionSpecs.StreamId.name,
+      "set it to the stream whose schema is meant, because 'schema' is 'registry'."
+    ))
+    NewestSchemas.first(
+      options.format.value.format,
+      StreamSubjects.of(
+        options.clusterRegistries.ofValues(options.format, _),
+        options.service,
+        Subscription.Ids(Seq(stream)),
+        options.discovery,
+        SparkSession.active.sparkContext.hadoopConfiguration
+      )
+    )
+  }
 }

@@ -1,23 +1,16 @@
 package io.github.dynamickafka.sink
 
 import java.util.UUID
+import java.util.concurrent.atomic.AtomicBoolean
 
 import scala.collection.mutable
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.SparkContext
+import org.apache.spark.scheduler._
 import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.config.{
-  Acknowledgements,
-  ClusterScope,
-  DeliveryGuarantee,
-  PartitionerChoice,
-  ProducerProperties,
-  SinkOptionSpecs,
-  SinkOptions,
-  Subscription
-}
+import io.github.dynamickafka.config.{Acknowledgements, ClusterRouting, ClusterScope, DeliveryGuarantee, PartitionerChoice, ProducerProperties, SinkOptionSpecs, SinkOptions, Subscription}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.gauge.{GaugeNames, GaugeSet}
 import io.github.dynamickafka.kafka.{ProducerSettings, TopicLimits, TransactionTimeLimits}
@@ -27,19 +20,13 @@ import io.github.dynamickafka.metadata.service.{KnownAnswer, MetadataServices}
 import io.github.dynamickafka.metadata.watch.{MetadataWatcher, WrittenTopologies}
 import io.github.dynamickafka.page.{LivePage, PageQuery}
 import io.github.dynamickafka.query.{PlannedDeferrals, RealTimeSinks}
+import io.github.dynamickafka.schemaregistry.{Frame, SchemaRegistrar}
 import io.github.dynamickafka.sink.commit.{Clusters, CommitProbe, CommitStep, Slots, TwoPhaseCommit}
 import io.github.dynamickafka.sink.journal.{FreeSlots, Journal}
-import io.github.dynamickafka.sink.report.{OpenTransactions, SinkGauges, TaskReport, WrittenRecords}
-import io.github.dynamickafka.sink.row.InputColumns
-import io.github.dynamickafka.sink.transaction.{
-  IdSets,
-  ResumableProducer,
-  TaskTransactions,
-  TransactionName,
-  TransactionPool
-}
+import io.github.dynamickafka.sink.route.InputColumns
+import io.github.dynamickafka.sink.transaction.{IdSets, ResumableProducer, TaskTransactions, TransactionName, TransactionPool}
 import io.github.dynamickafka.time.Clock
-import io.github.dynamickafka.topology.Topology
+import io.github.dynamickafka.topology.{Topology, WriteEntry}
 
 /**
  * The state of a query that writes, over all of its batches, while Spark creates a new `Write` for each batch. Used
@@ -368,4 +355,86 @@ private[sink] final case class SinkPlan(
     limits: Map[String, Map[String, TopicLimits]]
 ) {
   def leftOut: Set[String] = topology.leftOut
+}
+
+/** The topics for lineage that have got records of a batch: what is written, not what could be. Pure. */
+private[sink] object WrittenDatasets {
+
+  /**
+   * @param address the bootstrap servers of a cluster
+   * @param written of each task, the topics by cluster
+   */
+  def apply(
+      topology: Topology,
+      address: String => Option[String],
+      written: Seq[Map[String, Set[String]]]
+  ): Seq[TopicDataset] =
+    for {
+      (cluster, topics) <- written.flatten.groupMapReduce(_._1)(_._2)(_ ++ _).toSeq.sortBy(_._1)
+      servers <- address(cluster).toSeq
+      topic <- topics.toSeq.sorted
+      stream = topology.streams.values.find(_.entry(cluster).exists(_.has(topic))).map(_.id)
+      dataset <- TopicDataset.of(servers, cluster, topic, stream)
+    } yield dataset
+}
+
+/**
+ * Whether Spark has started a second attempt of any task or has lost an executor, so that a first attempt may still run
+ * when its batch is over. Spark reports this within a moment, and a set of ids is used again in the batch after the next
+ * one, so a late report is in time.
+ */
+private[sink] final class StalledAttempts extends SparkListener {
+  private val isFound = new AtomicBoolean
+
+  override def onTaskStart(start: SparkListenerTaskStart): Unit =
+    if (start.stageAttemptId > 0 || start.taskInfo.attemptNumber > 0 || start.taskInfo.speculative)
+      isFound.set(true)
+
+  override def onExecutorRemoved(removed: SparkListenerExecutorRemoved): Unit = isFound.set(true)
+
+  /** Since the last call. */
+  def found(): Boolean = isFound.getAndSet(false)
+}
+
+/** What precedes keys and values on the clusters that a query writes to, whose registries the metadata may change. */
+private[sink] final class ClusterFrames(
+    options: SinkOptions,
+    columns: InputColumns,
+    registrar: SchemaRegistrar = SchemaRegistrar.shared
+) {
+
+  /** By cluster id, where the metadata says something about the registry. */
+  def of(topology: Topology): Map[String, Seq[Frame]] = (for {
+    stream <- options.streamId.flatMap(topology.streams.get).toSeq
+    entry <- stream.clusters
+    registry = options.clusterRegistries.of(entry.registry) if registry.nonEmpty
+  } yield entry.cluster ->
+    columns.frames.map(frame => frame.copy(registries = frame.registries.in(registry)))).toMap
+
+  /**
+   * The ids of the schemas of all records whose cluster and topic do not depend on their rows, so that a schema that is missing or
+   * refused is found before anything is written. For all others, tasks ask at their first record: a schema is not registered for a
+   * topic that gets none.
+   *
+   * @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException see [[SchemaRegistrar.id]]
+   */
+  def ids(topology: Topology, ofClusters: Map[String, Seq[Frame]]): Map[Frame.Place, Int] =
+    (for {
+      entry <- targets(topology)
+      topic <- entry.only.toSeq
+      frame <- ofClusters.getOrElse(entry.cluster, columns.frames)
+    } yield Frame.Place(entry.cluster, topic, frame.ofKeys) -> frame.id(
+      entry.cluster,
+      topic,
+      registrar
+    )).toMap
+
+  private def targets(topology: Topology): Seq[WriteEntry] =
+    if (columns.hasStream || columns.hasCluster) Nil
+    else options.streamId.flatMap(topology.streams.get).toSeq.flatMap { stream =>
+      options.routing match {
+        case ClusterRouting.First => stream.first.toSeq
+        case ClusterRouting.Key | ClusterRouting.All => stream.writable
+      }
+    }
 }

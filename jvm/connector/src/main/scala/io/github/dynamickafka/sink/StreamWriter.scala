@@ -21,7 +21,6 @@ import org.apache.spark.sql.{
   SparkSession
 }
 
-import io.github.dynamickafka.sink.report.{TaskReport, WrittenRecords}
 
 /**
  * Spark's writer of a streaming DataFrame, with another sink in real-time mode: Spark's list for this mode has no tables of others, and

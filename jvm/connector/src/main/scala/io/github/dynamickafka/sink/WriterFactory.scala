@@ -1,5 +1,6 @@
 package io.github.dynamickafka.sink
 
+import org.apache.kafka.clients.producer.ProducerRecord
 import org.apache.kafka.common.errors.RecordTooLargeException
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
@@ -11,19 +12,11 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.producer.TaskSender.Record
 import io.github.dynamickafka.kafka.producer.{SendFailures, SharedProducers, SharedSender, TaskSender}
 import io.github.dynamickafka.kafka.{ProducerSettings, TopicLimits, TransactionTimeLimits}
-import io.github.dynamickafka.schemaregistry.Frame
+import io.github.dynamickafka.schemaregistry.{Frame, Framing}
 import io.github.dynamickafka.sink.journal.LostParts
-import io.github.dynamickafka.sink.report.{OpenTransactions, WriteCounter}
 import io.github.dynamickafka.sink.route.{PartitionPicker, RecordRouting, Router}
-import io.github.dynamickafka.sink.row.InputColumns
-import io.github.dynamickafka.sink.transaction.{
-  Ages,
-  TaskAttempt,
-  TaskTransactions,
-  TransactionName,
-  TransactionPool,
-  TransactionalSender
-}
+import io.github.dynamickafka.sink.route.InputColumns
+import io.github.dynamickafka.sink.transaction.{Ages, TaskAttempt, TaskTransactions, TransactionName, TransactionPool, TransactionalSender}
 import io.github.dynamickafka.time.Clock
 import io.github.dynamickafka.topology.WriteStream
 
@@ -217,4 +210,31 @@ private[sink] final class DiscardingWriter(partition: Int) extends DataWriter[In
     new WriteCounter().report(TaskTransactions(Nil, retried = false, partition, Map.empty, Ages.none))
   override def abort(): Unit = ()
   override def close(): Unit = ()
+}
+
+/**
+ * Puts the ids of schemas before the keys and values of routed records. Records are routed without the ids, so that the same key goes
+ * to the same cluster whatever its registry. For one task. Not thread-safe.
+ *
+ * @param ids what the driver has asked registries for
+ */
+private[sink] final class RecordFormat(frames: Seq[Frame], ids: Map[Frame.Place, Int]) {
+  private val key = framing(ofKeys = true)
+  private val value = framing(ofKeys = false)
+
+  private def framing(ofKeys: Boolean) = frames.find(_.ofKeys == ofKeys).map(new Framing(_, ids))
+
+  def record(cluster: String, routed: Record): Record =
+    if (frames.isEmpty) routed
+    else new ProducerRecord(
+      routed.topic,
+      routed.partition,
+      routed.timestamp,
+      framed(key, cluster, routed.topic, routed.key),
+      framed(value, cluster, routed.topic, routed.value),
+      routed.headers
+    )
+
+  private def framed(framing: Option[Framing], cluster: String, topic: String, bytes: Array[Byte]) =
+    framing.filter(_ => bytes != null).fold(bytes)(_.framed(cluster, topic, bytes))
 }

@@ -22,7 +22,7 @@ import io.github.dynamickafka.format.registry.NewestSchemas
 import io.github.dynamickafka.kafka.producer.TaskSender.Record
 import io.github.dynamickafka.schemaregistry.RegistryServer.{Answer, serving, servingFrom}
 import io.github.dynamickafka.schemaregistry.{RegistryServer, Subject, WireFormat}
-import io.github.dynamickafka.sink.row.InputColumns
+import io.github.dynamickafka.sink.route.InputColumns
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.topology.{Topology, TopologyCluster, WriteEntry, WriteStream}
 

@@ -5,7 +5,6 @@ import scala.collection.mutable
 import org.apache.kafka.common.utils.Utils
 
 import io.github.dynamickafka.config.PartitionerChoice
-import io.github.dynamickafka.sink.row.OutputRow
 
 /**
  * Chooses the partitions of one task's records. Not thread-safe.

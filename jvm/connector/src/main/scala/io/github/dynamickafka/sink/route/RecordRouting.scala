@@ -10,7 +10,6 @@ import org.apache.kafka.common.header.internals.RecordHeader
 
 import io.github.dynamickafka.config.DeadLetterOptions
 import io.github.dynamickafka.kafka.producer.TaskSender.Record
-import io.github.dynamickafka.sink.row.OutputRow
 
 /**
  * Converts rows to Kafka records and routes them to clusters. A row that cannot be routed is a dead letter or an error.

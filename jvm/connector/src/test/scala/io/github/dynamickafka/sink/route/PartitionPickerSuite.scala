@@ -3,7 +3,6 @@ package io.github.dynamickafka.sink.route
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.PartitionerChoice
-import io.github.dynamickafka.sink.row.OutputRow
 import io.github.dynamickafka.testkit.TimeLimit
 
 class PartitionPickerSuite extends AnyFunSuite with TimeLimit {

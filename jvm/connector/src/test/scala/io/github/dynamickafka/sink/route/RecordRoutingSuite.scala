@@ -9,7 +9,6 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.github.dynamickafka.config.{ClusterRouting, DeadLetterOptions, PartitionerChoice}
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.kafka.producer.TaskSender.Record
-import io.github.dynamickafka.sink.row.OutputRow
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.topology.{Topology, TopologyCluster, WriteEntry, WriteStream}
 

@@ -8,7 +8,6 @@ import org.apache.kafka.common.utils.Utils
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.ClusterRouting
-import io.github.dynamickafka.sink.row.OutputRow
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.topology.{WriteEntry, WriteStream}
 

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.sink.report
+package io.github.dynamickafka.sink
 
 import scala.jdk.CollectionConverters._
 

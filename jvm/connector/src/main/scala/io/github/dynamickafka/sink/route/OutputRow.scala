@@ -1,4 +1,4 @@
-package io.github.dynamickafka.sink.row
+package io.github.dynamickafka.sink.route
 
 import java.lang.{Long => JLong}
 

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.sink.row
+package io.github.dynamickafka.sink.route
 
 import org.apache.kafka.common.header.Header
 import org.apache.kafka.common.header.internals.RecordHeader

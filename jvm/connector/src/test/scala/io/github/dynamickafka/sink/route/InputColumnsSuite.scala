@@ -1,4 +1,4 @@
-package io.github.dynamickafka.sink.row
+package io.github.dynamickafka.sink.route
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.util.GenericArrayData
