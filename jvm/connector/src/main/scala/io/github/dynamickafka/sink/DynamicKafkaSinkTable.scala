@@ -11,7 +11,13 @@ import org.apache.spark.sql.connector.write.{LogicalWriteInfo, WriteBuilder}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.config.{SinkOptionSpecs, SinkOptions, SinkOptionsParser, SourceOptionSpecs, Subscription}
+import io.github.dynamickafka.config.{
+  SinkOptionSpecs,
+  SinkOptions,
+  SinkOptionsParser,
+  SourceOptionSpecs,
+  Subscription
+}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.registry.NewestSchemas
 import io.github.dynamickafka.format.{DeclaredSchema, FormatOptions}

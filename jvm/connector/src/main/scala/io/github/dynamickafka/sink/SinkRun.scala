@@ -10,7 +10,17 @@ import org.apache.spark.SparkContext
 import org.apache.spark.scheduler._
 import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.config.{Acknowledgements, ClusterRouting, ClusterScope, DeliveryGuarantee, PartitionerChoice, ProducerProperties, SinkOptionSpecs, SinkOptions, Subscription}
+import io.github.dynamickafka.config.{
+  Acknowledgements,
+  ClusterRouting,
+  ClusterScope,
+  DeliveryGuarantee,
+  PartitionerChoice,
+  ProducerProperties,
+  SinkOptionSpecs,
+  SinkOptions,
+  Subscription
+}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.gauge.{GaugeNames, GaugeSet}
 import io.github.dynamickafka.kafka.{ProducerSettings, TopicLimits, TransactionTimeLimits}
@@ -24,7 +34,13 @@ import io.github.dynamickafka.schemaregistry.{Frame, SchemaRegistrar}
 import io.github.dynamickafka.sink.commit.{Clusters, CommitProbe, CommitStep, Slots, TwoPhaseCommit}
 import io.github.dynamickafka.sink.journal.{FreeSlots, Journal}
 import io.github.dynamickafka.sink.route.InputColumns
-import io.github.dynamickafka.sink.transaction.{IdSets, ResumableProducer, TaskTransactions, TransactionName, TransactionPool}
+import io.github.dynamickafka.sink.transaction.{
+  IdSets,
+  ResumableProducer,
+  TaskTransactions,
+  TransactionName,
+  TransactionPool
+}
 import io.github.dynamickafka.time.Clock
 import io.github.dynamickafka.topology.{Topology, WriteEntry}
 

@@ -21,7 +21,6 @@ import org.apache.spark.sql.{
   SparkSession
 }
 
-
 /**
  * Spark's writer of a streaming DataFrame, with another sink in real-time mode: Spark's list for this mode has no tables of others, and
  * has [[ForeachWriter]]s. Everything else is passed on.
@@ -139,7 +138,7 @@ private final class RealTimeWriter(
 
   override def process(row: Row): Unit = writer.foreach(_.write(convert(row).asInstanceOf[InternalRow]))
 
-  override def close(error: Throwable): Unit = for (open <- writer; (_, written) <- batch) {
+  override def close(error: Throwable): Unit = for (open <- writer; (_, written) <- batch)
     try
       if (error != null) open.abort()
       else
@@ -148,5 +147,4 @@ private final class RealTimeWriter(
           case _ => ()
         }
     finally open.close()
-  }
 }

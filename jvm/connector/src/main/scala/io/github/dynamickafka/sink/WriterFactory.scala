@@ -14,9 +14,16 @@ import io.github.dynamickafka.kafka.producer.{SendFailures, SharedProducers, Sha
 import io.github.dynamickafka.kafka.{ProducerSettings, TopicLimits, TransactionTimeLimits}
 import io.github.dynamickafka.schemaregistry.{Frame, Framing}
 import io.github.dynamickafka.sink.journal.LostParts
-import io.github.dynamickafka.sink.route.{PartitionPicker, RecordRouting, Router}
 import io.github.dynamickafka.sink.route.InputColumns
-import io.github.dynamickafka.sink.transaction.{Ages, TaskAttempt, TaskTransactions, TransactionName, TransactionPool, TransactionalSender}
+import io.github.dynamickafka.sink.route.{PartitionPicker, RecordRouting, Router}
+import io.github.dynamickafka.sink.transaction.{
+  Ages,
+  TaskAttempt,
+  TaskTransactions,
+  TransactionName,
+  TransactionPool,
+  TransactionalSender
+}
 import io.github.dynamickafka.time.Clock
 import io.github.dynamickafka.topology.WriteStream
 

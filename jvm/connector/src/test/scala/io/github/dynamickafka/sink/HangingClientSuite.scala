@@ -13,7 +13,7 @@ import io.github.dynamickafka.source.Entry
 /** A client of one cluster that hangs while it is made, as one does whose log-in does not answer. */
 class HangingClientSuite extends SinkTest {
 
-  test("what does not use the cluster goes on, the query stops, and the listeners of Spark are not held") {
+  test("what does not use the cluster continues, the query stops, and the listeners of Spark are not held") {
     val (from, topic) = (newTopicOn(1, blue), newTopicOn(1, blue))
     scene { s =>
       target { t =>

@@ -69,7 +69,9 @@ class DeadLetterSuite extends SourceTest {
     }
   }
 
-  test("acks=0 in the metadata is refused, as the sink does; a cluster that drains takes no letters of others") {
+  test(
+    "acks=0 in the metadata is refused, as the sink does; a cluster that drains takes no letters of others"
+  ) {
     val topic = newTopicOn(1, blue)
     val (other, dead) = (newTopicOn(1, green), newTopicOn(1, blue, green))
     produce(blue, topic, 1, Seq("nothing"))

@@ -39,7 +39,10 @@ class SameWriteSuite extends SinkTest {
       )
       def writer(frame: DataFrame, trigger: Trigger) = options
         .foldLeft(DynamicKafka.writer(frame)) { case (all, (name, value)) => all.setOption(name, value) }
-        .writeStream().outputMode("update").option("checkpointLocation", t.checkpoint.toString).trigger(trigger)
+        .writeStream().outputMode("update").option(
+          "checkpointLocation",
+          t.checkpoint.toString
+        ).trigger(trigger)
       var running: Option[StreamingQuery] = None
       def failing(start: => StreamingQuery)(done: StreamingQuery => Boolean): Unit = {
         val query = start
@@ -122,30 +125,64 @@ private object SameWriteSuite {
     Write("routing to all clusters", select(plain: _*), Seq("clusterRouting" -> "all")),
     Write("a cluster that drains", select(plain: _*), green = "draining"),
     Write("rows with a cluster", plus("if(cast(value as string) < 'v3', 'blue', 'green') as cluster")),
-    Write("rows without a key, and headers", select(
-      "value",
-      "array(named_struct('key', 'h', 'value', cast('1' as binary))) as headers"
-    ), Seq("clusterRouting" -> "first")),
-    Write("JSON with keys", select("cast(value as string) as id", "length(value) as n"), Seq(
-      "format" -> "json",
-      "key.format" -> "json",
-      "keyFields" -> "id"
-    )),
-    Write("a record that is too large, beside others, is a dead letter", select("key", Big), letters,
-      limits = Map("max.message.bytes" -> "2000")),
-    Write("... and an error without dead letters", select("key", Big), error = Some("WRITE_FAILED"),
-      limits = Map("max.message.bytes" -> "2000")),
+    Write(
+      "rows without a key, and headers",
+      select(
+        "value",
+        "array(named_struct('key', 'h', 'value', cast('1' as binary))) as headers"
+      ),
+      Seq("clusterRouting" -> "first")
+    ),
+    Write(
+      "JSON with keys",
+      select("cast(value as string) as id", "length(value) as n"),
+      Seq(
+        "format" -> "json",
+        "key.format" -> "json",
+        "keyFields" -> "id"
+      )
+    ),
+    Write(
+      "a record that is too large, beside others, is a dead letter",
+      select("key", Big),
+      letters,
+      limits = Map("max.message.bytes" -> "2000")
+    ),
+    Write(
+      "... and an error without dead letters",
+      select("key", Big),
+      error = Some("WRITE_FAILED"),
+      limits = Map("max.message.bytes" -> "2000")
+    ),
     Write("rows of an unknown cluster are dead letters", plus("'nowhere' as cluster"), letters),
-    Write("... and an error without dead letters, too", plus("'nowhere' as cluster"),
-      error = Some("UNROUTABLE_ROW")),
-    Write("rows of a partition that does not exist", plus("7 as partition"),
-      error = Some("UNROUTABLE_ROW")),
-    Write("a cluster for dead letters that is not there", select(plain: _*),
-      Seq("deadLetterTopic" -> "DEAD", "deadLetterCluster" -> "nowhere"), error = Some("INVALID_OPTION")),
-    Write("acks=0 for a cluster", select(plain: _*), Seq("cluster.blue.kafka.acks" -> "0"),
-      error = Some("INVALID_OPTION")),
-    Write("an option that does not exist", select(plain: _*), Seq("clusterRoutings" -> "all"),
-      error = Some("UNKNOWN_OPTION")),
-    Write("a column of the wrong type", select("key", "length(value) as value"), error = Some("INVALID_COLUMN"))
+    Write(
+      "... and an error without dead letters, too",
+      plus("'nowhere' as cluster"),
+      error = Some("UNROUTABLE_ROW")
+    ),
+    Write("rows of a partition that does not exist", plus("7 as partition"), error = Some("UNROUTABLE_ROW")),
+    Write(
+      "a cluster for dead letters that the metadata does not have",
+      select(plain: _*),
+      Seq("deadLetterTopic" -> "DEAD", "deadLetterCluster" -> "nowhere"),
+      error = Some("INVALID_OPTION")
+    ),
+    Write(
+      "acks=0 for a cluster",
+      select(plain: _*),
+      Seq("cluster.blue.kafka.acks" -> "0"),
+      error = Some("INVALID_OPTION")
+    ),
+    Write(
+      "an option that does not exist",
+      select(plain: _*),
+      Seq("clusterRoutings" -> "all"),
+      error = Some("UNKNOWN_OPTION")
+    ),
+    Write(
+      "a column of the wrong type",
+      select("key", "length(value) as value"),
+      error = Some("INVALID_COLUMN")
+    )
   )
 }

@@ -77,7 +77,10 @@ private[commit] final class KafkaTransactionAdmin(properties: ProducerProperties
 
   override def topicLimits(topics: Set[String]): Map[String, TopicLimits] = {
     val resources = topics.map(topic => new ConfigResource(ConfigResource.Type.TOPIC, topic) -> topic).toMap
-    made(math.min(timeoutMs, LongestLimitsMs)).describeConfigs(resources.keySet.asJava).values.asScala.toMap.flatMap { case (resource, asked) =>
+    made(math.min(
+      timeoutMs,
+      LongestLimitsMs
+    )).describeConfigs(resources.keySet.asJava).values.asScala.toMap.flatMap { case (resource, asked) =>
       try {
         val config = get(asked, math.min(timeoutMs, LongestLimitsMs))
         Some(resources(resource) -> TopicLimits(name =>

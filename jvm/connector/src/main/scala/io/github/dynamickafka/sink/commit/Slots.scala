@@ -47,7 +47,9 @@ private[sink] final class Slots(
   def take(): Unit = for (f <- free) guarded("No transactional ids of earlier runs are used") {
     // Of this journal, so that its next run finds what is left open.
     val (left, there) =
-      f.all().filter(slot => own.isOfEarlier(s"${slot.slot}-")).partition(slot => clusters.hasLeft(slot.cluster))
+      f.all().filter(slot => own.isOfEarlier(s"${slot.slot}-")).partition(slot =>
+        clusters.hasLeft(slot.cluster)
+      )
     // Nothing shows any more whether another run has used them.
     left.foreach(f.remove)
     held = there.iterator

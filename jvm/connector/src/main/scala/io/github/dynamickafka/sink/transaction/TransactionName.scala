@@ -1,7 +1,5 @@
 package io.github.dynamickafka.sink.transaction
 
-
-
 /**
  * The transactional ids of one run of a query.
  *

@@ -58,7 +58,7 @@ class TwoPhaseCommitSuite extends AnyFunSuite with TimeLimit {
     assert(newest(scene).isEmpty && scene.kafka.requests.isEmpty)
   }
 
-  test("a driver that was taken for dead and wakes up is told that a later run has replaced it") {
+  test("a driver that was taken for dead and wakes up gets the error that a later run has replaced it") {
     Seq[CommitScene => Unit](
       _.clock.advanceMs(31000L),
       _.kafka.put(COMPLETE_ABORT, one)

@@ -152,7 +152,8 @@ class AskAheadSuite extends AnyFunSuite with TimeLimit with Eventually {
       }
     }
 
-  private val ending = Ending(Some(OffsetsPolicy.Latest), "latest", TopicOffsets(None, SortedMap.empty[Int, Long]))
+  private val ending =
+    Ending(Some(OffsetsPolicy.Latest), "latest", TopicOffsets(None, SortedMap.empty[Int, Long]))
   afterwards("a batch read, a first start, AvailableNow", reads(4L).copy(complete = true))
   afterwards("a topic that enters", reads(4L).copy(entering = Map("t" -> OffsetsPolicy.Latest)))
   afterwards("an end at latest", reads(4L).copy(ending = Map("t" -> ending)))
