@@ -30,7 +30,14 @@ class StoppingOffsetsSuite extends AnyFunSuite {
   private val numbers = Map("t" -> Map(10 -> 5L, 2 -> 7L))
 
   test("without a setting a topic has no end") {
-    assert(StoppingOffsets.of("a", "t", None, Some(TopicEnds("latest", fixed)), Some("id"), alone = true).isEmpty)
+    assert(StoppingOffsets.of(
+      "a",
+      "t",
+      None,
+      Some(TopicEnds("latest", fixed)),
+      Some("id"),
+      alone = true
+    ).isEmpty)
   }
 
   test("the text of each setting, which stays the same for the same setting") {
@@ -43,7 +50,11 @@ class StoppingOffsetsSuite extends AnyFunSuite {
       TimestampByPartition(Map("a" -> numbers)) -> """timestamp:{"2":7,"10":5}"""
     )
     texts.foreach { case (policy, text) =>
-      assert(of(policy).contains(Ending(Some(policy), text, TopicOffsets(Some("id"), SortedMap.empty[Int, Long]))))
+      assert(of(policy).contains(Ending(
+        Some(policy),
+        text,
+        TopicOffsets(Some("id"), SortedMap.empty[Int, Long])
+      )))
     }
   }
 

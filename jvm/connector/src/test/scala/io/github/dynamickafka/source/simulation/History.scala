@@ -83,14 +83,16 @@ private object History {
     val rests = restsFirst && comesToRest(world, query)
     val records = query.delivered
     val there = world.logs.flatMap(_._5.records).toSet
-    // A log that has lost records, or that drained and returned, may have another stopping offset than it had.
+    // The record that stops a log may have expired, and a log that was cut is not compared once it is read to its stop.
+    val (damaged, intact) =
+      if (stop.isEmpty) (Nil, Nil) else world.logs.partition(log => world.isDamaged(log._4.topicId))
     val beyond = for {
-      (id, name, p, log, records) <- world.logs
-      at <- stop.flatMap(world.stopOf(records, _)).toSeq
-      record <- records.read(at, records.end)
-    } yield (record, s"$id $name-$p at $at", world.isDamaged(log.topicId))
-    val lost = there -- records -- query.truth.excused -- beyond.map(_._1)
-    val tooMuch = beyond.collect { case (record, where, false) if records.contains(record) => where }
+      (id, name, p, _, log) <- intact
+      at <- stop.flatMap(world.stopOf(log, _)).toSeq
+      record <- log.read(at, log.end)
+    } yield record -> s"$id $name-$p at $at"
+    val lost = there -- records -- query.truth.excused -- damaged.flatMap(_._5.records) -- beyond.map(_._1)
+    val tooMuch = beyond.collect { case (record, where) if records.contains(record) => where }
     val twice = records.diff(records.distinct).filterNot(query.repeated)
     world.settle(draining = true)
     val drains = comesToRest(world, query) && query.reached.draining.isEmpty && query.reached.clusters.isEmpty
