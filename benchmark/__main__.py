@@ -35,7 +35,12 @@ def main() -> None:
     try:
         with Testkit() as testkit:
             bench = Context(
-                testkit, sizes, results, folder, lambda text: progress.print("  " + text, highlight=False)
+                testkit,
+                sizes,
+                results,
+                folder,
+                lambda text: progress.print("  " + text, highlight=False),
+                arguments.former,
             )
             for step in arguments.steps:
                 progress.rule(step, align="left")
@@ -68,6 +73,12 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--records", type=int, help="records of each large topic (default: 3,000,000)")
     parser.add_argument("--rounds", type=int, help="measured rounds, after the cold ones (default: 5)")
     parser.add_argument("--out", type=Path, default=ROOT / "benchmark-results", help="folder for the results")
+    parser.add_argument(
+        "--former",
+        type=Path,
+        metavar="FOLDER",
+        help="another version of the Python package, with which 'commands' takes turns (default: none)",
+    )
     parser.add_argument("--smoke", action="store_true", help="tiny sizes, to check that it runs")
     return parser.parse_args()
 

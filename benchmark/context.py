@@ -34,6 +34,8 @@ class Context:
     results: Results
     folder: Path
     say: Callable[[str], None]
+    former: Path | None = None
+    """The folder of another version of the Python package, for a comparison."""
     topics: set[tuple[str, str]] = field(default_factory=set)
 
     @cached_property

@@ -139,5 +139,7 @@ TARGETS: dict[str, Target] = {
     "event-time.level": _least("2 level clusters, aligned, against not aligned: rate of triggers", 0.95, "x"),
     "event-time.bounded": _least("the same, if alignment bounds each of 10 batches", 0.95, "x"),
     "event-time.idle": _most("64 cluster ids, idle: additional CPU if they are aligned", 0.5, "% of a core"),
+    "commands.validate": _most("validate, as a whole process", 1.2, "x former"),
+    "commands.offsets": _most("offsets --no-lag, as a whole process", 1.2, "x former"),
     "memory": _most("heap after GC: growth between trigger 100 and 1,000", 8.0, "MiB"),
 }

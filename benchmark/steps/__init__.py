@@ -9,6 +9,7 @@ from benchmark.steps import (
     avro,
     bare,
     columns,
+    commands,
     cost,
     decode,
     discovery,
@@ -53,4 +54,5 @@ STEPS: dict[str, Callable[[Context], None]] = {
     "memory": memory.run,
     "sink": sink.run,
     "event-time": event_time.run,
+    "commands": commands.run,
 }

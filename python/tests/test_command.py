@@ -79,6 +79,13 @@ def test_all_is_passed_through(machine: Machine) -> None:
     assert arguments[arguments.index(MAIN) :] == [MAIN, "streams", "a b.yaml", "--json"]
 
 
+def test_no_arguments(machine: Machine) -> None:
+    (machine.spark / "jars" / "dynamic-kafka-spark-4.2_2.13-1.jar").touch()
+    assert machine.run().returncode == 3
+    assert machine.arguments()[-1] == MAIN
+    assert machine.class_path("x", "--jars") == []
+
+
 def test_where_the_jars_are_from(machine: Machine) -> None:
     (machine.here / "own").mkdir()
     for jar in ("own/a.jar", "own/b.jar", "c.jar"):
@@ -129,6 +136,10 @@ def test_what_is_missing_is_named(machine: Machine) -> None:
 
     assert "no such jar: nowhere.jar. The command needs the connector's jar" in refused("--jars", "nowhere.jar")
     assert f"JAVA_HOME is {machine.here}, which has no bin/java" in refused(JAVA_HOME=str(machine.here))
+    (machine.here / "other/bin").mkdir(parents=True)
+    (machine.here / "other/bin/java").write_text("no program")
+    (machine.spark / "jars" / "dynamic-kafka-spark-4.2_2.13-1.jar").touch()
+    assert "other/bin/java cannot be run: " in refused(JAVA_HOME=str(machine.here / "other"))
     assert "Java was not found" in refused(JAVA_HOME="", PATH=str(machine.here))
     assert f"{machine.here} has no folder jars" in refused(SPARK_HOME=str(machine.here))
 
@@ -153,9 +164,36 @@ def test_the_archive_of_classes(machine: Machine, monkeypatch: pytest.MonkeyPatc
         time.sleep(0.05)
     (archive,) = machine.cache.glob("dynamic-kafka/*.jsa")
     assert found == [f"-XX:SharedArchiveFile={archive}"]
-    # Another jar, another archive.
+    # Another jar, another archive. The last used ones stay; what a process that was killed has left goes.
+    folder = archive.parent
+    others = [folder / f"{n}.jsa" for n in range(6)]
+    left = [folder / "0.jsa.lock", folder / "0.jsa.4711"]
+    for n, path in enumerate([*others, *left]):
+        path.touch()
+        os.utime(path, (n, n))
+    os.utime(archive, (2.5, 2.5))
+    assert _command._archive(str(java), class_path) == found
     os.utime(jar, (1, 1))
     assert _command._archive(str(java), class_path) == []
+    assert _command._archive(str(java), class_path) == []
+    deadline = time.monotonic() + 60
+    while any(path.exists() for path in (*others[:4], *left)) or list(folder.glob("*.lock")):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert set(others[4:]) | {archive} < set(folder.iterdir())
+    assert len(list(folder.iterdir())) == 4
+    # A lock that is left does not prevent the next archive.
+    (new,) = set(folder.iterdir()) - set(others) - {archive}
+    new.unlink()
+    lock = folder / f"{new.name}.lock"
+    lock.touch()
+    assert _command._archive(str(java), class_path) == []
+    assert not new.exists()
+    os.utime(lock, (1, 1))
+    assert _command._archive(str(java), class_path) == []
+    while not new.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
     # A cache that cannot be written is no error.
     monkeypatch.setenv("XDG_CACHE_HOME", str(jar))
     assert _command._archive(str(java), class_path) == []

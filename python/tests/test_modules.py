@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -20,6 +22,27 @@ def test_no_cycle() -> None:
     graph = {name: set(_imports(name, path, set(files))) for name, path in files.items()}
     assert graph["dynamic_kafka.__main__"], "imports are found"
     _check(graph)
+
+
+def test_the_command_line_imports_no_pyspark() -> None:
+    assert run("import dynamic_kafka._command, sys; print('pyspark' in sys.modules)") == "False"
+
+
+def test_the_public_names_are_found() -> None:
+    code = "import dynamic_kafka as d; print(all(getattr(d, name) is vars(d)[name] for name in d.__all__))"
+    assert run(code) == "True"
+    assert run("from dynamic_kafka import *; print(DynamicKafka.__module__)") == "dynamic_kafka.entry"
+    assert run("import dynamic_kafka; print(dynamic_kafka.model.History.__name__)") == "History"
+    assert set(dynamic_kafka.__all__) <= set(dir(dynamic_kafka))
+    with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
+        _ = dynamic_kafka.Nothing  # type: ignore[attr-defined]
+    with pytest.raises(ImportError):
+        from dynamic_kafka import Nothing  # type: ignore[attr-defined]  # noqa: F401
+
+
+def run(code: str) -> str:
+    """Runs code in a Python of its own, where nothing is imported yet."""
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
 
 
 def test_a_cycle_is_found() -> None:

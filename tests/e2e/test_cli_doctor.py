@@ -136,12 +136,12 @@ def test_each_fault(tmp_path: Path, clusters: dict[str, Cluster], closed_port: i
         "closed": ("tcp", f"127.0.0.1:{closed_port} (Connection refused)", "start the broker"),
         "no-tls": ("tls", "no TLS handshake", "security.protocol"),
         "tls": ("login", "the port has TLS", "security.protocol"),
-        "not-trusted": ("tls", "no TLS connection", "ssl.truststore"),
+        "not-trusted": ("tls", "the broker's certificate is not accepted", "ssl.truststore"),
         "wrong-password": ("login", "the credentials are refused", "password"),
         "no-topic": ("topics", "topic oders does not exist", "create the topic"),
         "no-right": ("topics", "topic orders: no right to Read", "grant"),
         "no-group": ("groups", "group reports: no right", "grant Read"),
-        "reference": ("dns", "", "properties"),
+        "reference": ("dns", "reference of 'security.protocol' cannot be resolved", "properties"),
     }
     for id, (check, says, remedy) in expected.items():
         assert failures(found[id]) == [check], found[id]
@@ -193,9 +193,10 @@ def test_an_advertised_address_that_is_unreachable(
     host, port = clusters["plain"].bootstrap_servers.rsplit(":", 1)
     with _Readdressed((host, int(port)), closed_port) as proxy:
         found = doctor(tmp_path, {"behind": {"bootstrap.servers": f"127.0.0.1:{proxy.port}"}})["behind"]
-    # Kafka's client asks no address of bootstrap.servers once it knows those that the brokers advertise.
-    assert found["login"]["status"] == "failed"
-    assert "advertised.listeners" in found["login"]["remedy"]
+    assert found["login"]["status"] == "ok"
+    assert found["advertised"]["status"] == "failed"
+    assert f"127.0.0.1:{closed_port} (Connection refused)" in found["advertised"]["message"]
+    assert "advertised.listeners" in found["advertised"]["remedy"]
 
 
 class _Readdressed:

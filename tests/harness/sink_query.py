@@ -10,7 +10,6 @@ from typing import Any
 
 from .driver_process import DriverProcess, Event
 from .query import FAST, Query
-from .waiting import until
 
 PATIENCE_S = 300.0
 
@@ -73,15 +72,6 @@ class SinkQuery(Query):
         error = self.failure(PATIENCE_S)
         assert f"[DYNAMIC_KAFKA.{condition}]" in error, f"{self.name}: {error}"
         return error.split("=== Streaming Query ===")[0]
-
-    def finishes(self, batch: int) -> None:
-        """Wait until a batch is in Spark's commit log."""
-
-        def look() -> bool:
-            self.alive()
-            return batch in self.checkpoint.committed()
-
-        until(f"batch {batch} of {self.name}", look, PATIENCE_S)
 
     def decisions(self) -> dict[str, dict[str, Any]]:
         """The decisions in the journal, by `<batch>-<round>`."""

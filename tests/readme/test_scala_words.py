@@ -20,7 +20,7 @@ from dynamic_kafka.services import JvmMetadataService
 CONNECTOR = docs.ROOT / "jvm/connector/src/main/scala/io/github/dynamickafka"
 SERVICES = sorted(
     name
-    for name, found in vars(dynamic_kafka).items()
+    for name, found in inspect.getmembers(dynamic_kafka)
     if inspect.isclass(found) and issubclass(found, JvmMetadataService) and found is not JvmMetadataService
 )
 # Python's base class, and what only a session in Python needs.

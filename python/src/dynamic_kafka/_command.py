@@ -8,13 +8,14 @@ import shlex
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 from urllib.parse import unquote, urlsplit
 
 from dynamic_kafka import _artifact
-from dynamic_kafka.errors import DynamicKafkaError
 
 VARIABLE = "DYNAMIC_KAFKA_JARS"
 
@@ -25,8 +26,11 @@ _NEEDED = (
 )
 _CONNECT = ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "SPARK_API_MODE")
 _LINES = 5
+_LIMIT_S = 3600
 
-# Makes the archive of classes: after a pause, because it must not delay the command that has just started.
+# Makes the archive of classes: after a pause, because it must not delay the command that has just started. Each
+# build, environment and Java has an archive of 30 MB. Only the last used ones are kept; Java starts without one
+# that is removed meanwhile.
 _ARCHIVE = """
 import os, pathlib, subprocess, sys, time
 archive, *command = sys.argv[1:]
@@ -36,13 +40,18 @@ try:
     time.sleep(5)
     subprocess.run([command[0], f"-XX:ArchiveClassesAtExit={made}", *command[1:]], timeout=300)
     os.replace(made, archive)
+    folder = pathlib.Path(archive).parent
+    archives = sorted(folder.glob("*.jsa"), key=os.path.getmtime)
+    left = [path for path in folder.glob("*.jsa.*") if time.time() - os.path.getmtime(path) > 3600]
+    for path in (*archives[:-4], *left):
+        path.unlink(missing_ok=True)
 finally:
     pathlib.Path(made).unlink(missing_ok=True)
     pathlib.Path(f"{archive}.lock").unlink(missing_ok=True)
 """
 
 
-class _Missing(Exception):
+class _Missing(RuntimeError):
     """Something that a command needs is missing. The message says what to do."""
 
 
@@ -51,9 +60,11 @@ def main(arguments: Sequence[str]) -> NoReturn:
     try:
         java, home = _java(), _spark_home()
         classes = [*_conf_folders(), *_jars(home, _given(arguments)), str(home / "jars" / "*")]
-    except (_Missing, DynamicKafkaError, OSError) as e:
+    except (RuntimeError, OSError) as e:  # A DynamicKafkaError is a RuntimeError; its class is in PySpark.
         print(e, file=sys.stderr)
         sys.exit(1)
+    except KeyboardInterrupt:  # While spark-submit fetches the jars.
+        sys.exit(130)
     os.environ.setdefault("SPARK_HOME", str(home))
     class_path = ["-cp", os.pathsep.join(classes), _MAIN]
     archive = _archive(java, class_path)
@@ -61,9 +72,13 @@ def main(arguments: Sequence[str]) -> NoReturn:
     options = shlex.split(os.environ.pop("JDK_JAVA_OPTIONS", ""))
     command = [java, *options, *_FLAGS, *archive, *class_path, *arguments]
     sys.stdout.flush()
-    if os.name != "posix":
-        sys.exit(subprocess.call(command))
-    os.execv(java, command)
+    try:
+        if os.name != "posix":
+            sys.exit(subprocess.call(command))
+        os.execv(java, command)
+    except OSError as e:
+        print(f"{java} cannot be run: {e.strerror}", file=sys.stderr)
+        sys.exit(1)
 
 
 def _java() -> str:
@@ -87,9 +102,7 @@ def _java() -> str:
 def _spark_home() -> Path:
     """The folder of Spark: that of the installed PySpark, unless ``SPARK_HOME`` is set."""
     _artifact.spark_line()
-    import pyspark
-
-    home = Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
+    home = Path(os.environ.get("SPARK_HOME") or _artifact.pyspark_folder())
     if not (home / "jars").is_dir():
         raise _Missing(f"{home} has no folder jars. Install PySpark, or set SPARK_HOME to Spark's folder")
     return home
@@ -102,9 +115,9 @@ def _conf_folders() -> list[str]:
 
 def _given(arguments: Sequence[str]) -> str | None:
     """The value of ``--jars``, which the connector's command line accepts and ignores."""
-    for argument, following in zip(arguments, [*arguments[1:], None], strict=True):
+    for place, argument in enumerate(arguments):
         if argument == "--jars":
-            return following
+            return next(iter(arguments[place + 1 :]), None)
         if argument.startswith("--jars="):
             return argument.partition("=")[2]
     return os.environ.get(VARIABLE)
@@ -194,10 +207,15 @@ def _archive(java: str, class_path: Sequence[str]) -> list[str]:
         )
         archive = _cache() / f"{hashlib.sha256(key.encode()).hexdigest()[:16]}.jsa"
         if archive.is_file():
+            with suppress(OSError):
+                os.utime(archive)
             return [f"-XX:SharedArchiveFile={archive}"]
         archive.parent.mkdir(parents=True, exist_ok=True)
-        # Only one process makes it. A lock that is left from a machine that stopped keeps the start slow, no more.
-        os.close(os.open(f"{archive}.lock", os.O_CREAT | os.O_EXCL))
+        # Only one process makes it. A lock may be left from a machine that stopped.
+        lock = Path(f"{archive}.lock")
+        if lock.is_file() and time.time() - lock.stat().st_mtime > _LIMIT_S:
+            lock.unlink(missing_ok=True)
+        lock.touch(exist_ok=False)
         subprocess.Popen(
             [sys.executable, "-c", _ARCHIVE, str(archive), java, *_FLAGS, *class_path, "load-classes"],
             stdin=subprocess.DEVNULL,

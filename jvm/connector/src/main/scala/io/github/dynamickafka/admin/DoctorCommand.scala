@@ -10,6 +10,7 @@ import io.github.dynamickafka.admin.checkpoint.OffsetLog
 import io.github.dynamickafka.admin.doctor.{Brokers, Check, Network, Result => Found}
 import io.github.dynamickafka.error.FailureText
 import io.github.dynamickafka.kafka.address.BrokerSocket
+import io.github.dynamickafka.kafka.{ClientDefaults, SecretReferences}
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
 import io.github.dynamickafka.redaction.Redaction
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
@@ -91,20 +92,38 @@ private[admin] object DoctorCommand {
     private val configs = ClusterConfigs(context.catalog.reading, Set(cluster.id))
     private val config = configs(cluster.id, cluster.properties)
 
-    def checks: Seq[Check] =
+    def checks: Seq[Check] = unresolved.fold(checksOfBrokers)(wrong)
+
+    private def checksOfBrokers: Seq[Check] =
       // Kafka's own class, which resolves the references.
       Try(new AdminClientConfig(config.properties.admin.asJava)
         .getList(AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG).asScala.mkString(",")) match {
-        case Failure(e) => only(Found.failed(reason(e), "correct the properties of the cluster"))
+        case Failure(e) => wrong(reason(e))
         case Success(servers) => BrokerSocket.addresses(servers) match {
             case None => only(Found.failed("bootstrap.servers is not host:port", "correct bootstrap.servers"))
             case Some(addresses) =>
               val network = new Network(addresses, math.min(config.attemptMs, Int.MaxValue.toLong).toInt)
-              Using.resource(new Brokers(config.properties.admin, config.requestTimeoutMs))(brokers =>
+              Using.resource(new Brokers(config))(brokers =>
                 Check.run(cluster.id, name => safely(check(name, network, brokers)))
               )
           }
       }
+
+    /** Kafka does not name the property, and keeps a reference to a variable or a key that does not exist. */
+    private def unresolved: Option[String] = {
+      val properties = config.properties.admin
+      val areDefault = ClientDefaults.configProviders.forall { case (name, value) =>
+        properties.get(name).contains(value)
+      }
+      properties.toSeq.sorted.filter(_ => areDefault).flatMap { case (name, value) =>
+        Try(SecretReferences.resolve(Map(name -> value))).failed.toOption.map(e =>
+          s"the reference of '$name' cannot be resolved: ${Redaction.scrub(e.getMessage, properties)}"
+        )
+      }.headOption
+    }
+
+    private def wrong(message: String) =
+      only(Found.failed(message, "correct the properties of the cluster"))
 
     private def only(result: Found) = Check.run(cluster.id, _ => result)
 
@@ -114,6 +133,14 @@ private[admin] object DoctorCommand {
       case "tls" => brokers.tls(network.speaksTls)
       case "login" => brokers.login(network.speaksTls)
       case "versions" => network.versions(brokers.hasTls)
+      case "advertised" =>
+        val found = network.advertised(brokers.advertised)
+        if (found.isFailed) found else brokers.unanswered.getOrElse(found)
+      case other =>
+        if (brokers.unanswered.isEmpty) answer(other, brokers) else Found.skipped("behind 'advertised'")
+    }
+
+    private def answer(name: String, brokers: Brokers): Found = name match {
       case "topics" => known.topics(brokers.topics(cluster.topics, cluster.patterns))
       case "groups" => brokers.groups(cluster.properties.get("group.id"))
       case "transactional_ids" =>
@@ -123,7 +150,6 @@ private[admin] object DoctorCommand {
       case "cluster_id" => brokers.clusterId(known.clusterId)
       case "transaction_timeout" =>
         brokers.transactionTimeout(cluster.properties.get("transaction.timeout.ms"))
-      case "advertised" => network.advertised(brokers.advertised)
     }
 
     private def safely(check: => Found): Found =

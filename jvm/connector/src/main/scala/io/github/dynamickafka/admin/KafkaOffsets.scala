@@ -25,13 +25,21 @@ private[admin] object KafkaOffsets {
   /** Offsets of partitions; a failure is a [[Refusal]] that says why they are not known, without secrets. */
   type Answer = Map[TopicPartition, Try[Long]]
 
-  def of(context: Context, config: ClusterConfig, specs: Map[TopicPartition, OffsetSpec]): Answer =
-    try withClient(context, config) { client =>
-        client.offsets(specs, config.isolation).map { case (at, answer) =>
-          at -> refusing(config)(answer.get(config.requestTimeoutMs, TimeUnit.MILLISECONDS).offset)
-        }
+  /** The partitions share one time limit, and the addresses of the cluster are asked once for all that have no answer. */
+  def of(context: Context, config: ClusterConfig, specs: Map[TopicPartition, OffsetSpec]): Answer = {
+    val end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(config.requestTimeoutMs.toLong)
+    val answers = Try(withClient(context, config) { client =>
+      client.offsets(specs, config.isolation).map { case (at, answer) =>
+        at -> Try(answer.get(math.max(0L, end - System.nanoTime()), TimeUnit.NANOSECONDS).offset)
       }
-    catch { case NonFatal(e) => specs.map { case (at, _) => at -> refusing(config)(throw e) } }
+    }).fold(e => specs.map { case (at, _) => at -> Failure(e) }, identity)
+    val refusals = answers.values.collect { case Failure(e) => text(config, e) -> e }.toMap
+      .map { case (text, e) => text -> Failure(new Refusal(located(config, text, e), e)) }
+    answers.map {
+      case (at, Failure(e)) => at -> refusals(text(config, e))
+      case known => known
+    }
+  }
 
   def committed(context: Context, config: ClusterConfig, group: String): Map[TopicPartition, Long] =
     asked(context, config)(_.committed(group))
@@ -70,14 +78,17 @@ private[admin] object KafkaOffsets {
   private val Sample = 100
 
   /** The failure of a request, without secrets. */
-  def reason(config: ClusterConfig, e: Throwable): String = {
-    val properties = config.properties.admin ++ config.properties.client
-    val text = Futures.cause(e) match {
-      case _: TimeoutException => s"no response within ${config.requestTimeoutMs} ms"
-      case cause => Redaction.scrub(ClusterFailure.text(cause), properties)
-    }
-    s"${config.bootstrapServers}: $text"
+  def reason(config: ClusterConfig, e: Throwable): String = located(config, text(config, e), e)
+
+  private def text(config: ClusterConfig, e: Throwable): String = Futures.cause(e) match {
+    case _: TimeoutException => s"no response within ${config.requestTimeoutMs} ms"
+    case cause => Redaction.scrub(ClusterFailure.text(cause), properties(config))
   }
+
+  private def located(config: ClusterConfig, text: String, e: Throwable): String =
+    s"${config.bootstrapServers}: ${ClusterFailure.located(text, Futures.cause(e), properties(config))}"
+
+  private def properties(config: ClusterConfig) = config.properties.admin ++ config.properties.client
 
   /** Calls the function for all clusters at once, each on a thread of its own, because opening a client may block. */
   def inParallel[A, B](all: Seq[A])(f: A => B): Seq[B] = {

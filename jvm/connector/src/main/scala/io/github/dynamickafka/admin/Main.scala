@@ -11,11 +11,13 @@ import scala.util.Using
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.Path
+import org.apache.hadoop.fs.{FileUtil, Path, UnsupportedFileSystemException}
 
+import io.github.dynamickafka.admin.checkpoint.Refusal
 import io.github.dynamickafka.build.BuildInfo
-import io.github.dynamickafka.metadata.document.MetadataDocument
+import io.github.dynamickafka.error.FailureText
 import io.github.dynamickafka.option.Suggestions
+import io.github.dynamickafka.source.cluster.ClusterConfigs
 
 /**
  * The command line, run by `java -cp` with the jars of Spark and of the connector; `python -m dynamic_kafka` finds them. Results go to
@@ -24,10 +26,11 @@ import io.github.dynamickafka.option.Suggestions
 private[dynamickafka] object Main {
 
   def main(arguments: Array[String]): Unit = {
-    sys.props.getOrElseUpdate(
-      "log4j2.configurationFile",
-      "classpath:io/github/dynamickafka/admin/log4j2.properties"
-    )
+    // Commands report failures themselves, and the start of log4j takes a quarter of their time.
+    if (!sys.props.contains("log4j2.configurationFile")) {
+      sys.props("slf4j.provider") = "org.slf4j.helpers.NOP_FallbackServiceProvider"
+      sys.props("slf4j.internal.verbosity") = "ERROR"
+    }
     val out = new PrintStream(System.out, true, UTF_8)
     // For anything that a library prints.
     System.setOut(System.err)
@@ -56,11 +59,15 @@ private[dynamickafka] object Main {
   /** The jars of the connector, where spark-submit has found them. For the launcher. */
   private val JarsOfSubmit = "jars-of-submit"
 
-  /** Loads what most commands need, so that the launcher can make an archive of classes. */
+  /** Runs commands without a cluster, so that the launcher can make an archive of the classes that they need. */
   private val LoadClasses = "load-classes"
   private val Document =
     "version: 1\nclusters: {a: {properties: {bootstrap.servers: 'a:1'}}}\n" +
       "streams: {a: {clusters: {a: {topics: [a], starting_offsets: {a: {0: 1}}}}}}\n"
+  private val Logged =
+    """v1
+      |{"batchWatermarkMs":0,"batchTimestampMs":0,"conf":{}}
+      |{"version":2,"clusters":{"a":{"a":{"0":1}}}}""".stripMargin
 
   // Options that are not parameters, with what they take and their help.
   private val Jars =
@@ -222,12 +229,27 @@ private[admin] final class Main(
     val path = new Path(value)
     // Hadoop takes longer to start than to read a local file.
     val isLocal = path.toUri.getScheme == null && Files.exists(LocalPath.of(value))
-    if (!isLocal && !path.getFileSystem(configuration).exists(path))
+    def exists =
+      try path.getFileSystem(configuration).exists(path)
+      catch {
+        case NonFatal(e) =>
+          val why = (e, e.getCause) match {
+            case (_: UnsupportedFileSystemException, _) | (_, _: ClassNotFoundException) =>
+              s"the file system of ${path.toUri.getScheme}: is in no jar. Its jars have to be in Spark's folder 'jars' or in --jars " +
+                s"(${e.getMessage})"
+            case _ => FailureText.of(e)
+          }
+          throw new Refusal(s"${p.lineName} '$value' cannot be read: $why", e)
+      }
+    if (!isLocal && !exists)
       throw new WrongUsage(s"${p.lineName} '$value' does not exist")
+    if (isLocal && p.kind == Kind.MetadataFile && Files.isDirectory(LocalPath.of(value)))
+      throw new WrongUsage(s"${p.lineName} '$value' is a folder")
   }
 
   private def unknown(name: String): Int = throw new WrongUsage(
-    s"there is no command '$name'." + suggestion(name, known.map(_.commandName)) +
+    if (name.startsWith("-")) s"the command is missing before $name. --help lists the commands"
+    else s"there is no command '$name'." + suggestion(name, known.map(_.commandName)) +
       " --help lists the commands"
   )
 
@@ -281,16 +303,25 @@ private[admin] final class Main(
     p.comment + p.default.filterNot(d => d == "NULL" || d == "false").fold("")(d => s" (default: $d)")
 
   private def loadClasses(): Int = {
-    val context = contextOf(None, Some(1L), () => configuration)
-    val _ = context.streams()
-    val _ = MetadataDocument.check(Document).warnings
-    Commands.all.foreach(_.signature)
-    context.connect(
-      io.github.dynamickafka.source.cluster.ClusterConfigs(context.catalog.reading, Set("a"))(
+    val folder = Files.createTempDirectory("dynamic-kafka")
+    try {
+      val file = Files.writeString(folder.resolve("streams.yaml"), Document).toString
+      val _ = Files.writeString(Files.createDirectory(folder.resolve("offsets")).resolve("0"), Logged)
+      val commands = Seq(
+        Seq("validate", file),
+        Seq("streams", file),
+        Seq("offsets", folder.toString, "--no-lag"),
+        Seq("offsets", folder.toString, "--no-lag", "--json")
+      )
+      val exitCodes = commands.map(run)
+      val context = contextOf(Some(file), Some(1L), () => configuration)
+      context.connect(ClusterConfigs(context.catalog.reading, Set("a"))(
         "a",
         Map("bootstrap.servers" -> "127.0.0.1:1")
-      )
-    ).close()
-    0
+      )).close()
+      exitCodes.max
+    } finally {
+      val _ = FileUtil.fullyDelete(folder.toFile)
+    }
   }
 }

@@ -144,8 +144,7 @@ private[admin] final class QueryPlan(
   /** The rights that are missing, and the metadata without topics that may not be described and were not read. */
   private def withoutHidden(topology: Topology): (Seq[(String, String, String)], Topology) = {
     val lacking = KafkaOffsets.inParallel(topology.clusters.values.toSeq) { cluster =>
-      val reached = config(cluster.id)
-      Using.resource(new Brokers(reached.properties.admin, reached.requestTimeoutMs))(
+      Using.resource(new Brokers(config(cluster.id)))(
         _.lacking(cluster.topics.keys.toSeq).map { case (topic, right) => (cluster.id, topic, right) }
       )
     }.flatten

@@ -81,7 +81,7 @@ class CheckpointCommandsSuite extends AnyFunSuite with TimeLimit {
     val unknown = "neither the metadata nor the checkpoint has cluster"
     assert(states(reply).takeRight(4) == Seq(
       "lag of the partitions being read: 98 (where known)",
-      "lag of cluster green is not known: green-1:9092: no response within 200 ms",
+      "lag of cluster green is not known: green-1:9092: no response within 200 ms (green-1:9092: unknown host)",
       s"lag of cluster old is not known: $unknown 'old'",
       s"lag of cluster red is not known: $unknown 'red'"
     ))
@@ -141,7 +141,7 @@ class CheckpointCommandsSuite extends AnyFunSuite with TimeLimit {
       "green orders 1",
       "",
       "lag: 98 (where known)",
-      "lag of cluster green is not known: green-1:9092: no response within 200 ms"
+      "lag of cluster green is not known: green-1:9092: no response within 200 ms (green-1:9092: unknown host)"
     ))
     assert(asked.asScala.map(_.bootstrapServers).toSet == Set("blue-1:9092", "green-1:9092"))
     val source = run("lag", s"$at", "--timeout", "0.2", "--json").json.at("/sources/0")

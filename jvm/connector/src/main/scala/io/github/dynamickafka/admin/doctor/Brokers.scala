@@ -1,11 +1,12 @@
 package io.github.dynamickafka.admin.doctor
 
+import java.security.cert.{CertPathBuilderException, CertificateException}
 import java.time.Duration
 import java.util.concurrent.{ExecutionException, TimeUnit, TimeoutException}
 import java.{util => ju}
 
 import scala.jdk.CollectionConverters._
-import scala.util.{Failure, Success, Try}
+import scala.util.{Failure, Success, Try, Using}
 
 import javax.net.ssl.SSLException
 import org.apache.kafka.clients.admin.{
@@ -15,8 +16,8 @@ import org.apache.kafka.clients.admin.{
   DescribeTopicsOptions,
   TopicDescription
 }
+import org.apache.kafka.clients.consumer.KafkaConsumer
 import org.apache.kafka.clients.producer.{KafkaProducer, ProducerConfig, ProducerRecord}
-import org.apache.kafka.common.KafkaFuture
 import org.apache.kafka.common.acl.AclOperation
 import org.apache.kafka.common.config.ConfigResource
 import org.apache.kafka.common.errors.{
@@ -26,18 +27,21 @@ import org.apache.kafka.common.errors.{
   SslAuthenticationException,
   UnknownTopicOrPartitionException
 }
+import org.apache.kafka.common.{KafkaFuture, Node}
 
 import io.github.dynamickafka.kafka.{ClusterFailure, ProducerSettings}
 import io.github.dynamickafka.redaction.Redaction
+import io.github.dynamickafka.source.cluster.ClusterConfig
 
 /**
- * What Kafka says about a cluster. The methods but `tls` and `login` need a log-in that is `ok`.
- *
- * @param properties of Kafka's admin client
+ * What Kafka says about a cluster. The methods but `tls`, `login`, `advertised` and `unanswered` need a log-in that is `ok`, and brokers
+ * that answer.
  */
-private[admin] final class Brokers(properties: Map[String, String], timeoutMs: Long)
-    extends AutoCloseable {
+private[admin] final class Brokers(config: ClusterConfig) extends AutoCloseable {
   import Brokers._
+
+  private val properties = config.properties.admin
+  private val timeoutMs = config.requestTimeoutMs
 
   private val protocol = properties.getOrElse("security.protocol", "PLAINTEXT")
   val hasTls: Boolean = protocol.toUpperCase(ju.Locale.ROOT).endsWith("SSL")
@@ -49,13 +53,42 @@ private[admin] final class Brokers(properties: Map[String, String], timeoutMs: L
     answer(found.nodes).map(_ => found)
   }
 
+  /**
+   * What the addresses of `bootstrap.servers` name. An admin client asks only nodes at the addresses that they advertise, and does not
+   * say more than that none of them answers; the first request of a consumer goes to `bootstrap.servers`.
+   */
+  private lazy val nodes: Try[Seq[Node]] =
+    cluster.flatMap(found => answer(found.nodes)).map(_.asScala.toSeq).recoverWith {
+      case e if chain(e).exists(isTimeout) =>
+        leaders.filter(_.nonEmpty).orElse(Failure(e))
+    }
+
+  private def leaders: Try[Seq[Node]] =
+    Try(Using.resource(new KafkaConsumer[Array[Byte], Array[Byte]](config.consumer.forConsumer))(
+      _.listTopics(Duration.ofMillis(timeoutMs)).values.asScala.toSeq.flatMap(_.asScala)
+        .flatMap(partition => Option(partition.leader)).distinct
+    ))
+
+  /** None: the brokers answer. Else why nothing can be asked but what the addresses of `bootstrap.servers` say. */
+  def unanswered: Option[Result] = cluster.failed.toOption.map(e =>
+    Result.failed(
+      s"no answer to a request: ${text(e)}",
+      "correct security.protocol, the port, or advertised.listeners of the brokers"
+    )
+  )
+
   /** @param speaksTls whether the port answers with TLS */
-  def tls(speaksTls: => Boolean): Result = cluster match {
+  def tls(speaksTls: => Boolean): Result = nodes match {
     case _ if !hasTls => Result.ok("security.protocol has no TLS")
+    case Failure(e) if chain(e).exists(isCertificate) =>
+      Result.failed(
+        s"the broker's certificate is not accepted: ${text(e)}",
+        "correct the trust store (ssl.truststore.*), or the names in the broker's certificate"
+      )
     case Failure(e) if chain(e).exists(isTls) =>
       Result.failed(
         s"no TLS connection: ${text(e)}",
-        "correct the trust store (ssl.truststore.*), the names in the broker's certificate, or the port, which may have no TLS"
+        "correct ssl.*, or the port, which may have no TLS"
       )
     case Success(_) => Result.ok("the certificate is trusted")
     case Failure(_) if speaksTls =>
@@ -67,7 +100,7 @@ private[admin] final class Brokers(properties: Map[String, String], timeoutMs: L
   }
 
   /** @param speaksTls whether the port answers with TLS */
-  def login(speaksTls: => Boolean): Result = cluster match {
+  def login(speaksTls: => Boolean): Result = nodes match {
     case Success(_) => Result.ok(protocol)
     case Failure(e) if chain(e).exists(_.isInstanceOf[AuthenticationException]) =>
       Result.failed(
@@ -79,11 +112,7 @@ private[admin] final class Brokers(properties: Map[String, String], timeoutMs: L
         "the port has TLS, but security.protocol has none",
         "correct security.protocol, or the port"
       )
-    case Failure(e) =>
-      Result.failed(
-        s"no answer to a request: ${text(e)}",
-        "correct security.protocol, the port, or advertised.listeners of the brokers"
-      )
+    case Failure(e) => unanswered.getOrElse(throw e)
   }
 
   /** The rights that are missing: the topics that may not be described, and those that may not be read. */
@@ -206,7 +235,7 @@ private[admin] final class Brokers(properties: Map[String, String], timeoutMs: L
 
   /** The addresses by which the brokers want to be reached. */
   def advertised: Seq[(String, Int)] =
-    answer(cluster.get.nodes).map(_.asScala.map(node => node.host -> node.port).toSeq).getOrElse(Nil)
+    nodes.map(_.map(node => node.host -> node.port)).getOrElse(Nil)
 
   override def close(): Unit = admin.foreach(_.close(Duration.ZERO))
 
@@ -232,6 +261,12 @@ private[admin] object Brokers {
     Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(10)
 
   private def isRefused(e: Throwable): Boolean = chain(e).exists(_.isInstanceOf[AuthorizationException])
+
+  private def isTimeout(e: Throwable): Boolean =
+    e.isInstanceOf[TimeoutException] || e.isInstanceOf[org.apache.kafka.common.errors.TimeoutException]
+
+  private def isCertificate(e: Throwable): Boolean =
+    e.isInstanceOf[CertificateException] || e.isInstanceOf[CertPathBuilderException]
 
   private def isTls(e: Throwable): Boolean =
     e.isInstanceOf[SslAuthenticationException] || e.isInstanceOf[SSLException]

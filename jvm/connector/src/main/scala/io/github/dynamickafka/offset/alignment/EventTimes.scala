@@ -37,12 +37,6 @@ private[dynamickafka] final case class EventTimes(partitions: Map[LogKey, Partit
   def reported(read: ReadTimes): EventTimes =
     if (read eq ReadTimes.none) this
     else EventTimes(partitions.map { case (key, known) => key -> read(key).fold(known)(known.reported) })
-
-  /** For each cluster with unread records, the least known time of a first unread one. */
-  def leastUnread(now: Long): Map[String, Long] =
-    partitions.iterator.filter(_._2.isUnread)
-      .flatMap { case (key, known) => known.time(now).map(time => key.cluster -> math.min(time, now)) }
-      .toSeq.groupMapReduce(_._1)(_._2)(math.min)
 }
 
 private[dynamickafka] object EventTimes {

@@ -168,6 +168,7 @@ class AlignmentSuite extends AnyFunSuite with TimeLimit {
     val next = first.from.ended(first.ends).begin(rules(), spans(first.ends), both, Now, 1L)
       .answered(Map.empty, answers).next
     assert(next.isInstanceOf[Alignment.Aligned])
-    assert(first.from.ended(first.ends).times.leastUnread(Now) == Map("a" -> 1200L, "b" -> 1150L))
+    val unread = first.from.ended(first.ends).times.partitions.values.filter(_.isUnread)
+    assert(unread.flatMap(_.time(Now)).toSet == Set(1200L, 1150L))
   }
 }

@@ -88,7 +88,7 @@ class AvroDecoderSuite extends AnyFunSuite with TimeLimit with AgainstSpark {
 
   test("sequences of records of random schemas, some of them damaged, as from_avro") {
     val make = new RandomAvro(new Random(TestSeed()))
-    val bad = (1 to RandomCases(100)).map { _ =>
+    val bad = (1 to RandomCases(40)).map { _ =>
       val schema = make.record()
       val side = Decoded.side(schema.toString, "format" -> "avro")
       assertSame(side, new AvroDecoder(side), records(make, schema))(
@@ -101,7 +101,7 @@ class AvroDecoderSuite extends AnyFunSuite with TimeLimit with AgainstSpark {
   test("EXCEPT_KEY: values of random schemas without the fields of the keys, as from_avro") {
     val random = new Random(TestSeed())
     val make = new RandomAvro(random)
-    (1 to RandomCases(100)).foreach { _ =>
+    (1 to RandomCases(40)).foreach { _ =>
       val whole = Iterator.continually(make.record()).find(_.getFields.size > 1).get
       val (ofKey, others) =
         random.shuffle(whole.getFields.asScala.toSeq).splitAt(1 + random.nextInt(whole.getFields.size - 1))
