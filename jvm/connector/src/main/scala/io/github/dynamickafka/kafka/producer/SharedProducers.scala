@@ -1,6 +1,7 @@
 package io.github.dynamickafka.kafka.producer
 
 import java.time.Duration
+import java.util.concurrent.CompletableFuture
 
 import scala.util.control.NonFatal
 
@@ -14,7 +15,7 @@ import org.apache.kafka.common.errors.{
 import org.apache.spark.{SparkConf, SparkEnv}
 import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.kafka.{ClusterFailure, IdlePool, ProducerSettings}
+import io.github.dynamickafka.kafka.{ClientOpener, ClusterFailure, IdlePool, ProducerSettings}
 import io.github.dynamickafka.time.Clock
 
 /**
@@ -45,23 +46,24 @@ private[dynamickafka] final class SharedProducers(
     }
     try new Lease(settings, shared.producer, shared)
     catch {
-      case NonFatal(e) =>
-        synchronized {
-          leave(shared)
-          retire(shared)
-        }
+      case e: Throwable =>
+        // Another one would hang as well.
+        if (shared.opening.isDone) synchronized(retire(shared))
+        release(shared)
         throw e
     }
   }
 
-  def release(lease: Lease): Unit = {
+  def release(lease: Lease): Unit = release(lease.shared)
+
+  private def release(shared: Shared): Unit = {
     val over = synchronized {
-      leave(lease.shared)
-      if (lease.shared.users > 0) None
-      else if (lease.shared.isRetired) Some(lease.shared)
+      shared.users -= 1
+      if (shared.users > 0) None
+      else if (shared.isRetired) Some(shared)
       else {
-        used -= lease.settings
-        idle.put(lease.shared)
+        used -= shared.settings
+        idle.put(shared)
         None
       }
     }
@@ -73,8 +75,6 @@ private[dynamickafka] final class SharedProducers(
    * again that are behind references. It is closed when its last user has released it.
    */
   def retire(lease: Lease): Unit = synchronized(retire(lease.shared))
-
-  private def leave(shared: Shared): Unit = shared.users -= 1
 
   private def retire(shared: Shared): Unit = {
     shared.isRetired = true
@@ -106,7 +106,9 @@ private[dynamickafka] object SharedProducers {
       val settings: ProducerSettings,
       create: () => Producer[Array[Byte], Array[Byte]]
   ) {
-    lazy val producer: Producer[Array[Byte], Array[Byte]] = create()
+    val opening: CompletableFuture[Producer[Array[Byte], Array[Byte]]] = ClientOpener.open(create())
+
+    def producer: Producer[Array[Byte], Array[Byte]] = ClientOpener.await(opening, settings.maxBlockMs)
 
     // Both are guarded by the pool.
     var users = 0
@@ -124,13 +126,16 @@ private[dynamickafka] object SharedProducers {
     ) || error.isInstanceOf[TimeoutException] || error.getClass == classOf[KafkaException] ||
       error.isInstanceOf[ClusterAuthorizationException] || error.isInstanceOf[ProducerFencedException]
 
-  private def close(shared: Shared): Unit =
+  private def close(shared: Shared): Unit = {
     // A record that has not been sent after all that time never will be.
-    try shared.producer.close(Duration.ZERO)
-    catch {
-      case NonFatal(e) =>
-        log.warn(s"Closing a producer of Kafka cluster '${shared.settings.cluster}' failed", e)
+    val _ = shared.opening.thenAccept { producer =>
+      try producer.close(Duration.ZERO)
+      catch {
+        case NonFatal(e) =>
+          log.warn(s"Closing a producer of Kafka cluster '${shared.settings.cluster}' failed", e)
+      }
     }
+  }
 
   /** How long idle producers are kept: as in Spark's own sink, under Spark's name. */
   def idleMs: Long = Option(SparkEnv.get).map(_.conf).getOrElse(new SparkConf)

@@ -1,7 +1,7 @@
 package io.github.dynamickafka.sink.commit
 
 import java.time.Duration
-import java.util.concurrent.{CompletableFuture, ExecutionException, TimeUnit}
+import java.util.concurrent.{ExecutionException, TimeUnit}
 import java.{util => ju}
 
 import scala.jdk.CollectionConverters._
@@ -27,7 +27,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.ProducerProperties
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.kafka.{ClientCloser, TopicLimits}
+import io.github.dynamickafka.kafka.{ClientCloser, ClientOpener, TopicLimits}
 import io.github.dynamickafka.redaction.Redaction
 
 /**
@@ -39,24 +39,14 @@ private[commit] final class KafkaTransactionAdmin(properties: ProducerProperties
     extends TransactionAdmin {
   import KafkaTransactionAdmin._
 
-  /** On a thread of its own: a log-in, or a class of the user, may hang. */
-  private val making: CompletableFuture[Admin] = CompletableFuture.supplyAsync(
-    () => Admin.create(new ju.HashMap[String, AnyRef](properties.admin.asJava)),
-    Clusters.threads
-  )
+  private val opening =
+    ClientOpener.open(Admin.create(new ju.HashMap[String, AnyRef](properties.admin.asJava)))
 
-  private def admin: Admin = made(timeoutMs)
+  private def admin: Admin = opened(timeoutMs)
+  private def opened(limitMs: Long): Admin = ClientOpener.await(opening, limitMs)
 
-  private def made(limitMs: Long): Admin =
-    try making.get(limitMs, TimeUnit.MILLISECONDS)
-    catch {
-      case e: ExecutionException if e.getCause != null => throw e.getCause
-      case _: ju.concurrent.TimeoutException =>
-        throw new TimeoutException(s"the admin client was not made within $limitMs ms")
-    }
-
-  override def isBeingMade: Boolean = !making.isDone
-  override def isBroken: Boolean = making.isCompletedExceptionally
+  override def isBeingMade: Boolean = !opening.isDone
+  override def isBroken: Boolean = opening.isCompletedExceptionally
 
   /**
    * Less than the time limit: Kafka's client may ask a coordinator that does not respond until the end, where a new client
@@ -77,7 +67,7 @@ private[commit] final class KafkaTransactionAdmin(properties: ProducerProperties
 
   override def topicLimits(topics: Set[String]): Map[String, TopicLimits] = {
     val resources = topics.map(topic => new ConfigResource(ConfigResource.Type.TOPIC, topic) -> topic).toMap
-    made(math.min(
+    opened(math.min(
       timeoutMs,
       LongestLimitsMs
     )).describeConfigs(resources.keySet.asJava).values.asScala.toMap.flatMap { case (resource, asked) =>
@@ -92,7 +82,7 @@ private[commit] final class KafkaTransactionAdmin(properties: ProducerProperties
 
   /** Twice, because after the first time the client asks another broker: one of them may be frozen. */
   override def respond(timeoutMs: Long): Unit = {
-    val admin = made(timeoutMs)
+    val admin = opened(timeoutMs)
     def ask(): Unit = {
       val options = new DescribeClusterOptions().timeoutMs(math.max(1L, timeoutMs / 2).toInt)
       val _ = get(admin.describeCluster(options).clusterId())
@@ -163,7 +153,7 @@ private[commit] final class KafkaTransactionAdmin(properties: ProducerProperties
     }
 
   override def close(): Unit = {
-    val _ = making.thenAccept(admin => ClientCloser.close(() => admin.close(Duration.ZERO)))
+    val _ = opening.thenAccept(admin => ClientCloser.close(() => admin.close(Duration.ZERO)))
   }
 
   private def get[A](future: KafkaFuture[A], limitMs: Long = timeoutMs): A =

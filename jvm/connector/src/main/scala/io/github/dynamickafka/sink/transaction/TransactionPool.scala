@@ -8,7 +8,7 @@ import org.apache.kafka.common.errors.TimeoutException
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.kafka.producer.SharedProducers
-import io.github.dynamickafka.kafka.{ClusterFailure, IdlePool, ProducerSettings}
+import io.github.dynamickafka.kafka.{ClientOpener, ClusterFailure, IdlePool, ProducerSettings}
 import io.github.dynamickafka.time.Clock
 
 /**
@@ -36,7 +36,7 @@ private[sink] final class TransactionPool(
       case Some(found) =>
         val _ = reused.add(found.producer)
         found.producer
-      case None => create(settings)
+      case None => opened(settings)
     }
 
   /** A producer that has done this, for the caller alone. If the credentials of an idle one are refused, a new one does it. */
@@ -86,9 +86,20 @@ private[sink] final class TransactionPool(
       case NonFatal(e) => log.warn(s"Failed to close a producer of Kafka cluster '${settings.cluster}'", e)
     }
 
+  /** On another thread, because this may hang, and without end: Kafka's client has no limit for a log-in. */
+  private def opened(settings: ProducerSettings): ResumableProducer = {
+    val opening = ClientOpener.open(create(settings))
+    try ClientOpener.await(opening, settings.maxBlockMs)
+    catch {
+      case e: Throwable =>
+        val _ = opening.thenAccept(close(settings, _))
+        throw e
+    }
+  }
+
   /** Uses a new producer, which knows nothing of the cluster yet, and closes it. */
   def withNew[A](settings: ProducerSettings)(use: ResumableProducer => A): A = {
-    val producer = create(settings)
+    val producer = opened(settings)
     try use(producer)
     finally close(settings, producer)
   }

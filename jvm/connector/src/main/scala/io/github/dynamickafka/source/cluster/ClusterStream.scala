@@ -8,7 +8,7 @@ import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.RetriableException
 
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.kafka.{ClientCloser, ClusterFailure}
+import io.github.dynamickafka.kafka.{ClientCloser, ClientOpener, ClusterFailure}
 import io.github.dynamickafka.offset.{ClusterView, Positions}
 import io.github.dynamickafka.redaction.Redaction
 import io.github.dynamickafka.source.client.{AdminClusterClient, ClusterClient, ListedOffset}

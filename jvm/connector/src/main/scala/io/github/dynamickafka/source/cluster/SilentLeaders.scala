@@ -6,7 +6,7 @@ import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.{RetriableException, UnknownTopicOrPartitionException}
 
-import io.github.dynamickafka.kafka.ClientCloser
+import io.github.dynamickafka.kafka.{ClientCloser, ClientOpener}
 import io.github.dynamickafka.source.client.{ClusterClient, ListedOffset}
 import io.github.dynamickafka.time.{Backoff, Clock}
 

@@ -205,4 +205,26 @@ class SharedProducersSuite extends AnyFunSuite with TimeLimit {
     val lease = scene.producers.acquire(blue)
     assert(lease.producer eq scene.opened.get.head)
   }
+
+  test("a producer that hangs while it is opened is an error in time, and no other one is opened meanwhile") {
+    val (proceed, done) = (new CountDownLatch(1), new CountDownLatch(1))
+    val hasty = blue.and("max.block.ms" -> "100")
+    val scene = new Scene(_ => { val _ = proceed.await(60L, TimeUnit.SECONDS) })
+    def send(): Unit = new SharedSender(_ => hasty, scene.producers, waits = true, scene.clock)
+      .send("blue", new ProducerRecord("t", Array[Byte](2)))
+    (1 to 2).foreach { _ =>
+      val e = intercept[DynamicKafkaRuntimeException](send())
+      assert(e.getCondition == "DYNAMIC_KAFKA.WRITE_FAILED" && e.getMessage.contains("cluster 'blue'"), e)
+      assert(e.getMessage.contains("not open within 100 ms"), e)
+    }
+    assert(scene.producers.size == 1)
+    proceed.countDown()
+    val patient = blue.and("max.block.ms" -> "100")
+    while (done.getCount > 0)
+      try {
+        scene.producers.release(scene.producers.acquire(patient))
+        done.countDown()
+      } catch { case _: TimeoutException => () }
+    assert(scene.opened.get.size == 1)
+  }
 }

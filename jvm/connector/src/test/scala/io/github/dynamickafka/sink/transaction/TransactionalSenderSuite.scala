@@ -1,5 +1,7 @@
 package io.github.dynamickafka.sink.transaction
 
+import java.util.concurrent.CountDownLatch
+
 import org.apache.kafka.clients.producer.Callback
 import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.SaslAuthenticationException
@@ -14,7 +16,7 @@ import io.github.dynamickafka.time.ManualClock
 /** What a task that writes in transactions tells the driver, without brokers. */
 class TransactionalSenderSuite extends AnyFunSuite with TimeLimit {
 
-  private final class Scene {
+  private final class Scene(opens: () => Unit = () => (), kills: () => Unit = () => ()) {
     val clock = new ManualClock
     var begun = Vector.empty[String]
 
@@ -35,6 +37,7 @@ class TransactionalSenderSuite extends AnyFunSuite with TimeLimit {
     val pool = new TransactionPool(
       settings => {
         created += 1
+        opens()
         new Silent(settings.cluster, created)
       },
       60000L,
@@ -42,8 +45,8 @@ class TransactionalSenderSuite extends AnyFunSuite with TimeLimit {
     )
 
     val sender: TransactionalSender = newSender()
-    def newSender() = new TransactionalSender(
-      id => new ProducerSettings(id, Map("bootstrap.servers" -> "x:1")),
+    def newSender(properties: (String, String)*) = new TransactionalSender(
+      id => new ProducerSettings(id, Map("bootstrap.servers" -> "x:1") ++ properties),
       pool,
       TaskAttempt(4, cluster => s"id-$cluster", retried = false),
       _ => true,
@@ -83,7 +86,10 @@ class TransactionalSenderSuite extends AnyFunSuite with TimeLimit {
       override def commit(id: String, handle: ResumableProducer.Handle): Unit = ()
       override def abort(id: String, handle: ResumableProducer.Handle): Unit =
         ended :+= s"abort of prepared $id"
-      override def kill(): Unit = killed += 1
+      override def kill(): Unit = {
+        killed += 1
+        kills()
+      }
     }
   }
 
@@ -179,5 +185,17 @@ class TransactionalSenderSuite extends AnyFunSuite with TimeLimit {
       current
     }
     assert(used == Seq(0, 1, 2, 2, 3, 0))
+  }
+
+  test("a producer that hangs while it is opened is an error in time, and is closed if it opens later") {
+    val (proceed, killed) = (new CountDownLatch(1), new CountDownLatch(1))
+    val scene = new Scene(opens = () => proceed.await(), kills = () => killed.countDown())
+    val sender = scene.newSender("max.block.ms" -> "100")
+    val e = intercept[DynamicKafkaRuntimeException](sender.send("blue", new Record("t", Array[Byte](1))))
+    assert(e.getCondition == "DYNAMIC_KAFKA.WRITE_FAILED" && e.getMessage.contains("cluster 'blue'"), e)
+    assert(e.getMessage.contains("not open within 100 ms"), e)
+    proceed.countDown()
+    killed.await()
+    assert(scene.begun.isEmpty && scene.pool.size == 0)
   }
 }
