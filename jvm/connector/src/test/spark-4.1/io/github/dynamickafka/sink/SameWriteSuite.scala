@@ -1,5 +1,8 @@
 package io.github.dynamickafka.sink
 
+import scala.concurrent.duration.DurationInt
+import scala.concurrent.{Await, ExecutionContext, Future, blocking}
+
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 
@@ -28,46 +31,50 @@ class SameWriteSuite extends SinkTest {
         .mkString(";")
     )).sorted
 
+  private lazy val source = {
+    val topic = newTopicOn(1, blue)
+    produce(blue, topic, 1, (0 until Rows).map(i => s"v$i"))
+    topic
+  }
+
+  /** @param enough how many records a query in real-time mode writes, whose batch does not end */
   private def run(write: Write, mode: String, guarantee: String, s: Scene, enough: Int): Result = {
-    val (out, dead) = (newTopic(), newTopicOn(1, blue, green))
+    val (out, dead) = (newTopic(), newTopic())
     Seq(blue, green).foreach(_.createTopic(out, 2, write.limits))
+    if (write.hasLetters) Seq(blue, green).foreach(_.createTopic(dead))
+    val topics = out +: Seq(dead).filter(_ => write.hasLetters)
     target { t =>
       t.out(Entry("blue", blue, out), Entry("green", green, out).copy(state = write.green))
       val options = t.options(
         write.options.map { case (name, value) => name -> value.replace("DEAD", dead) } ++
           Seq("deliveryGuarantee" -> guarantee): _*
       )
-      def writer(frame: DataFrame, trigger: Trigger) = options
-        .foldLeft(DynamicKafka.writer(frame)) { case (all, (name, value)) => all.setOption(name, value) }
-        .writeStream().outputMode("update").option(
-          "checkpointLocation",
-          t.checkpoint.toString
-        ).trigger(trigger)
-      var running: Option[StreamingQuery] = None
-      def failing(start: => StreamingQuery)(done: StreamingQuery => Boolean): Unit = {
-        val query = start
-        running = Some(query)
-        waitFor(s"${write.name}, $mode, $guarantee")(done(query) || query.exception.isDefined)
-        DynamicKafka.stop(query)
-        query.exception.foreach(throw _)
+      def query(trigger: Trigger)(isDone: StreamingQuery => Boolean): Unit = {
+        val running = options
+          .foldLeft(DynamicKafka.writer(write.rows(s.frame()))) { case (all, (name, value)) =>
+            all.setOption(name, value)
+          }
+          .writeStream().outputMode("update")
+          .option("checkpointLocation", t.checkpoint.toString).trigger(trigger).start()
+        try {
+          waitFor(s"${write.name}, $mode, $guarantee")(running.exception.isDefined || isDone(running))
+          DynamicKafka.stop(running)
+          running.exception.foreach(throw _)
+        } finally running.stop()
       }
-      def frame = write.rows(s.frame())
       try {
         mode match {
           case "batch" => t.save(write.rows(s.batch()), options.toSeq: _*)
           case "micro-batch" =>
-            failing(writer(frame, Trigger.ProcessingTime(0L)).start())(q =>
-              Option(q.lastProgress).exists(_.batchId > 0) || records(Seq(out, dead)).size >= enough
-            )
-          case "AvailableNow" => failing(writer(frame, Trigger.AvailableNow()).start())(!_.isActive)
-          case "real-time" =>
-            failing(writer(frame, Trigger.RealTime("5 minutes")).start())(_ =>
-              records(Seq(out, dead)).size >= enough
-            )
+            query(Trigger.ProcessingTime(0L))(_.recentProgress.map(_.numInputRows).sum >= Rows)
+          case "AvailableNow" => query(Trigger.AvailableNow())(!_.isActive)
+          case "real-time" => query(Trigger.RealTime("5 minutes")) { _ =>
+              (for (topic <- topics; cluster <- Seq(blue, green)) yield cluster.endOffsets(topic).values.sum)
+                .sum >= enough
+            }
         }
-        Right(records(Seq(out, dead)))
+        Right(records(topics))
       } catch { case e: Exception => Left(condition(refused(throw e))) }
-      finally running.foreach(_.stop())
     }
   }
 
@@ -75,18 +82,23 @@ class SameWriteSuite extends SinkTest {
     test(write.name) {
       spark.conf.set("spark.sql.streaming.realTimeMode.minBatchDuration", "1s")
       scene { s =>
-        val source = newTopicOn(1, blue)
         s.orders(Entry("blue", blue, source))
-        produce(blue, source, 1, (0 until 12).map(i => s"v$i"))
         val expected = run(write, "batch", "at-least-once", s, 0)
         assert(expected.left.toOption == write.error, "batch, at-least-once")
         val enough = expected.fold(_ => Int.MaxValue, _.size)
-        for {
+        // Side by side, because they wait most of the time.
+        val others = for {
           mode <- Seq("batch", "micro-batch", "AvailableNow", "real-time")
           guarantee <- Seq("at-least-once", "exactly-once")
           if mode != "batch" || guarantee != "at-least-once"
-        } {
-          val found = run(write, mode, guarantee, s, enough)
+        } yield (
+          mode,
+          guarantee,
+          Future(blocking(run(write, mode, guarantee, s, enough)))(ExecutionContext.global)
+        )
+        others.foreach(o => Await.ready(o._3, 600.seconds))
+        others.foreach { case (mode, guarantee, running) =>
+          val found = Await.result(running, 0.seconds)
           if (mode == "real-time" && guarantee == "exactly-once")
             assert(found == Left("EXACTLY_ONCE_REFUSED") || (found == expected && write.error.isDefined))
           else assert(found == expected, s"$mode, $guarantee")
@@ -97,6 +109,7 @@ class SameWriteSuite extends SinkTest {
 }
 
 private object SameWriteSuite {
+  private val Rows = 12
 
   /**
    * @param rows of the records of the source
@@ -111,7 +124,9 @@ private object SameWriteSuite {
       error: Option[String] = None,
       green: String = "active",
       limits: Map[String, String] = Map.empty
-  )
+  ) {
+    def hasLetters: Boolean = options.exists(_._2 == "DEAD")
+  }
 
   private def select(columns: String*)(frame: DataFrame): DataFrame = frame.selectExpr(columns: _*)
   private val plain = Seq("key", "value")
