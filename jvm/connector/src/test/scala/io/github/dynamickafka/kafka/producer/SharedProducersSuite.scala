@@ -85,6 +85,14 @@ class SharedProducersSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
+  test("records that expire: the error names a broker that does not answer, not only the size of batches") {
+    def hint(why: String) = SendFailures.error(blue, "t", new TimeoutException(why)).getMessage
+    val expired = hint("Expiring 1 record(s) for t-0:120000 ms has passed since batch creation")
+    assert(expired.contains("frozen or unreachable") && expired.contains("'max.message.bytes'"), expired)
+    val other = hint("Topic t not present in metadata after 60000 ms.")
+    assert(!other.contains("'max.message.bytes'"), other)
+  }
+
   test("an error that is about a record or a topic does not close the producer") {
     Seq(new RecordTooLargeException("large"), new TopicAuthorizationException("t")).foreach { error =>
       val scene = failing(error)
