@@ -26,6 +26,7 @@ private[dynamickafka] object SinkOptionsParser {
   ): SinkOptions = {
     val raw = RawOptions(withoutName(options), table)
     SecretOptions.warn(raw)
+    ClusterScope.checkValues(raw)
     val guarantee = raw.get(Guarantee)
     Acknowledgements.check(guarantee, raw)
     SinkOptions(

@@ -35,6 +35,7 @@ private[dynamickafka] object SourceOptionsParser {
   ): SourceOptions = {
     val raw = RawOptions(options, table)
     SecretOptions.warn(raw)
+    ClusterScope.checkValues(raw)
     // What a policy requires is named first.
     val replacedClusters = new ReplacedClusterOptions(raw, CommitGroupId, CommitOffsets).parse()
     val offsets = this.offsets(raw)

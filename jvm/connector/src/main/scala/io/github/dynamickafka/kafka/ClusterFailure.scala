@@ -106,7 +106,8 @@ private[dynamickafka] object ClusterFailure {
 
   /** Includes errors before a request is sent, such as a key store that cannot be opened: the remedy is the same. */
   private def isAuthentication(error: Throwable): Boolean =
-    error.isInstanceOf[AuthenticationException] || error.isInstanceOf[GeneralSecurityException]
+    error.isInstanceOf[AuthenticationException] || error.isInstanceOf[GeneralSecurityException] ||
+      Redaction.isAboutJaas(error.getMessage)
 
   private def chain(error: Throwable): Seq[Throwable] =
     Iterator.iterate(error)(_.getCause).takeWhile(_ != null).take(LongestChain).toSeq

@@ -33,7 +33,7 @@ private[dynamickafka] object SecretOptions {
   private val telling = Seq("password", "passwd", "pwd", "secret", "token", "passphrase", "userinfo")
 
   /** `name: value` in a document, in YAML or JSON. */
-  private val entry = """([\w.-]+)["']?\s*:\s*["']?([^\s"'\[{][^\n"']*)""".r
+  private val entry = """(?<![\w.-])([\w.-]++)["']?\s*:\s*["']?([^\s"'\[{][^\n"']*)""".r
 
   /** Names of options with a secret that Spark would print. A reference such as `${file:...}` is not a secret. */
   def exposed(options: Map[String, String]): Seq[String] =

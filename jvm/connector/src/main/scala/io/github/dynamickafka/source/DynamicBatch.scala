@@ -63,7 +63,7 @@ private[source] final class DynamicBatch(
     val topology = new TopicPatterns(-1, streams, Clock.System)
       .expand(answer, CompositeOffset.empty, c => ofClusters(c.id), pinned = true, superseded = _ => false)
       .fold(answer)(_._1)
-    configs.checkEnding()
+    configs.checkFirst(topology)
     val rules = Reconcile.Rules(
       -1,
       drainRemoved = false,

@@ -28,7 +28,8 @@ private[dynamickafka] object AddressText {
   }
 
   private val Driver = """(jdbc:[A-Za-z0-9_.+-]+:).*""".r
-  private val Plain = """(jdbc:[A-Za-z0-9_.+-]+://[A-Za-z0-9_.,:\[\]-]*(?:/[A-Za-z0-9_.-]*)*)(?:[?;#].*)?""".r
-  private val Parameter = """(?i)[?&;]([^=&;]*(?:pass|pwd|secret|token|key)[^=&;]*)=([^&;]*)""".r
+  private val Plain =
+    """(jdbc:[A-Za-z0-9_.+-]+://[A-Za-z0-9_.,:\[\]-]*(?:/[A-Za-z0-9_.-]*+)*+)(?:[?;#].*)?""".r
+  private val Parameter = """(?i)[?&;]([^=&;?]*(?:pass|pwd|secret|token|key)[^=&;?]*)=([^&;]*)""".r
   private val UserInfo = """^jdbc:[^:]+:(?:\w+:)?/{0,2}([^@?;]*)@""".r
 }

@@ -30,7 +30,11 @@ private[dynamickafka] object Redaction {
 
   /** Shorter values are not replaced in a text, because they occur in ordinary words too. */
   private val shortestSecret = 4
-  private val JaasOption = """(\w[\w.]*)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s;"']+))""".r
+
+  // Tokens have thousands of characters: a repeated choice that is not possessive takes a frame of the stack for each of them, and
+  // a name that is tried from each of its characters takes a time that is quadratic.
+  private val JaasOption =
+    """(?<![\w.])([\w.]++)\s*+=\s*+(?:"((?:[^"\\]|\\.)*+)"|'((?:[^'\\]|\\.)*+)'|([^\s;"']++))""".r
   private val harmlessJaasOptions =
     Set("clientid", "keytab", "principal", "refreshkrb5config", "scope", "servicename", "username")
 
@@ -53,7 +57,8 @@ private[dynamickafka] object Redaction {
 
   private val reference = """\$\{[^{}$]+\}"""
   private val jaasModule = """\s*[\w.$]+\s+(?:required|requisite|sufficient|optional)"""
-  private val jaasOptions = """(?:\s+[\w.]+\s*=\s*(?:"[^"\\]*"|'[^'\\]*'|[^\s;"']+))*\s*;\s*"""
+  private val jaasOptions =
+    """(?:\s++[\w.]++\s*+=\s*+(?:"[^"\\]*+"|'[^'\\]*+'|[^\s;"']++))*+\s*;\s*"""
 
   private def isReference(value: String): Boolean = value.trim.matches(reference)
 
@@ -76,8 +81,18 @@ private[dynamickafka] object Redaction {
    */
   def scrub(text: String, properties: Map[String, String]): String =
     if (text == null) null
+    else if (isAboutJaas(text)) s"'sasl.jaas.config' cannot be used: $JaasRule"
     // Longest first: a secret may contain another secret.
     else secrets(properties).toSeq.sortBy(s => (-s.length, s)).foldLeft(text)(_.replace(_, Redacted))
+
+  /** Kafka's messages about a log-in that it cannot parse have parts of it, such as what follows a quote in a password. */
+  private val OfJaas = """\bJAAS config(?!uration)""".r
+
+  def isAboutJaas(text: String): Boolean = text != null && OfJaas.findFirstIn(text).isDefined
+
+  val JaasRule: String =
+    "it has to be one login module, such as org.apache.kafka.common.security.plain.PlainLoginModule, 'required', the options as " +
+      "name=\"value\", and a semicolon at the end; in a value, a backslash is written before each quote and each backslash"
 
   /** Returns the error unchanged, or a redacted copy if its message or that of a cause contains a secret. */
   def scrub(error: Throwable, properties: Map[String, String]): Throwable = {

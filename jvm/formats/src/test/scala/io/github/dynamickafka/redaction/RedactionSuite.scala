@@ -29,6 +29,40 @@ class RedactionSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyC
     assert(Redaction.safe(properties) == properties -- secret)
   }
 
+  // Tokens have thousands of characters, and a stack overflow in a message ends a query.
+  test("values of any length, on a small stack") {
+    val parts = Seq("a", "\\\"", "\\\\", "'", " ", ";", "=", "\n", "é", "/", "&x=", "${b}")
+    val long = parts.map(_ * 100000) :+ parts.mkString * 20000 :+ """a="b" """ * 20000
+    val values = long.flatMap(l =>
+      Seq(
+        l,
+        s"""a.B required password="$l";""",
+        s"a.B required password='$l",
+        s"a.B required $l;",
+        s"jdbc:x://h/$l",
+        s"jdbc:x:$l@h?password=$l"
+      )
+    )
+    var failure = Option.empty[Throwable]
+    val small = new Thread(
+      null,
+      () =>
+        try values.foreach { value =>
+            val all = Map("sasl.jaas.config" -> value, "my.own" -> value)
+            assert(!Redaction.scrub(s"before $value after", all).contains(value))
+            assert(Redaction.show(all) == "my.own=(redacted), sasl.jaas.config=(redacted)")
+            val urls = AddressText.jdbc(value).length + AddressText.credentials(value).size
+            assert(Redaction.storable(all).size + urls >= 0)
+          }
+        catch { case e: Throwable => failure = Some(e) },
+      "small-stack",
+      192 * 1024
+    )
+    small.start()
+    small.join()
+    assert(failure == None)
+  }
+
   test(
     "references may be stored: whole values, and a JAAS configuration whose options are references or harmless"
   ) {

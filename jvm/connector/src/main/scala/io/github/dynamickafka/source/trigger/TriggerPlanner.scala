@@ -84,7 +84,7 @@ private[source] final class TriggerPlanner(
       pinned
     )
     origin match {
-      case Trigger.FirstStart(_) => trigger.topologyConfigs.checkEnding()
+      case Trigger.FirstStart(_) => trigger.topologyConfigs.checkFirst(replacing.topology)
       case Trigger.Started(_, _) => ()
     }
     trigger
