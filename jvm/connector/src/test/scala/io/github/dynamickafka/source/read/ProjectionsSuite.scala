@@ -64,7 +64,7 @@ class ProjectionsSuite extends AnyFunSuite with TimeLimit {
       val layout =
         Layouts.of(Options.parse(options :+ ("parseErrors" -> policy): _*).format, None, includeHeaders = false)
       val all = layout.schema.fieldNames.toSeq
-      (1 to RandomCases(12)).foreach { _ =>
+      (1 to RandomCases(9)).foreach { _ =>
         val names = random.shuffle(all).take(1 + random.nextInt(4))
         val some = random.shuffle(records).take(120)
         // One by one, so that a record that fails hides no other one.
@@ -137,7 +137,7 @@ class ProjectionsSuite extends AnyFunSuite with TimeLimit {
   test("avro, of random schemas (seed in the message)") {
     val seed = TestSeed()
     val avro = new RandomAvro(new Random(seed))
-    (1 to RandomCases(4)).foreach { _ =>
+    (1 to RandomCases(6)).foreach { _ =>
       val schema = avro.record()
       checkBytes((random, _) =>
         Seq.fill(100) {
