@@ -149,7 +149,7 @@ class RecordDecoderSuite extends AnyFunSuite with TimeLimit {
         assert(rows(layout(timed :+ policy: _*))(at(millis), at(most)).size == 1)
       )
     }
-    assert(rows(layout(timed: _*))(at(-1), at(0), at(most), at(-most)).size == 4)
+    assert(rows(layout(timed: _*))(at(-1), at(0), at(most)).size == 3)
   }
 
   test("drop: counted, and the records around it are rows") {
