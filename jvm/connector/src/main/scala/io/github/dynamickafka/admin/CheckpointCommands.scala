@@ -3,9 +3,13 @@ package io.github.dynamickafka.admin
 import java.time.format.DateTimeFormatter
 import java.time.{Instant, ZoneOffset}
 
-import org.apache.kafka.clients.admin.OffsetSpec
+import scala.util.Failure
 
-import io.github.dynamickafka.admin.checkpoint.{LoggedBatch, OffsetLog, Position, SourceId}
+import org.apache.kafka.clients.admin.OffsetSpec
+import org.apache.kafka.common.TopicPartition
+
+import io.github.dynamickafka.admin.checkpoint.{LoggedBatch, OffsetLog, Refusal, SourceId}
+import io.github.dynamickafka.offset.{CompositeOffset, Positions}
 
 /** `offsets` and `lag`: the positions of a query, from its checkpoint. */
 private[admin] object CheckpointCommands {
@@ -42,36 +46,49 @@ private[admin] object CheckpointCommands {
     )
   )
 
-  private final case class Source(id: SourceId, positions: Seq[Position], history: Seq[(String, Long)])
-
-  /** End offsets of the partitions of one source. */
-  private final case class Ends(answers: Map[String, KafkaOffsets.Answer]) {
-    def of(p: Position): Either[String, Long] =
-      answers.get(p.cluster).fold[Either[String, Long]](Left(""))(_(p.place))
-    def end(p: Position): Option[Long] = of(p).toOption
+  /** @param ends why the end of a partition is not known, or the end; nothing where Kafka was not asked */
+  private final case class Source(
+      id: SourceId,
+      positions: Seq[Position],
+      history: Seq[(String, Long)],
+      ends: Map[String, KafkaOffsets.Answer]
+  ) {
+    def end(p: Position): Option[Long] = ends.get(p.cluster).flatMap(_(p.place).toOption)
     def lag(p: Position): Option[Long] = end(p).map(end => math.max(0L, end - p.at))
+    def lags: Seq[Option[Long]] = positions.filter(_.isRead).map(lag)
 
     /** Why some are not known, by cluster. */
-    def unknown: Seq[(String, String)] = answers.toSeq.sortBy(_._1).flatMap { case (id, answer) =>
-      answer.values.collectFirst { case Left(why) => id -> why }
+    def unknown: Seq[(String, String)] = ends.toSeq.sortBy(_._1).flatMap { case (id, answer) =>
+      answer.values.collectFirst { case Failure(why) => id -> why.getMessage }
     }
+
+    /** The lag of what is read, and why it is not known, as lines. */
+    def total(label: String): Seq[String] =
+      Option.when(lags.exists(_.isDefined))(
+        s"$label: ${lags.flatten.sum}" + (if (lags.forall(_.isDefined)) "" else " (where known)")
+      ).toSeq ++ unknown.map { case (id, why) => s"lag of cluster $id is not known: $why" }
   }
 
   /** What both commands say of a batch. */
   private abstract class OfBatch(context: Context, log: OffsetLog, batch: LoggedBatch) extends Result {
-    protected val sources: Seq[Source] = log.composite(batch).map { case (id, offset) =>
-      Source(id, Position.of(offset), offset.history.toSeq)
-    }
+    private lazy val isFinished = log.finished.contains(batch.number)
 
-    protected def endsOf(source: Source, positions: Seq[Position]): Ends = {
+    /** @param asked of which positions the ends are asked for */
+    protected def read(positions: Position => Boolean, asked: Boolean): Seq[Source] =
+      log.composite(batch).map { case (id, offset) =>
+        val chosen = Position.of(offset).filter(positions)
+        Source(id, chosen, offset.history.toSeq, if (asked) ends(id, chosen) else Map.empty)
+      }
+
+    private def ends(source: SourceId, positions: Seq[Position]): Map[String, KafkaOffsets.Answer] = {
       val clusters = new QueryClusters(context, log)
-      Ends(KafkaOffsets.inParallel(positions.groupBy(_.cluster).toSeq) { case (id, here) =>
+      KafkaOffsets.inParallel(positions.groupBy(_.cluster).toSeq) { case (id, here) =>
         val places = here.map(_.place)
-        id -> clusters.config(source.id, id, clusters.reading(source.id)).fold(
-          why => places.map(_ -> Left(why)).toMap,
+        id -> clusters.config(source, id, clusters.reading(source)).fold(
+          why => places.map(_ -> Failure(new Refusal(why))).toMap,
           KafkaOffsets.of(context, _, places.map(_ -> OffsetSpec.latest()).toMap)
         )
-      }.toMap)
+      }.toMap
     }
 
     protected def document(sources: Seq[Any]): Any = Json.fields(
@@ -81,30 +98,25 @@ private[admin] object CheckpointCommands {
       "sources" -> sources
     )
 
-    protected def lines(ofSource: Source => Seq[String]): String = {
+    protected def lines(sources: Seq[Source])(of: Source => Seq[String]): String = {
       val end = if (isFinished) "finished" else "logged, not finished: it will be read again"
       (s"batch ${batch.number} of ${time(batch.timestampMs)}, $end" +: sources.flatMap(source =>
-        Seq("", s"source ${source.id.name}", "") ++ ofSource(source)
+        Seq("", s"source ${source.id.name}", "") ++ of(source)
       )).mkString("\n")
     }
-
-    private lazy val isFinished = log.finished.contains(batch.number)
   }
 
   private final class Offsets(context: Context, log: OffsetLog, batch: LoggedBatch, withLag: Boolean)
       extends OfBatch(context, log, batch) {
+    private lazy val sources = read(_ => true, asked = withLag)
 
-    private lazy val ends: Map[SourceId, Ends] = sources.map(source =>
-      source.id -> (if (withLag) endsOf(source, source.positions) else Ends(Map.empty))
-    ).toMap
-
+    /** Asks no cluster. */
     override def rows: Seq[Seq[Any]] = for {
-      source <- sources
+      source <- read(_ => true, asked = false)
       p <- source.positions
     } yield Seq(source.id.number, p.cluster, p.topic, p.partition, p.at, stateInSql(p))
 
     override def json: Any = document(sources.map { source =>
-      val of = ends(source.id)
       Json.Fields(
         Seq(
           "source" -> source.id.shown,
@@ -119,106 +131,78 @@ private[admin] object CheckpointCommands {
               "target" -> p.target,
               "stop" -> p.stop,
               "since_ms" -> p.sinceMs,
-              "end" -> of.end(p),
-              "lag" -> of.lag(p)
+              "end" -> source.end(p),
+              "lag" -> source.lag(p)
             )
           ),
-          "lag_unknown" -> Json.Fields(of.unknown)
+          "lag_unknown" -> Json.Fields(source.unknown)
         ) ++ Option.when(source.history.nonEmpty)("history_files" -> Json.Fields(source.history))
       )
     })
 
-    override def text: String = lines { source =>
-      val of = ends(source.id)
-      val history = source.history.map { case (stream, files) =>
+    override def text: String = lines(sources) { source =>
+      val total = source.total("lag of the partitions being read")
+      source.history.map { case (stream, files) =>
         s"stream $stream: $files files of the history are read, and Kafka follows on the last one"
-      }
-      val table = Text.table(
+      } ++ Seq(Text.table(
         Seq("cluster", "topic", "partition", "position", "end", "lag", "state"),
         source.positions.map(p =>
-          Seq(p.cluster, p.topic, p.partition, p.at, of.end(p), of.lag(p), stateInWords(p))
+          Seq(p.cluster, p.topic, p.partition, p.at, source.end(p), source.lag(p), stateInWords(p))
         )
-      )
-      val reading = source.positions.filter(_.isRead).map(of.lag)
-      val total = Option.when(reading.exists(_.isDefined))(
-        s"lag of the partitions being read: ${reading.flatten.sum}${partly(reading)}"
-      )
-      val after = total.toSeq ++ unknownLines(of)
-      history ++ Seq(table) ++ (if (after.isEmpty) Nil else "" +: after)
+      )) ++ (if (total.isEmpty) Nil else "" +: total)
     }
   }
 
   private final class Lag(context: Context, log: OffsetLog, batch: LoggedBatch)
       extends OfBatch(context, log, batch) {
-
-    private val read: Seq[(Source, Seq[Position], Ends)] = sources.map { source =>
-      val positions = source.positions.filter(_.isRead)
-      (source, positions, endsOf(source, positions))
-    }
+    private val sources = read(_.isRead, asked = true)
 
     override def rows: Seq[Seq[Any]] = for {
-      (source, positions, ends) <- read
-      p <- positions
+      source <- sources
+      p <- source.positions
     } yield Seq(
       source.id.number,
       p.cluster,
       p.topic,
       p.partition,
       p.at,
-      ends.end(p),
-      ends.lag(p),
-      ends.of(p).left.toOption
+      source.end(p),
+      source.lag(p),
+      source.ends(p.cluster)(p.place).failed.toOption.map(_.getMessage)
     )
 
-    override def json: Any = document(read.map { case (source, positions, ends) =>
+    override def json: Any = document(sources.map(source =>
       Json.fields(
         "source" -> source.id.shown,
-        "lag" -> total(positions.map(ends.lag)),
-        "topics" -> byTopic(positions, ends).map { case (cluster, topic, lags) =>
-          Json.fields("cluster" -> cluster, "topic" -> topic, "partitions" -> lags.size, "lag" -> total(lags))
-        },
-        "lag_unknown" -> Json.Fields(ends.unknown)
+        "lag" -> total(source.lags),
+        "topics" -> byTopic(source).map(row => Json.Fields(Columns.zip(row))),
+        "lag_unknown" -> Json.Fields(source.unknown)
       )
-    })
+    ))
 
-    override def text: String = lines { source =>
-      val (_, positions, ends) = read.find(_._1 eq source).get
-      val lags = positions.map(ends.lag)
-      val known = if (lags.exists(_.isDefined)) s"lag: ${lags.flatten.sum}${partly(lags)}" else ""
-      Seq(
-        Text.table(
-          Seq("cluster", "topic", "partitions", "lag"),
-          byTopic(positions, ends).map { case (cluster, topic, of) =>
-            Seq(cluster, topic, of.size, total(of))
-          }
-        ),
-        "",
-        known
-      ) ++ unknownLines(ends)
-    }
+    override def text: String = lines(sources)(source =>
+      Seq(Text.table(Columns, byTopic(source)), "") ++ (if (source.lags.exists(_.isDefined)) Nil
+                                                        else Seq("")) ++
+        source.total("lag")
+    )
 
-    override def exitCode: Int = if (read.exists(_._3.unknown.nonEmpty)) 1 else 0
+    override def exitCode: Int = if (sources.exists(_.unknown.nonEmpty)) 1 else 0
+
+    private val Columns = Seq("cluster", "topic", "partitions", "lag")
+
+    private def byTopic(source: Source): Seq[Seq[Any]] =
+      source.positions.map(p => p.cluster -> p.topic).distinct.map { case at @ (cluster, topic) =>
+        val lags = source.positions.filter(p => (p.cluster, p.topic) == at).map(source.lag)
+        Seq(cluster, topic, lags.size, total(lags))
+      }
+
+    /** None if a part is not known. */
+    private def total(lags: Seq[Option[Long]]): Option[Long] =
+      Option.when(lags.forall(_.isDefined))(lags.flatten.sum)
   }
 
-  private def byTopic(positions: Seq[Position], ends: Ends): Seq[(String, String, Seq[Option[Long]])] =
-    positions.map(p => p.cluster -> p.topic).distinct.map { case (cluster, topic) =>
-      (cluster, topic, positions.filter(p => p.cluster == cluster && p.topic == topic).map(ends.lag))
-    }
-
-  /** None if a part is not known. */
-  private def total(lags: Seq[Option[Long]]): Option[Long] =
-    Option.when(lags.forall(_.isDefined))(lags.flatten.sum)
-
-  private def partly(lags: Seq[Option[Long]]) = if (lags.forall(_.isDefined)) "" else " (where known)"
-
-  private def unknownLines(ends: Ends): Seq[String] =
-    ends.unknown.map { case (id, why) => s"lag of cluster $id is not known: $why" }
-
-  private def stateInSql(p: Position) = p.state match {
-    case "reading" => "active"
-    case "drained" => "retained"
-    case other => other
-  }
+  private def stateInSql(p: Position) =
+    Map("reading" -> "active", "drained" -> "retained").getOrElse(p.state, p.state)
 
   private def stateInWords(p: Position): String =
     p.state + p.target.fold("")(at => s" to $at") + p.stop.fold("")(at => s", ends at $at") +
@@ -228,4 +212,49 @@ private[admin] object CheckpointCommands {
     ms.fold("an unknown time")(at => Time.format(Instant.ofEpochMilli(at)))
 
   private val Time = DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm:ss 'UTC'").withZone(ZoneOffset.UTC)
+
+  /**
+   * The position in one partition.
+   *
+   * @param state `reading`; `draining`: read up to the target; `retained`: removed, and resumed here if it is added again; `drained`:
+   *              removed after it was read to its target
+   * @param entered where reading begins, if the newest batch adds the partition, or adds it again
+   * @param stop where reading ends for good, by stopping offsets
+   */
+  private final case class Position(
+      cluster: String,
+      topic: String,
+      partition: Int,
+      at: Long,
+      state: String,
+      entered: Option[Long] = None,
+      target: Option[Long] = None,
+      stop: Option[Long] = None,
+      sinceMs: Option[Long] = None
+  ) {
+    def isRead: Boolean = sinceMs.isEmpty
+    def place: TopicPartition = new TopicPartition(topic, partition)
+  }
+
+  private object Position {
+
+    /** All positions of an offset, sorted by cluster, topic and partition. */
+    def of(offset: CompositeOffset): Seq[Position] = {
+      def in(of: Map[String, Positions], id: String) = of.getOrElse(id, Positions.empty)
+      val read = for {
+        (id, positions) <- offset.clusters.toSeq
+        (topic, p, at) <- positions.iterator
+        target = in(offset.draining, id).get(topic, p)
+        state = if (target.isDefined) "draining" else "reading"
+        stop = offset.endsOf(id).get(topic).flatMap(_.offsets.get(p))
+      } yield Position(id, topic, p, at, state, in(offset.entered, id).get(topic, p), target, stop)
+      val left = for {
+        (id, kept) <- offset.retained.toSeq
+        (topic, of) <- kept.topics.toSeq
+        (p, at) <- of.offsets
+        state = if (kept.drained(topic)) "drained" else "retained"
+      } yield Position(id, topic, p, at, state, sinceMs = Some(of.since))
+      (read ++ left).sortBy(p => (p.cluster, p.topic, p.partition))
+    }
+  }
 }

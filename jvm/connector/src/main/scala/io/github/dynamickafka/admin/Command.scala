@@ -46,19 +46,6 @@ private[dynamickafka] final case class Command(
 
 private[dynamickafka] object Command {
 
-  /** Only SQL has it. */
-  def procedure(name: String, description: String, parameters: Seq[Parameter[_]], columns: String)(
-      rows: (Context, Arguments) => Seq[Seq[Any]]
-  ): Command =
-    Command(
-      name,
-      description,
-      parameters,
-      columns,
-      (context, arguments) => Result.of(rows(context, arguments)),
-      isCommand = false
-    )
-
   /** Why a command has failed, without secrets. */
   def reasons(failure: Throwable): Seq[String] = failure match {
     case e: Refused => e.reasons
@@ -84,7 +71,6 @@ private[admin] trait Result {
   /** With Scala's values, by the columns of the command; None is NULL. */
   def rows: Seq[Seq[Any]]
 
-  /** See [[Json]]. */
   def json: Any
 
   /** Lines, the last one without a line break. */
@@ -104,12 +90,5 @@ private[admin] object Result {
     case Some(held) => held
     case None => null
     case other => other
-  }
-
-  /** Of a command that only SQL has. */
-  def of(found: Seq[Seq[Any]]): Result = new Result {
-    override def rows: Seq[Seq[Any]] = found
-    override def json: Any = found
-    override def text: String = found.map(_.mkString(" ")).mkString("\n")
   }
 }

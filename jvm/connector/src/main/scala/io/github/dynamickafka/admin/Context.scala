@@ -17,7 +17,6 @@ import io.github.dynamickafka.source.cluster.ClusterConfig
  *
  * @param file the metadata file of a command; None: the catalog has another service, or the command has no file
  * @param userName whom files that are written name
- * @param connect opens a client
  * @param isCommand a command line: without a file there are no streams
  */
 private[dynamickafka] final class Context(
@@ -64,11 +63,7 @@ private[dynamickafka] object Context {
   private val NoStreams =
     Map("metadataService" -> "static", "metadataService.document" -> "{version: 1, streams: {}}")
 
-  /**
-   * For a command line.
-   *
-   * @param timeoutMs limit of a request to a cluster
-   */
+  /** @param timeoutMs limit of a request to a cluster */
   def ofFile(file: Option[String], timeoutMs: Option[Long], hadoop: () => Configuration): Context =
     new Context(
       new StreamCatalog(

@@ -6,7 +6,7 @@ import io.github.dynamickafka.admin.checkpoint.Refusal
 import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.metadata.document.{DocumentEdits, EditRefused}
-import io.github.dynamickafka.metadata.service.{EditableService, KafkaTopicMetadataService}
+import io.github.dynamickafka.metadata.service.{EditableService, KafkaTopicMetadataService, ServiceArguments}
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
 
 /** `drain`, `activate`, `move` and `publish`: changes of the streams where the metadata service has them. */
@@ -63,7 +63,6 @@ private[admin] object EditCommands {
     (context, arguments) => new Edited(context, name, change(arguments))
   )
 
-  /** @param file for the text */
   private def refusing[A](file: Option[String])(edit: => A): A =
     try edit
     catch { case e: EditRefused => throw new Refusal(file.fold("")(_ + ": ") + e.getMessage, e) }
@@ -104,11 +103,13 @@ private[admin] object EditCommands {
       val text = context.validText(file)
       arguments.get(Servers) match {
         case Some(servers) =>
+          val options = properties.map { case (name, value) => s"properties.$name" -> value } ++ Seq(
+            MetadataServiceSpecs.TopicServers.name -> servers,
+            MetadataServiceSpecs.Topic.name -> arguments(Topic),
+            MetadataServiceSpecs.TimeoutMs.name -> arguments(Parameter.Timeout).toString
+          )
           val service = new KafkaTopicMetadataService(
-            servers,
-            arguments(Topic),
-            properties,
-            arguments(Parameter.Timeout)
+            ServiceArguments(MetadataServiceSpecs.KafkaTopic, options.toSeq: _*)
           )
           try write(service, text)
           finally service.close()

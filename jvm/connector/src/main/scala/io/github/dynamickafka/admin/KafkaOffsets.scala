@@ -1,12 +1,12 @@
 package io.github.dynamickafka.admin
 
 import java.time.Duration
-import java.util.concurrent.{CompletableFuture, ExecutionException, TimeUnit, TimeoutException}
+import java.util.concurrent.{CompletableFuture, ExecutionException, FutureTask, TimeUnit, TimeoutException}
 import java.{util => ju}
 
 import scala.jdk.CollectionConverters._
-import scala.util.Using
 import scala.util.control.NonFatal
+import scala.util.{Failure, Try, Using}
 
 import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.clients.consumer.KafkaConsumer
@@ -22,19 +22,17 @@ import io.github.dynamickafka.source.cluster.{ClusterConfig, Futures}
 /** Requests to the clusters of a catalog, each with a client of its own and the time limit of the catalog. Blocks. */
 private[admin] object KafkaOffsets {
 
-  /** Offsets of partitions, or why they are not known, without secrets. */
-  type Answer = Map[TopicPartition, Either[String, Long]]
+  /** Offsets of partitions; a failure is a [[Refusal]] that says why they are not known, without secrets. */
+  type Answer = Map[TopicPartition, Try[Long]]
 
   def of(context: Context, config: ClusterConfig, specs: Map[TopicPartition, OffsetSpec]): Answer =
     try withClient(context, config) { client =>
         client.offsets(specs, config.isolation).map { case (at, answer) =>
-          at -> (try Right(answer.get(config.requestTimeoutMs, TimeUnit.MILLISECONDS).offset)
-          catch { case NonFatal(e) => Left(reason(config, e)) })
+          at -> refusing(config)(answer.get(config.requestTimeoutMs, TimeUnit.MILLISECONDS).offset)
         }
       }
-    catch { case NonFatal(e) => specs.map { case (at, _) => at -> Left(reason(config, e)) } }
+    catch { case NonFatal(e) => specs.map { case (at, _) => at -> refusing(config)(throw e) } }
 
-  /** The committed offsets of a consumer group. */
   def committed(context: Context, config: ClusterConfig, group: String): Map[TopicPartition, Long] =
     asked(context, config)(_.committed(group))
 
@@ -46,8 +44,12 @@ private[admin] object KafkaOffsets {
       context: Context,
       config: ClusterConfig
   )(ask: ClusterClient => CompletableFuture[A]): A =
-    try withClient(context, config)(ask(_).get(config.requestTimeoutMs, TimeUnit.MILLISECONDS))
-    catch { case NonFatal(e) => throw new Refusal(reason(config, e), e) }
+    refusing(config)(
+      withClient(context, config)(ask(_).get(config.requestTimeoutMs, TimeUnit.MILLISECONDS))
+    ).get
+
+  private def refusing[A](config: ClusterConfig)(ask: => A): Try[A] =
+    Try(ask).recoverWith { case NonFatal(e) => Failure(new Refusal(reason(config, e), e)) }
 
   def withClient[A](context: Context, config: ClusterConfig)(use: ClusterClient => A): A = {
     val client = context.connect(config)
@@ -80,15 +82,8 @@ private[admin] object KafkaOffsets {
   /** Calls the function for all clusters at once, each on a thread of its own, because opening a client may block. */
   def inParallel[A, B](all: Seq[A])(f: A => B): Seq[B] = {
     val answers = all.map { one =>
-      val answer = new CompletableFuture[B]
-      val thread = new Thread(
-        () => {
-          val _ =
-            try answer.complete(f(one))
-            catch { case e: Throwable => answer.completeExceptionally(e) }
-        },
-        "dynamic-kafka-procedure"
-      )
+      val answer = new FutureTask[B](() => f(one))
+      val thread = new Thread(answer, "dynamic-kafka-procedure")
       thread.setDaemon(true)
       thread.start()
       answer

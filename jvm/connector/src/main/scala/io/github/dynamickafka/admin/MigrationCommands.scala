@@ -111,14 +111,14 @@ private[admin] object MigrationCommands {
     // A command without a file has no stream. In SQL, the streams are those of the catalog.
     val streams = if (toKafka) Nil else context.streams()
     val (to, dryRun) = (arguments(To), arguments.has(DryRun))
-    val found = Migration.run(
-      arguments(Checkpoint),
-      to,
-      if (toKafka) Migration.ToKafka(dropRetained) else Migration.FromKafka(clusters),
-      context.hadoop,
-      dryRun,
-      found => if (streams.nonEmpty || arguments.get(Metadata).isDefined) check(found, streams)
-    )
+    val found = Migration.run(arguments(Checkpoint), to, context.hadoop, dryRun) { (files, log) =>
+      if (toKafka) Migration.toKafka(dropRetained)(files, log)
+      else {
+        val found = Migration.fromKafka(clusters)(files, log)
+        if (streams.nonEmpty || arguments.get(Metadata).isDefined) check(found, streams)
+        found
+      }
+    }
     new Moved(found, to, dryRun)
   }
 

@@ -8,13 +8,11 @@ private[admin] object Json {
 
   final case class Fields(all: Seq[(String, Any)])
 
-  /** A document that is JSON already. */
   final case class Raw(text: String)
 
   /** A field whose value is None is null. */
   def fields(all: (String, Any)*): Fields = Fields(all)
 
-  /** Indented by two spaces. */
   def write(value: Any, indent: String = ""): String = value match {
     case Fields(all) => block(
         all.map { case (name, v) => s"${mapper.writeValueAsString(name)}: ${write(v, indent + Step)}" },
@@ -53,7 +51,6 @@ private[admin] object Text {
     }.mkString("\n")
   }
 
-  /** `1 stream` or `2 streams`. */
   def count(number: Long, thing: String): String = if (number == 1) s"1 $thing" else s"$number ${thing}s"
 
   private def isNumber(value: Any) = value match {

@@ -34,7 +34,6 @@ private[dynamickafka] final case class Parameter[T](
   def onlyOnLine: Parameter[T] = copy(inSql = false)
   def onlyInSql: Parameter[T] = copy(onLine = false)
 
-  /** As users write it. */
   def lineName: String =
     if (isPositional) name.toUpperCase(java.util.Locale.ROOT)
     else "--" + option.getOrElse(name.replace('_', '-'))
@@ -53,7 +52,6 @@ private[dynamickafka] object Parameter {
   def texts(name: String, comment: String): Parameter[Seq[String]] =
     Parameter(name, Kind.Texts, comment, Some("NULL"))
 
-  /** The checkpoint of a query. */
   val Checkpoint: Parameter[String] =
     path("checkpoint", "The checkpoint of the query, any URI that Spark reads").positional
 
@@ -76,7 +74,6 @@ private[dynamickafka] object Parameter {
     Parameter("timeout", Kind.Seconds, "Limit of a request to a cluster, in seconds", Some("10")).onlyOnLine
 }
 
-/** The type of a parameter. */
 private[dynamickafka] sealed abstract class Kind[T](val dataType: DataType, val metavar: String) {
 
   /** The value in a row of SQL, where it is not null. */

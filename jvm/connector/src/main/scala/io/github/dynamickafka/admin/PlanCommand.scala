@@ -1,6 +1,8 @@
 package io.github.dynamickafka.admin
 
 import io.github.dynamickafka.admin.checkpoint.{OffsetLog, Refusal}
+import io.github.dynamickafka.offset.{CompositeOffset, NextOffset, Positions}
+import io.github.dynamickafka.topology.Topology
 
 /** `plan`: what the next batch of a query would do with the metadata of the catalog, or of a file. Nothing is changed. */
 private[admin] object PlanCommand {
@@ -40,18 +42,17 @@ private[admin] object PlanCommand {
     private val nextBatch = sources.flatMap(_.nextBatch).groupMapReduce(_._1)(_._2)(_ + _).toSeq.sortBy(_._1)
     private val rights = sources.flatMap(_.rights)
     private val assumed = sources.flatMap(_.assumed).distinct
-    private val lost =
-      changes.collect { case (c, bytes) if c.lost => c.records.getOrElse(0L) -> bytes.getOrElse(0L) }
-    private val lostRecords = lost.map(_._1).sum
+    private val lost = changes.filter(_.lost)
+    private val (lostRecords, lostBytes) = (lost.flatMap(_.records).sum, lost.flatMap(_.bytes).sum)
 
     override def rows: Seq[Seq[Any]] = {
       sources.flatMap(_.hidden).headOption.foreach(why => throw new Refusal(why))
-      changes.map { case (c, bytes) =>
-        Seq(c.change, c.cluster, c.topic, c.partition, c.position, c.target, c.records, bytes, c.lost)
-      }
+      changes.map(c =>
+        Seq(c.change, c.cluster, c.topic, c.partition, c.position, c.target, c.records, c.bytes, c.lost)
+      )
     }
 
-    private def of(change: String): Seq[PlannedChange] = changes.map(_._1).filter(_.change == change)
+    private def of(change: String): Seq[PlannedChange] = changes.filter(_.change == change)
 
     private def place(c: PlannedChange): Seq[(String, Any)] =
       Seq("cluster" -> c.cluster, "topic" -> c.topic, "partition" -> c.partition, "position" -> c.position)
@@ -63,7 +64,7 @@ private[admin] object PlanCommand {
       "leaves" -> of("leaves").map(c => Json.Fields(place(c) ++ Seq("end" -> c.end, "records" -> c.records))),
       "lost" -> Json.fields(
         "records" -> lostRecords,
-        "bytes" -> lost.map(_._2).sum,
+        "bytes" -> lostBytes,
         "bytes_estimated" -> true
       ),
       "rights" -> rights.map { case (cluster, topic, right) =>
@@ -87,7 +88,7 @@ private[admin] object PlanCommand {
           s"! cluster $cluster, topic $topic: no right to $right"
         } ++
         Option.when(lostRecords > 0)(
-          s"lost: ${Text.count(lostRecords, "record")}, about ${lost.map(_._2).sum} bytes"
+          s"lost: ${Text.count(lostRecords, "record")}, about $lostBytes bytes"
         ) ++
         Seq(s"next batch: ${Text.count(nextBatch.map(_._2).sum, "record")}" +
           (if (byCluster.isEmpty) "" else s" ($byCluster)")) ++
@@ -103,18 +104,93 @@ private[admin] object PlanCommand {
 /**
  * What the next batch of one source does.
  *
- * @param changes with the estimated bytes of records that are lost
  * @param nextBatch the number of records by cluster
- * @param rights the rights that are missing: cluster, topic, right
+ * @param rights that are missing: cluster, topic, right
  * @param hidden why the plan lacks topics that may not be described
  * @param unknown why the number of records that are lost is not known
  * @param assumed what the plan leaves out
  */
 private[admin] final case class Planned(
-    changes: Seq[(PlannedChange, Option[Long])],
+    changes: Seq[PlannedChange],
     nextBatch: Seq[(String, Long)],
     rights: Seq[(String, String, String)],
     hidden: Seq[String],
     unknown: Seq[String],
     assumed: Seq[String]
 )
+
+/**
+ * What happens to one partition in the next batch of a query.
+ *
+ * @param change `enters`, `drains` or `leaves`
+ * @param position where it enters, from where it drains, where it leaves
+ * @param target the offset up to which it drains
+ * @param records left to drain, or unread; None: not known
+ * @param lost whether unread records leave without a drain
+ * @param canLose whether they would, if there are any
+ * @param end the latest offset of what leaves
+ * @param bytes the estimated size of records that are lost
+ * @param by why it enters where it does: `retained`, or the start
+ */
+private[admin] final case class PlannedChange(
+    change: String,
+    cluster: String,
+    topic: String,
+    partition: Int,
+    position: Long,
+    target: Option[Long] = None,
+    records: Option[Long] = None,
+    lost: Boolean = false,
+    canLose: Boolean = false,
+    end: Option[Long] = None,
+    bytes: Option[Long] = None,
+    by: Option[String] = None
+)
+
+private[admin] object PlannedChange {
+
+  /**
+   * What `Reconcile` and `NextOffset` have decided. Pure.
+   *
+   * @param topology the metadata, with the topics that match patterns
+   * @param latest returns the latest offset of a partition that leaves, if it is known
+   * @param continued clusters that are read no more because others continue where they were
+   */
+  def all(
+      start: CompositeOffset,
+      topology: Topology,
+      drainRemoved: Boolean,
+      next: NextOffset,
+      latest: (String, String, Int) => Option[Long],
+      continued: Set[String] = Set.empty
+  ): Seq[PlannedChange] = {
+    val enters = next.spans.filter(_.enters).map(s =>
+      PlannedChange("enters", s.cluster, s.topic, s.partition, s.from)
+    )
+    val from = next.spans.map(s => (s.cluster, s.topic, s.partition) -> s.from).toMap
+    val drains = each(next.draining).map { case (id, topic, p, target) =>
+      val at = from.get((id, topic, p)).orElse(start.position(id).get(topic, p)).getOrElse(target)
+      PlannedChange("drains", id, topic, p, at, Some(target), Some(math.max(0L, target - at)))
+    }
+    (enters ++ drains ++ leaving(start, next).map { case (id, topic, p, at) =>
+      val end = latest(id, topic, p)
+      val unread = end.map(e => math.max(0L, e - at))
+      // Only what has reached its target leaves like this.
+      val drained = topology.clusters.get(id).flatMap(_.topics.get(topic))
+        .fold(drainRemoved && !topology.removes(id, topic))(t => t.draining && t.reads(p))
+      val canLose = !drained && !continued(id)
+      PlannedChange("leaves", id, topic, p, at, None, unread, canLose && unread.exists(_ > 0), canLose, end)
+    }).sortBy(c => (Order.indexOf(c.change), c.cluster, c.topic, c.partition))
+  }
+
+  /** The positions that are not read any more. */
+  def leaving(start: CompositeOffset, next: NextOffset): Seq[(String, String, Int, Long)] = {
+    val after = next.latest
+    each(start.clusters).filter { case (id, topic, p, _) => after.position(id).get(topic, p).isEmpty }
+  }
+
+  private val Order = Seq("enters", "drains", "leaves")
+
+  private def each(clusters: Iterable[(String, Positions)]): Seq[(String, String, Int, Long)] =
+    clusters.toSeq.flatMap { case (id, all) => all.iterator.map { case (t, p, at) => (id, t, p, at) } }
+}

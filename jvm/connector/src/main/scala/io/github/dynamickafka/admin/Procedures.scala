@@ -23,13 +23,12 @@ import io.github.dynamickafka.option.Suggestions
 private[dynamickafka] final class Procedures(context: Context) {
   import Procedures._
 
-  /** Those of a namespace; those of the catalog without one. */
+  /** The procedures of a namespace; of the catalog if there is none. */
   def list(namespace: Array[String]): Array[Identifier] =
     if (namespace.isEmpty || isSystem(namespace))
       all.map(p => Identifier.of(Array(Namespace), p.name)).toArray
     else Array.empty
 
-  /** @throws DynamicKafkaIllegalArgumentException `UNKNOWN_PROCEDURE` */
   def load(ident: Identifier): UnboundProcedure =
     all.find(p => isSystem(ident.namespace) && p.name == ident.name.toLowerCase(Locale.ROOT))
       .map(new SparkProcedure(_, context))
@@ -70,12 +69,12 @@ private final class SparkProcedure(command: Command, context: Context)
 
   override def call(input: InternalRow): ju.Iterator[Scan] = {
     val toCatalyst = CatalystTypeConverters.createToCatalystConverter(command.schema)
-    val found = rows(input).map { row =>
-      toCatalyst(
-        Row.fromSeq(row.map(Result.plain))
-      ).asInstanceOf[InternalRow]
-    }.toArray
-    ju.List.of[Scan](new SparkProcedure.Found(command.schema, found)).iterator
+    val found = rows(input)
+      .map(row => toCatalyst(Row.fromSeq(row.map(Result.plain))).asInstanceOf[InternalRow]).toArray
+    ju.List.of[Scan](new LocalScan {
+      override def rows(): Array[InternalRow] = found
+      override def readSchema(): StructType = command.schema
+    }).iterator
   }
 
   private def rows(input: InternalRow): Seq[Seq[Any]] =
@@ -88,13 +87,4 @@ private final class SparkProcedure(command: Command, context: Context)
       case e: DynamicKafkaError => throw e
       case NonFatal(e) => throw Errors.procedureRefused(name(), Command.reasons(e).mkString("; "), e)
     }
-}
-
-private object SparkProcedure {
-
-  /** The rows of one call. */
-  private final class Found(schema: StructType, found: Array[InternalRow]) extends LocalScan {
-    override def rows(): Array[InternalRow] = found
-    override def readSchema(): StructType = schema
-  }
 }

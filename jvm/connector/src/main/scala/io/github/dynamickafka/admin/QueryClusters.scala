@@ -10,6 +10,7 @@ import io.github.dynamickafka.config.{SourceOptionSpecs, SourceOptions}
 import io.github.dynamickafka.kafka.KafkaProperties
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
 import io.github.dynamickafka.offset.CompositeOffset
+import io.github.dynamickafka.redaction.Redaction
 import io.github.dynamickafka.source.checkpoint.{MigratedPositions, RememberedTopology, SourceCheckpoint}
 import io.github.dynamickafka.source.cluster.{ClusterConfig, ClusterConfigs}
 import io.github.dynamickafka.topology.TopologyCluster
@@ -46,11 +47,7 @@ private[admin] final class QueryClusters(context: Context, log: OffsetLog, strea
       }.updated(SourceOptionSpecs.StreamIds.name, "-")
     )
 
-  /**
-   * The reason if there is no address, or credentials are missing.
-   *
-   * @param options with the settings of the catalog
-   */
+  /** The reason if there is no address, or credentials are missing. */
   def config(source: SourceId, id: String, options: SourceOptions): Either[String, ClusterConfig] = {
     def resolve(properties: Properties) = ClusterConfigs(options, described.keySet + id)(id, properties)
     val stored =
@@ -70,7 +67,7 @@ private[admin] final class QueryClusters(context: Context, log: OffsetLog, strea
   private def complete(stored: TopologyCluster, set: collection.Set[String]): Either[String, Properties] = {
     def missing(names: Iterable[String]) =
       names.filterNot(name => set(KafkaProperties.canonical(name))).toSeq.sorted.mkString(", ")
-    // Whoever writes the checkpoint would get what the references stand for on this machine.
+    // Whoever writes the checkpoint would get what references stand for on this machine, or a file that a property names.
     val references = missing(stored.properties.collect { case (name, value) if value.contains("${") => name })
     val withheld = missing(stored.withheld)
     if (withheld.nonEmpty)
@@ -78,7 +75,7 @@ private[admin] final class QueryClusters(context: Context, log: OffsetLog, strea
     else if (references.nonEmpty) Left(
       s"the checkpoint has references ($references) for this cluster, which are resolved only if the metadata has them"
     )
-    else Right(stored.properties)
+    else Right(Redaction.storable(stored.properties))
   }
 }
 

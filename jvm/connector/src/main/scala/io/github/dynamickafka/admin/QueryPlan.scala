@@ -3,7 +3,7 @@ package io.github.dynamickafka.admin
 import java.util.concurrent.TimeUnit
 
 import scala.util.control.NonFatal
-import scala.util.{Failure, Success, Try, Using}
+import scala.util.{Failure, Success, Using}
 
 import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.TopicPartition
@@ -107,9 +107,9 @@ private[admin] final class QueryPlan(
     val granted = new Limits()
       .grant(next.spans, limit, trigger.topologyConfigs.maxOffsetsPerTrigger, now = 0L, wait = false)
     Planned(
-      changes.map(c => c -> bytes(c)),
+      changes.map(c => c.copy(bytes = bytes(c))),
       next.spans.map(_.cluster).zip(granted).groupMapReduce(_._1)(_._2)(_ + _).toSeq,
-      lacking.map { case (id, topic, right) => (id, topic, right) },
+      lacking,
       lacking.collect { case (id, topic, Brokers.Describe) =>
         s"cluster '$id', topic '$topic': whether it exists is not known without the right Describe"
       },
@@ -255,16 +255,10 @@ private[admin] final class QueryPlan(
   /** The latest offsets; None of a topic that is gone, and nothing of a cluster that does not answer. */
   private def latest(asked: Seq[(String, TopicPartition)]): Map[(String, TopicPartition), Option[Long]] =
     KafkaOffsets.inParallel(asked.groupMap(_._1)(_._2).toSeq) { case (id, places) =>
-      val answers = clusters.config(source, id, options).toOption.toSeq.flatMap(reached =>
-        Try(KafkaOffsets.withClient(context, reached)(
-          _.offsets(places.map(_ -> OffsetSpec.latest()).toMap, reached.isolation).map { case (at, answer) =>
-            at -> Try(answer.get(reached.requestTimeoutMs, TimeUnit.MILLISECONDS).offset)
-          }
-        )).getOrElse(Nil)
-      )
-      answers.collect {
+      val specs = places.map(_ -> OffsetSpec.latest()).toMap
+      clusters.config(source, id, options).toSeq.flatMap(KafkaOffsets.of(context, _, specs)).collect {
         case (at, Success(offset)) => (id, at) -> Some(offset)
-        case (at, Failure(e)) if Futures.cause(e).isInstanceOf[UnknownTopicOrPartitionException] =>
+        case (at, Failure(e)) if Futures.cause(e.getCause).isInstanceOf[UnknownTopicOrPartitionException] =>
           (id, at) -> None
       }
     }.flatten.toMap

@@ -5,9 +5,11 @@ import scala.collection.immutable.SortedMap
 import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.TopicPartition
 
-import io.github.dynamickafka.admin.checkpoint.{CheckpointEdit, Refusal, ResetForm, SourceId}
+import io.github.dynamickafka.admin.checkpoint.{CheckpointEdit, Refusal, SourceId}
+import io.github.dynamickafka.config.offsets.OffsetsParser
 import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, CompositeOffsetJson, Positions}
 import io.github.dynamickafka.source.cluster.ClusterConfig
+import io.github.dynamickafka.topology.OffsetsPolicy
 
 /** `reset`: sets the positions of a query in one cluster, where it continues at its next start. */
 private[admin] object ResetCommand {
@@ -62,9 +64,7 @@ private[admin] object ResetCommand {
   }
 
   private def reset(context: Context, checkpoint: String, cluster: String, to: String): Result = {
-    val form =
-      try ResetForm.parse(to)
-      catch { case e: Refusal => throw new WrongUsage(e.getMessage) }
+    val form = ResetForm.parse(to)
     val (log, files) = MigrationCommands.opened(context, checkpoint)
     val edit = new CheckpointEdit(files)
     edit.refuseInterrupted()
@@ -115,12 +115,15 @@ private[admin] object ResetCommand {
       cluster: String,
       config: ClusterConfig
   ): Seq[(String, Int, Long)] = {
-    val places = form.places(offset.position(cluster))
+    val places = ResetForm.places(form, offset.position(cluster))
     def ask(spec: OffsetSpec): Map[TopicPartition, Long] =
       KafkaOffsets.of(context, config, places.map(_._1 -> spec).toMap).map { case (at, answer) =>
-        at -> answer.fold(why => throw new Refusal(s"the offsets are not known: $why"), identity)
+        at -> answer.fold(
+          why => throw new Refusal(s"the offsets are not known: ${why.getMessage}", why),
+          identity
+        )
       }
-    val Seq(first, last) = ResetForm.Bounds.map(ask)
+    val Seq(first, last) = Seq(OffsetSpec.earliest(), OffsetSpec.latest()).map(ask)
     val known = form match {
       case ResetForm.Time(ms) => ask(OffsetSpec.forTimestamp(ms))
       case ResetForm.Group(id) =>
@@ -177,4 +180,68 @@ private[admin] object ResetCommand {
         }
       case _ => ()
     }
+}
+
+/** Where a query continues after `reset`, in the forms of the command. */
+private[admin] sealed trait ResetForm extends Product with Serializable
+
+private[admin] object ResetForm {
+  final case class Offset(offset: Long) extends ResetForm
+  final case class Time(ms: Long) extends ResetForm
+  final case class Group(id: String) extends ResetForm
+  final case class Exact(offsets: Positions) extends ResetForm
+
+  /** @throws WrongUsage */
+  def parse(text: String): ResetForm =
+    if (text.startsWith("group:") && text != "group:") Group(text.stripPrefix("group:"))
+    else
+      OffsetsParser.starting(text).toOption.collect {
+        case OffsetsPolicy.Earliest => Offset(OffsetsPolicy.EarliestOffset)
+        case OffsetsPolicy.Latest => Offset(OffsetsPolicy.LatestOffset)
+        case OffsetsPolicy.Timestamp(ms) if text.startsWith("timestamp:") => Time(ms)
+        case OffsetsPolicy.Exact(all) if all.contains(OffsetsPolicy.AnyCluster) =>
+          Exact(Positions.from(for {
+            (topic, partitions) <- all(OffsetsPolicy.AnyCluster).toSeq
+            (p, at) <- partitions
+          } yield (topic, p, at)))
+      }.getOrElse(throw new WrongUsage(
+        s"'$text' is neither 'earliest', 'latest', 'timestamp:<ms>', 'group:<id>' nor JSON such as " + """{"orders": {"0": 5}}"""
+      ))
+
+  /** The partitions that it is about, of those that are read. */
+  def places(form: ResetForm, reading: Positions): Seq[(TopicPartition, ResetForm)] = form match {
+    case Exact(offsets) => offsets.at(reading).iterator.map { case (topic, p, at) =>
+        new TopicPartition(topic, p) -> Offset(at)
+      }.toSeq
+    case _ => reading.iterator.map { case (topic, p, _) => new TopicPartition(topic, p) -> form }.toSeq
+  }
+
+  /**
+   * The position of a partition, given what Kafka has.
+   *
+   * @param first its earliest offset, `last` its latest one
+   * @param found the first offset at or after the time, -1 if there is none; or the committed offset of the group
+   * @param target where a drain of the partition ends
+   * @return the reason if Kafka does not have it
+   */
+  def resolve(
+      at: TopicPartition,
+      form: ResetForm,
+      first: Long,
+      last: Long,
+      found: Option[Long],
+      target: Option[Long]
+  ): Either[String, Long] = {
+    val offset = form match {
+      case Offset(OffsetsPolicy.EarliestOffset) => first
+      case Offset(OffsetsPolicy.LatestOffset) => last
+      case Offset(exact) => exact
+      case _ => found.filter(_ >= 0).getOrElse(last)
+    }
+    Either.cond(
+      first <= offset && offset <= last,
+      target.fold(offset)(math.min(_, offset)),
+      s"topic '${at.topic}', partition ${at.partition} has the offsets $first to $last, not $offset"
+    )
+  }
 }

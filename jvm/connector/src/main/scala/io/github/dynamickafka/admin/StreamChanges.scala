@@ -92,13 +92,11 @@ private[admin] object StreamChange {
       now: Map[String, Map[String, String]]
   ): Seq[StreamChange] =
     compare(old, now)((id, how) => Seq(StreamChange("cluster", how, None, Some(id)))) { (id, before, after) =>
-      (before.keySet ++ after.keySet).toSeq.sorted.filter(n => before.get(n) != after.get(n)).map { name =>
-        val values = Seq(before.get(name), after.get(name))
-        val how =
-          if (values.forall(_.isDefined)) Changes else if (values.head.isEmpty) Enters else Leaves
-        val Seq(was, is) = values.map(_.map(shown(name, _)))
-        StreamChange("property", how, None, Some(id), Some(name), was, is)
+      def property(name: String, how: String) = {
+        val Seq(was, is) = Seq(before, after).map(_.get(name).map(shown(name, _)))
+        Seq(StreamChange("property", how, None, Some(id), Some(name), was, is))
       }
+      compare(before, after)(property)((name, was, is) => if (was == is) Nil else property(name, Changes))
     }
 
   /** The value of a property, if it may be printed. */

@@ -19,22 +19,25 @@ private[admin] object StreamCommands {
       "stream STRING, clusters ARRAY<STRING>, format STRING",
       (context, _) => new Streams(context)
     ),
-    Command.procedure(
+    Command(
       "clusters",
       "The clusters of each stream, or of one stream, with their state and their topics",
       Seq(Stream),
-      "stream STRING, cluster STRING, state STRING, write BOOLEAN, topics ARRAY<STRING>"
-    )((context, arguments) =>
-      for {
-        stream <- chosen(context.streams(), arguments.get(Stream))
-        (id, cluster) <- entries(stream)
-      } yield Seq(stream.streamId, id, cluster.state, cluster.write, StreamProperties.topics(cluster))
+      "stream STRING, cluster STRING, state STRING, write BOOLEAN, topics ARRAY<STRING>",
+      (context, arguments) => new Clusters(context.streams(), arguments.get(Stream)),
+      isCommand = false
     )
   )
 
-  private def chosen(streams: Seq[KafkaStream], id: Option[String]): Seq[KafkaStream] = {
-    id.foreach(wanted => Unknown.refuseStream(wanted, streams.map(_.streamId)))
-    streams.filter(stream => id.forall(_ == stream.streamId))
+  /** Only SQL has it. */
+  private final class Clusters(streams: Seq[KafkaStream], id: Option[String]) extends Result {
+    id.foreach(Unknown.refuseStream(_, streams.map(_.streamId)))
+    override def rows: Seq[Seq[Any]] = for {
+      stream <- streams if id.forall(_ == stream.streamId)
+      (cluster, entry) <- entries(stream)
+    } yield Seq(stream.streamId, cluster, entry.state, entry.write, StreamProperties.topics(entry))
+    override def json: Any = rows
+    override def text: String = ""
   }
 
   private def entries(stream: KafkaStream): Seq[(String, ClusterMetadata)] =
@@ -98,7 +101,6 @@ private[admin] object Topics {
 /** Names that are not known, in the words of all commands. */
 private[admin] object Unknown {
 
-  /** @throws Refusal if there is no such stream */
   def refuseStream(id: String, known: Seq[String]): Unit =
     if (!known.contains(id)) throw new Refusal(s"there is no stream '$id'.${suggestion(id, known)}")
 

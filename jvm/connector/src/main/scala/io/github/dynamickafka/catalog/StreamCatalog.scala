@@ -6,7 +6,14 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.config.{SinkOptions, SinkOptionsParser, SourceOptionSpecs, SourceOptions}
+import io.github.dynamickafka.config.{
+  SinkOptions,
+  SinkOptionsParser,
+  SourceOptionSpecs,
+  SourceOptions,
+  SourceOptionsParser
+}
+import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Errors}
 import io.github.dynamickafka.metadata.service.MetadataServices
 import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
 import io.github.dynamickafka.option.OptionSpec
@@ -42,7 +49,7 @@ private[dynamickafka] final class StreamCatalog(
    */
   def readingAs(remembered: Map[String, String]): SourceOptions = {
     def is(name: String, specs: OptionSpec[_]*) = specs.exists(_.named(name))
-    val (selecting, others) = remembered.partition { case (name, _) =>
+    val (selecting, others) = SourceOptionsParser.remembered(remembered).partition { case (name, _) =>
       is(name, SourceOptionSpecs.StreamIds, SourceOptionSpecs.StreamPattern)
     }
     val deciding = others.filterNot { case (name, _) =>
@@ -72,14 +79,19 @@ private[dynamickafka] final class StreamCatalog(
   def streams(): Seq[KafkaStream] = lookup.all()
 
   /** The format of the values of a stream. */
-  def format(stream: KafkaStream): String = DynamicKafkaTable.parse(
-    own.forReading(
-      stream.streamId,
-      CaseInsensitiveStringMap.empty,
-      stream.getFormatOptions.asScala.toMap
-    ),
-    isCatalogTable = true
-  ).format.value.format.name
+  def format(stream: KafkaStream): String =
+    parsed(stream.streamId, stream.getFormatOptions.asScala.toMap).format.value.format.name
+
+  private def parsed(stream: String, document: Map[String, String]): SourceOptions =
+    try
+      DynamicKafkaTable.parse(
+        own.forReading(stream, CaseInsensitiveStringMap.empty, document),
+        isCatalogTable = true
+      )
+    catch {
+      case e: DynamicKafkaIllegalArgumentException if e.condition.endsWith(".MISSING_OPTION") =>
+        throw Errors.missingOption(e.parameters("option"), s"${e.parameters("reason")} Stream '$stream'.")
+    }
 
   /** The ids of all streams, sorted. */
   def ids(): Seq[String] = streams().map(_.streamId)
@@ -87,11 +99,7 @@ private[dynamickafka] final class StreamCatalog(
   /** None: the metadata service does not have the stream. Asks no Kafka cluster. */
   def table(stream: String): Option[StreamTable] = lookup.stream(stream).map { found =>
     val document = found.getFormatOptions.asScala.toMap
-    val options =
-      DynamicKafkaTable.parse(
-        own.forReading(stream, CaseInsensitiveStringMap.empty, document),
-        isCatalogTable = true
-      )
+    val options = parsed(stream, document)
     val answer = new AnswerOnce(found, Clock.System)
     new StreamTable(
       s"$name.$stream",

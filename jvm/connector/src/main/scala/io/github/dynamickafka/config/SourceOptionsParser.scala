@@ -3,6 +3,7 @@ package io.github.dynamickafka.config
 import java.util.Locale
 
 import scala.collection.immutable.SortedMap
+import scala.jdk.CollectionConverters._
 
 import org.apache.kafka.clients.consumer.ConsumerConfig
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -79,6 +80,10 @@ private[dynamickafka] object SourceOptionsParser {
       remembered = RememberedOptions(raw)
     )
   }
+
+  /** The options in a checkpoint, which is not trusted: an address among them would get the log-in of the metadata. */
+  def remembered(stored: Map[String, String]): Map[String, String] =
+    RememberedOptions(RawOptions(new CaseInsensitiveStringMap(stored.asJava), table))
 
   private def deferWithState(raw: RawOptions): Boolean = {
     val set = raw.get(DeferWithState)
@@ -291,7 +296,9 @@ private object RememberedOptions {
     val ofPolicy = raw.under(ReplicationPolicyProperty).map { case (name, value) =>
       ReplicationPolicyProperty + name -> value
     }
-    SortedMap.from(declared ++ clusters ++ isolation(raw) ++ (ofPolicy -- SecretOptions.contained(ofPolicy)))
+    val ofClients = (isolation(raw) ++ (ofPolicy -- SecretOptions.contained(ofPolicy)))
+      .filterNot(_._2.contains("${"))
+    SortedMap.from(declared ++ clusters ++ ofClients)
   }
 
   /** Up to which offset a partition is read, of all clusters and of one. */

@@ -27,107 +27,54 @@ import scala.jdk.CollectionConverters._
  * @param replaces the id of the cluster whose place this one takes: the option `replacedClusterPolicy` says where a query
  *                 continues that has read that one; null: none
  */
-final class ClusterMetadata private (
-    topics: ju.Collection[String],
-    properties: ju.Map[_, _],
-    val startingOffsets: String,
-    val stoppingOffsets: String,
-    val state: String,
-    val topicPattern: String,
-    partitions: ju.Map[String, _ <: ju.Collection[Integer]],
-    val write: Boolean,
-    formatOptions: ju.Map[String, String],
-    val replaces: String
-) extends Serializable {
+final class ClusterMetadata private (private val values: ClusterMetadata.Values) extends Serializable {
+  import ClusterMetadata.Values
 
-  private val topicSet = new ju.LinkedHashSet[String](topics)
-  private val propertyMap = {
-    val copy = new ju.LinkedHashMap[String, String]
-    properties.asScala.foreach { case (k, v) => copy.put(String.valueOf(k), String.valueOf(v)) }
-    copy
-  }
+  val startingOffsets: String = values.startingOffsets
+  val stoppingOffsets: String = values.stoppingOffsets
+  val state: String = values.state
+  val topicPattern: String = values.topicPattern
+  val write: Boolean = values.write
+  val replaces: String = values.replaces
 
-  private val formatMap = new ju.TreeMap[String, String](formatOptions)
-
-  private val partitionMap = {
-    val copy = new ju.LinkedHashMap[String, ju.Set[Integer]]
-    partitions.asScala.foreach { case (topic, numbers) =>
-      copy.put(topic, ju.Collections.unmodifiableSet(new ju.TreeSet[Integer](numbers)))
-    }
-    copy
-  }
-
-  def getTopics: ju.Set[String] = ju.Collections.unmodifiableSet(topicSet)
-  def getProperties: ju.Map[String, String] = ju.Collections.unmodifiableMap(propertyMap)
+  def getTopics: ju.Set[String] = values.topics
+  def getProperties: ju.Map[String, String] = values.properties
   def getStartingOffsets: String = startingOffsets
   def getStoppingOffsets: String = stoppingOffsets
   def getState: String = state
   def getTopicPattern: String = topicPattern
-  def getPartitions: ju.Map[String, ju.Set[Integer]] = ju.Collections.unmodifiableMap(partitionMap)
+  def getPartitions: ju.Map[String, ju.Set[Integer]] = values.partitions
   def isWrite: Boolean = write
-  def getFormatOptions: ju.Map[String, String] = ju.Collections.unmodifiableMap(formatMap)
+  def getFormatOptions: ju.Map[String, String] = values.formatOptions
   def getReplaces: String = replaces
 
-  def withTopics(topics: ju.Collection[String]): ClusterMetadata = copy(topics = topics)
-  def withStartingOffsets(offsets: String): ClusterMetadata = copy(startingOffsets = offsets)
-  def withStoppingOffsets(offsets: String): ClusterMetadata = copy(stoppingOffsets = offsets)
-  def withState(state: String): ClusterMetadata = copy(state = state)
-  def withTopicPattern(pattern: String): ClusterMetadata = copy(topicPattern = pattern)
+  def withTopics(topics: ju.Collection[String]): ClusterMetadata = having(_.copy(topics = Values.set(topics)))
+  def withStartingOffsets(offsets: String): ClusterMetadata = having(_.copy(startingOffsets = offsets))
+  def withStoppingOffsets(offsets: String): ClusterMetadata = having(_.copy(stoppingOffsets = offsets))
+  def withState(state: String): ClusterMetadata = having(_.copy(state = state))
+  def withTopicPattern(pattern: String): ClusterMetadata = having(_.copy(topicPattern = pattern))
   def withPartitions(partitions: ju.Map[String, _ <: ju.Collection[Integer]]): ClusterMetadata =
-    copy(partitions = partitions)
-  def withWrite(write: Boolean): ClusterMetadata = copy(write = write)
-  def withFormatOptions(options: ju.Map[String, String]): ClusterMetadata = copy(formatOptions = options)
-  def withReplaces(cluster: String): ClusterMetadata = copy(replaces = cluster)
+    having(_.copy(partitions = Values.numbers(partitions)))
+  def withWrite(write: Boolean): ClusterMetadata = having(_.copy(write = write))
+  def withFormatOptions(options: ju.Map[String, String]): ClusterMetadata =
+    having(_.copy(formatOptions = Values.sorted(options)))
+  def withReplaces(cluster: String): ClusterMetadata = having(_.copy(replaces = cluster))
 
-  private def copy(
-      topics: ju.Collection[String] = topicSet,
-      startingOffsets: String = startingOffsets,
-      stoppingOffsets: String = stoppingOffsets,
-      state: String = state,
-      topicPattern: String = topicPattern,
-      partitions: ju.Map[String, _ <: ju.Collection[Integer]] = partitionMap,
-      write: Boolean = write,
-      formatOptions: ju.Map[String, String] = formatMap,
-      replaces: String = replaces
-  ) = new ClusterMetadata(
-    topics,
-    propertyMap,
-    startingOffsets,
-    stoppingOffsets,
-    state,
-    topicPattern,
-    partitions,
-    write,
-    formatOptions,
-    replaces
-  )
-
-  private def identity = (
-    getTopics,
-    getProperties,
-    startingOffsets,
-    stoppingOffsets,
-    state,
-    topicPattern,
-    getPartitions,
-    write,
-    getFormatOptions,
-    replaces
-  )
-
-  private def subscription =
-    if (topicPattern != null) s"topicPattern=$topicPattern"
-    else if (!partitionMap.isEmpty) s"partitions=$partitionMap"
-    else s"topics=${topicSet.asScala.mkString("[", ",", "]")}"
+  private def having(change: Values => Values) = new ClusterMetadata(change(values))
 
   override def equals(other: Any): Boolean = other match {
-    case that: ClusterMetadata => identity == that.identity
+    case that: ClusterMetadata => values == that.values
     case _ => false
   }
-  override def hashCode: Int = identity.hashCode
-  override def toString: String =
+  override def hashCode: Int = values.hashCode
+  override def toString: String = {
+    val subscription =
+      if (topicPattern != null) s"topicPattern=$topicPattern"
+      else if (!getPartitions.isEmpty) s"partitions=$getPartitions"
+      else s"topics=${getTopics.asScala.mkString("[", ",", "]")}"
     s"ClusterMetadata($subscription, " +
-      s"bootstrap.servers=${propertyMap.get("bootstrap.servers")}, state=$state, write=$write)"
+      s"bootstrap.servers=${getProperties.get("bootstrap.servers")}, state=$state, write=$write)"
+  }
 }
 
 object ClusterMetadata {
@@ -149,31 +96,51 @@ object ClusterMetadata {
       write: Boolean = true,
       formatOptions: Map[String, String] = Map.empty,
       replaces: String = null
-  ): ClusterMetadata = new ClusterMetadata(
-    topics.asJava,
-    properties.asJava,
-    startingOffsets,
-    stoppingOffsets,
-    state,
-    topicPattern,
-    partitions.map { case (topic, numbers) => topic -> numbers.map(Int.box).asJava }.asJava,
-    write,
-    formatOptions.asJava,
-    replaces
-  )
+  ): ClusterMetadata = of(properties.asJava).withTopics(topics.asJava).withStartingOffsets(startingOffsets)
+    .withStoppingOffsets(stoppingOffsets).withState(state).withTopicPattern(topicPattern)
+    .withPartitions(partitions.map { case (topic, numbers) => topic -> numbers.map(Int.box).asJava }.asJava)
+    .withWrite(write).withFormatOptions(formatOptions.asJava).withReplaces(replaces)
 
   /** The metadata of a stream on one cluster, for Java. What is not set by `with...` has the default of [[apply]]. */
   def of(properties: ju.Map[_, _]): ClusterMetadata =
-    new ClusterMetadata(
-      ju.List.of(),
-      properties,
-      null,
-      null,
-      Active,
-      null,
-      ju.Map.of(),
-      true,
-      ju.Map.of(),
-      null
-    )
+    new ClusterMetadata(Values(properties = Values.texts(properties)))
+
+  /** The collections are copies that cannot be changed. */
+  private final case class Values(
+      properties: ju.Map[String, String],
+      topics: ju.Set[String] = ju.Set.of(),
+      startingOffsets: String = null,
+      stoppingOffsets: String = null,
+      state: String = Active,
+      topicPattern: String = null,
+      partitions: ju.Map[String, ju.Set[Integer]] = ju.Map.of(),
+      write: Boolean = true,
+      formatOptions: ju.Map[String, String] = ju.Map.of(),
+      replaces: String = null
+  )
+
+  private object Values {
+    def set(all: ju.Collection[String]): ju.Set[String] =
+      ju.Collections.unmodifiableSet(new ju.LinkedHashSet[String](all))
+
+    def sorted(all: ju.Map[String, String]): ju.Map[String, String] =
+      ju.Collections.unmodifiableMap(new ju.TreeMap[String, String](all))
+
+    def texts(all: ju.Map[_, _]): ju.Map[String, String] =
+      mapped(all) { case (k, v) => String.valueOf(k) -> String.valueOf(v) }
+
+    def numbers(all: ju.Map[String, _ <: ju.Collection[Integer]]): ju.Map[String, ju.Set[Integer]] =
+      mapped(all) { case (topic, numbers) =>
+        topic -> ju.Collections.unmodifiableSet(new ju.TreeSet[Integer](numbers))
+      }
+
+    private def mapped[K, V, A](all: ju.Map[K, V])(one: (K, V) => (String, A)): ju.Map[String, A] = {
+      val copy = new ju.LinkedHashMap[String, A]
+      all.forEach { (k, v) =>
+        val (name, value) = one(k, v)
+        val _ = copy.put(name, value)
+      }
+      ju.Collections.unmodifiableMap(copy)
+    }
+  }
 }

@@ -70,7 +70,9 @@ private[offset] final class ReachableCluster(
   )
 
   private val ends = work.ending.filter { case (topic, _) => !view.missing(topic) && !isLater(topic) }
-    .map { case (topic, e) => topic -> TopicEnds(e.by, view.endings.of(topic) ++ e.fixed) }
+    .map { case (topic, e) =>
+      topic -> TopicEnds(e.by, view.endings.of(topic) ++ e.fixed.in(view.topicIds.get(topic)))
+    }
     .filter(_._2.offsets.nonEmpty)
 
   /** Positions that do not change, because the cluster did not return the offsets of their partition. */

@@ -12,13 +12,14 @@ private[dynamickafka] object Reconcile {
    * @param drainRemoved whether clusters and topics that leave the topology are drained first
    * @param entry returns the start position of a topic without a position, given the cluster id, the name and metadata
    *              of the topic, and whether other topics of the cluster are already known
-   * @param ending returns the stopping position of a topic, if any, given the cluster id and the metadata of the topic
+   * @param ending returns the stopping position of a topic, if any, given the cluster id and the metadata of the topic, which
+   *               a topic that has left them no longer has
    */
   final case class Rules(
       retentionMs: Long,
       drainRemoved: Boolean,
       entry: (String, String, TopologyTopic, Boolean) => OffsetsPolicy,
-      ending: (String, TopologyTopic) => Option[OffsetsPolicy] = (_, _) => None
+      ending: (String, Option[TopologyTopic]) => Option[OffsetsPolicy] = (_, _) => None
   )
 
   /** @param now epoch milliseconds */
@@ -85,11 +86,10 @@ private[dynamickafka] object Reconcile {
     val reading = stay ++ back ++ fresh
     val ending = reading.iterator.flatMap { t =>
       val before = start.endsOf(id).get(t)
-      named.get(
-        t
-      ).fold(StoppingOffsets.kept(before))(m =>
-        StoppingOffsets.of(id, t, rules.ending(id, m), before, alone)
-      ).map(t -> _)
+      val of = topicIds.get(t).orElse(kept.flatMap(_.topics.get(t)).flatMap(_.id))
+      val found = StoppingOffsets.of(id, t, rules.ending(id, named.get(t)), before, of, alone)
+      val left = before.filter(e => !named.contains(t) && !found.exists(_.by == e.by))
+      left.map(StoppingOffsets.kept(_, of)).orElse(found).map(t -> _)
     }
     val work = ClusterTransition(
       staying = live.filterTopics(stay),

@@ -13,6 +13,22 @@ import io.github.dynamickafka.topology.OffsetsPolicy
 private[dynamickafka] final case class TopicEnds(by: String, offsets: SortedMap[Int, Long])
 
 /**
+ * Offsets in the logs of one topic, by partition. They mean nothing in another topic of the same name, so they are reached
+ * only with the id of the topic to which they are applied.
+ *
+ * @param topicId the id of their topic (KIP-516), if it is known
+ */
+private[dynamickafka] final case class TopicOffsets(
+    topicId: Option[String],
+    private val offsets: SortedMap[Int, Long]
+) {
+
+  /** These offsets in the topic with this id; none if it is another topic. An id that is not known is not compared. */
+  def in(topicId: Option[String]): SortedMap[Int, Long] =
+    if (ClusterIdentity.differ(this.topicId, topicId)) SortedMap.empty[Int, Long] else offsets
+}
+
+/**
  * The stopping offsets of one topic in a trigger.
  *
  * @param policy resolves the stopping offset of partitions without a fixed one; None: they have no stopping offset
@@ -21,7 +37,7 @@ private[dynamickafka] final case class TopicEnds(by: String, offsets: SortedMap[
 private[dynamickafka] final case class Ending(
     policy: Option[OffsetsPolicy],
     by: String,
-    fixed: SortedMap[Int, Long]
+    fixed: TopicOffsets
 )
 
 /** Stopping offsets by cluster and topic. Pure. */
@@ -34,6 +50,7 @@ private[dynamickafka] object StoppingOffsets {
   /**
    * @param policy the stopping position of this topic in options and metadata, if any
    * @param before the stopping offsets that were resolved before
+   * @param topicId the id of the topic for which they were resolved
    * @param alone whether no other cluster is known, so that offsets without cluster level apply to this one
    */
   def of(
@@ -41,6 +58,7 @@ private[dynamickafka] object StoppingOffsets {
       topic: String,
       policy: Option[OffsetsPolicy],
       before: Option[TopicEnds],
+      topicId: Option[String],
       alone: Boolean
   ): Option[Ending] =
     for {
@@ -48,10 +66,11 @@ private[dynamickafka] object StoppingOffsets {
       by <- wording(cluster, topic, asked)
       same = before.filter(_.by == by)
       if alone || same.isDefined || !anyCluster(asked)
-    } yield Ending(Some(asked), by, same.fold(SortedMap.empty[Int, Long])(_.offsets))
+    } yield Ending(Some(asked), by, TopicOffsets(topicId, same.fold(SortedMap.empty[Int, Long])(_.offsets)))
 
-  /** For a topic that is no longer in the metadata: its stopping offsets do not change. */
-  def kept(before: Option[TopicEnds]): Option[Ending] = before.map(e => Ending(None, e.by, e.offsets))
+  /** For a topic whose stopping position has left the metadata with it: its stopping offsets do not change. */
+  def kept(before: TopicEnds, topicId: Option[String]): Ending =
+    Ending(None, before.by, TopicOffsets(topicId, before.offsets))
 
   /** None if the policy does not contain this topic. */
   def wording(cluster: String, topic: String, policy: OffsetsPolicy): Option[String] = {

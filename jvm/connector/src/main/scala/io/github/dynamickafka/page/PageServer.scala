@@ -13,13 +13,16 @@ import org.slf4j.LoggerFactory
  * Serves the files of the page and its data over HTTP, on daemon threads.
  *
  * @param data the JSON for a request, from the time of the last point that the script has
+ * @param threads closed with the server
  */
-private[page] final class PageServer(settings: PageSettings, data: Long => Array[Byte])
-    extends AutoCloseable {
+private[page] final class PageServer(
+    settings: PageSettings,
+    data: Long => Array[Byte],
+    threads: PageThreads = new PageThreads
+) extends AutoCloseable {
   import PageServer._
 
   private val access = new PageAccess(settings)
-  private val threads = new PageThreads
   private val server = bind()
 
   val address: String = {

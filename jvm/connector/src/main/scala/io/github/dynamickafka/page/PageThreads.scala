@@ -1,13 +1,15 @@
 package io.github.dynamickafka.page
 
-import java.util.concurrent.Executor
+import java.util.concurrent.TimeUnit.MILLISECONDS
+import java.util.concurrent.{CompletableFuture, Executor}
 import java.{util => ju}
 
 /**
- * A daemon thread for each request. When there are too many, the oldest request is interrupted, which closes its connection: a visitor
- * who sends or reads slowly, with the token or without, blocks no other visitor.
+ * A daemon thread for each request. A request that takes too long is interrupted, which closes its connection, and so is the oldest one
+ * when there are too many: a visitor who sends or reads slowly, with the token or without, blocks no other visitor.
  */
-private[page] final class PageThreads extends Executor with AutoCloseable {
+private[page] final class PageThreads(limitMs: Long = PageThreads.LimitMs) extends Executor
+    with AutoCloseable {
   private val running = new ju.LinkedHashSet[Thread]
 
   override def execute(request: Runnable): Unit = synchronized {
@@ -18,6 +20,7 @@ private[page] final class PageThreads extends Executor with AutoCloseable {
     running.add(thread)
     if (running.size > PageThreads.Most) interruptOldest()
     thread.start()
+    CompletableFuture.delayedExecutor(limitMs, MILLISECONDS).execute(() => thread.interrupt())
   }
 
   private def interruptOldest(): Unit = {
@@ -35,6 +38,9 @@ private[page] object PageThreads {
 
   /** Far more than a browser opens. */
   val Most = 32
+
+  /** Far longer than a request of a browser. */
+  val LimitMs = 30000L
 
   def daemon(task: Runnable): Thread = {
     val thread = new Thread(task, "dynamic-kafka-page")

@@ -165,6 +165,7 @@ private[source] final class DynamicMicroBatchStream(
         reporter.triggered(start, snapshot, latestOffsets.current)
       case None => reporter.readsFiles(start)
     }
+    checkpoint.ofQuery.refuseEdited()
     logged.next(start, end)
   }
 

@@ -5,11 +5,13 @@ import java.util.concurrent.ConcurrentLinkedQueue
 
 import scala.jdk.CollectionConverters._
 
+import org.apache.hadoop.conf.Configuration
 import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.IsolationLevel
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.source.cluster.ClusterConfig
+import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
+import io.github.dynamickafka.source.cluster.{ClusterConfig, ClusterConfigs}
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** `offsets`, `lag` and `reset` on the command line, with scripted brokers. */
@@ -183,6 +185,33 @@ class CheckpointCommandsSuite extends AnyFunSuite with TimeLimit {
     assert(asked.asScala.map(_.isolation).toSet == Set(IsolationLevel.READ_COMMITTED))
   }
 
+  test("properties that no query stores are not taken from a checkpoint") {
+    val at = checkpoint().topology(
+      Seq("blue" -> "orders", "green" -> "orders"),
+      properties = ""","sasl.oauthbearer.token.endpoint.url":"file:/etc/pw","security.protocol":"SASL_SSL""""
+    )
+    run("lag", s"$at", "--timeout", "0.2")
+    val blue = asked.asScala.find(_.bootstrapServers == "blue-1:9092").get.properties
+    assert(blue.client.get("security.protocol").contains("SASL_SSL"))
+    assert(Seq(blue.client, blue.admin).forall(!_.contains("sasl.oauthbearer.token.endpoint.url")))
+  }
+
+  test("plan takes from a checkpoint only the options that decide a batch: no address, no reference") {
+    val at = checkpoint().topology(
+      Seq("blue" -> "orders", "green" -> "orders"),
+      options =
+        ("""{"streamIds":"orders","cluster.blue.kafka.bootstrap.servers":"evil:9092","kafka.client.id":"REF",""" +
+          """"kafka.isolation.level":"REF","kafka.group.id":"evil"}""").replace("REF", "$" + "{env:PATH}")
+    )
+    val context = Context.ofFile(Some(metadata), Some(200L), () => new Configuration)
+    val options = context.catalog.readingAs(
+      new SourceCheckpoint(at.path.resolve("sources/0").toString, new Configuration).topology.get.options
+    )
+    val blue = ClusterConfigs(options, Set("blue"))("blue", Map("bootstrap.servers" -> "new-blue:9092"))
+    assert(blue.bootstrapServers == "new-blue:9092" && blue.isolation == IsolationLevel.READ_UNCOMMITTED)
+    assert(!blue.properties.toString.contains("PATH") && blue.committedGroup.isEmpty)
+  }
+
   test("reset: JSON, text, and the form of the positions") {
     def reset(to: String, more: String*) = {
       val at = checkpoint()
@@ -195,7 +224,8 @@ class CheckpointCommandsSuite extends AnyFunSuite with TimeLimit {
     assert(
       Files.readString(at.path.resolve("offsets/7")).contains(""""blue":{"orders":{"0":6,"1":7,"10":50}}""")
     )
-    assert(Files.readString(at.path.resolve("dynamic-kafka-edits/1/edit.json")).contains(""""by":"alice""""))
+    val edit = at.path.resolve("dynamic-kafka-edits").toFile.listFiles.head.toPath.resolve("edit.json")
+    assert(Files.readString(edit).contains(""""by":"alice""""))
     // A partition that drains is read up to its target.
     assert(reset("timestamp:1767268800000")._2.out ==
       """after batch 7, the query continues at

@@ -92,9 +92,9 @@ class CliExamplesSuite extends AnyFunSuite with TimeLimit with Checkpoints {
       1L,
       Seq(Planned(
         Seq(
-          PlannedChange("enters", "green", "orders", 0, 0L, by = Some("earliest")) -> None,
-          PlannedChange("drains", "red", "orders", 0, 4L, Some(10L), Some(6L)) -> None,
-          PlannedChange("leaves", "blue", "orders", 0, 4L, None, Some(3L), lost = true) -> Some(600L)
+          PlannedChange("enters", "green", "orders", 0, 0L, by = Some("earliest")),
+          PlannedChange("drains", "red", "orders", 0, 4L, Some(10L), Some(6L)),
+          PlannedChange("leaves", "blue", "orders", 0, 4L, None, Some(3L), lost = true, bytes = Some(600L))
         ),
         Seq("green" -> 10L, "red" -> 6L),
         Seq(("green", "orders", "Read")),

@@ -142,6 +142,12 @@ class EditCommandsSuite extends AnyFunSuite with TimeLimit with Checkpoints {
   private def rename(checkpoint: Path, old: String, now: String, more: String*): CommandLine.Reply =
     done(Seq("rename-cluster", s"$checkpoint", old, now) ++ more: _*)
 
+  /** The folder of the only edit. */
+  private def editOf(checkpoint: Path): Path = {
+    val folder = checkpoint.resolve("dynamic-kafka-edits")
+    Option(folder.toFile.list).fold(folder)(found => folder.resolve(found.toSeq.head))
+  }
+
   private def ofQuery(checkpoint: Path) =
     files(checkpoint).filterNot(_._1.startsWith("dynamic-kafka-edits/"))
 
@@ -283,7 +289,8 @@ class EditCommandsSuite extends AnyFunSuite with TimeLimit with Checkpoints {
       rename(folder, "blue", "azure")
       damage(folder)
       val before = files(folder)
-      assert(why("restore", s"$folder").contains(says.replace("{c}", s"$folder")))
+      val expected = says.replace("{c}", s"$folder").replace("{n}", s"${editOf(folder).getFileName}")
+      assert(why("restore", s"$folder").contains(expected))
       assert(files(folder) == before)
     }
     refused(
@@ -293,13 +300,13 @@ class EditCommandsSuite extends AnyFunSuite with TimeLimit with Checkpoints {
     refused(c => Files.delete(c.resolve("commits/1")), "batch 1 of {c} is logged and not finished")
     refused(c => write(c.resolve(s"$sink/slot-0a.json"), "{}"), s"$sink/slot-0a.json has changed since")
     refused(
-      c => write(c.resolve(s"dynamic-kafka-edits/1/before/$sink/slot-0a.json"), "{}"),
-      s"'before/$sink/slot-0a.json' in dynamic-kafka-edits/1 is damaged"
+      c => write(editOf(c).resolve(s"before/$sink/slot-0a.json"), "{}"),
+      s"'before/$sink/slot-0a.json' in dynamic-kafka-edits/{n} is damaged"
     )
     Seq("{", "{}", "[]", """{"version":2}""").foreach(text =>
       refused(
-        c => write(c.resolve("dynamic-kafka-edits/1/edit.json"), text),
-        "{c}/dynamic-kafka-edits/1 is not an edit that this program wrote"
+        c => write(editOf(c).resolve("edit.json"), text),
+        "{c}/dynamic-kafka-edits/{n} is not an edit that this program wrote"
       )
     )
   }
@@ -421,7 +428,7 @@ class EditCommandsSuite extends AnyFunSuite with TimeLimit with Checkpoints {
       val before = files(folder)
       prepare(folder)
       val killed = killedAt(step, folder)(action(folder))
-      if (killed && Files.exists(folder.resolve("dynamic-kafka-edits/1/edit.json"))) {
+      if (killed && Files.exists(editOf(folder).resolve("edit.json"))) {
         val interrupted = "was interrupted, or its undoing: run 'restore' first"
         assert(why("rename-cluster", s"$folder", "green", "emerald").contains(interrupted))
         val to = folder.resolveSibling("new")

@@ -435,11 +435,9 @@ class MigrateCommandSuite extends AnyFunSuite with TimeLimit with Checkpoints {
     Migration.run(
       s"elsewhere:$from",
       s"elsewhere:$to",
-      Migration.FromKafka(Seq("blue")),
       hadoop,
-      dryRun = false,
-      _ => ()
-    )
+      dryRun = false
+    )(Migration.fromKafka(Seq("blue")))
   }
 
   test("a checkpoint that changes while it is copied, in any file system") {

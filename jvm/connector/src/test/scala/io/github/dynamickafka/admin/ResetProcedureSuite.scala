@@ -2,17 +2,25 @@ package io.github.dynamickafka.admin
 
 import java.nio.file.{Files, Path}
 
+import scala.jdk.CollectionConverters._
+import scala.util.Using
+
 import com.fasterxml.jackson.databind.ObjectMapper
+import org.apache.spark.sql.streaming.Trigger
 
 import io.github.dynamickafka.error.DynamicKafkaError
 import io.github.dynamickafka.offset.CompositeOffsetJson
-import io.github.dynamickafka.source.Entry
+import io.github.dynamickafka.source.{Entry, HistoryTest}
 import io.github.dynamickafka.testkit.{KafkaCluster, Record}
 
 /** `reset`, on brokers: the query continues there. */
-class ResetProcedureSuite extends ProcedureTest {
+class ResetProcedureSuite extends ProcedureTest with HistoryTest {
 
   private def read(file: Path): String = Files.readString(file)
+
+  /** The folders of edits, in their order. */
+  private def edits(checkpoint: Path): Seq[Path] =
+    Using.resource(Files.list(checkpoint.resolve("dynamic-kafka-edits")))(_.iterator.asScala.toSeq.sorted)
 
   test("a query continues where its positions were set, and the former log is kept for restore") {
     val topic = newTopicOn(2, blue, green)
@@ -36,7 +44,7 @@ class ResetProcedureSuite extends ProcedureTest {
           rows(reset("earliest")) ==
           Seq(row(0, "blue", topic, 0, 1L, 0L), row(0, "blue", topic, 1, 2L, 0L))
       )
-      val edit = checkpoint.resolve("dynamic-kafka-edits").resolve("1")
+      val edit = edits(checkpoint).head
       assert(read(edit.resolve("before/offsets/0")) == before && Files.exists(edit.resolve("done")))
       val description = new ObjectMapper().readTree(read(edit.resolve("edit.json")))
       assert(description.get("command").asText == s"""reset --cluster blue --to {"$topic": {"0": 1}}""")
@@ -107,6 +115,48 @@ class ResetProcedureSuite extends ProcedureTest {
       assert(condition(e) == "CHECKPOINT_EDITED")
       s.catchUp()
       assert(s.seen.map(_.value) == Seq("a", "b", "a", "b", "c"))
+    }
+  }
+
+  test("an idle query notices an edit that follows on the undoing of another one") {
+    val topic = newTopicOn(1, blue)
+    produce(blue, topic, 1, Seq("a", "b"))
+    scene { s =>
+      s.orders(Entry("blue", blue, topic))
+      s.catchUp()
+      val system = s"CALL ${catalog(s.options())}.system"
+      def reset(to: String) =
+        assert(rows(s"$system.reset('${s.results.checkpoint}', 'blue', '$to')").size == 1)
+      reset(s"""{"$topic": {"0": 1}}""")
+      reset("latest")
+      val query = s.start()
+      query.processAllAvailable()
+      assert(rows(s"$system.restore('${s.results.checkpoint}')").nonEmpty)
+      reset("earliest")
+      produce(blue, topic, 1, Seq("c"))
+      val e: DynamicKafkaError = refused(query.processAllAvailable())
+      assert(condition(e) == "CHECKPOINT_EDITED")
+      s.catchUp()
+      assert(s.seen.map(_.value) == Seq("a", "b", "a", "b", "c"))
+    }
+  }
+
+  test("a query that reads a history notices an edit between two batches") {
+    twoClusters() { (s, topic, _, path) =>
+      s.service.histories = history(path)
+      val query = s.start(Trigger.ProcessingTime("30 seconds"), "historyFilesPerTrigger" -> "1")
+      def last(log: String) =
+        Option(s.results.checkpoint.resolve(log).toFile.list).toSeq.flatten.flatMap(_.toIntOption).maxOption
+      // Spark starts batches at multiples of the interval.
+      while (
+        last("commits").isEmpty || last("commits") != last("offsets") ||
+        !(5000L to 15000L).contains(System.currentTimeMillis() % 30000)
+      ) Thread.sleep(50)
+      val batch = last("offsets")
+      val call = s"CALL ${catalog(s.options())}.system.reset('${s.results.checkpoint}', 'blue', "
+      assert(rows(s"""$call'{"$topic": {"0": 5}}')""").size == 1)
+      val e: DynamicKafkaError = refused(query.processAllAvailable())
+      assert(condition(e) == "CHECKPOINT_EDITED" && last("offsets") == batch)
     }
   }
 

@@ -2,6 +2,7 @@ package io.github.dynamickafka.catalog
 
 import scala.jdk.CollectionConverters._
 
+import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -134,5 +135,18 @@ class CatalogSettingsSuite extends AnyFunSuite {
       refused("INVALID_OPTION", name)(all.forWriting("o", query(name -> "geheim")))
       assert(map(all.forReading("o", query(name -> reference("env:X")))).contains(name))
     }
+  }
+
+  test("an option that the format of a stream needs is missed with the name of the stream") {
+    val document =
+      "{version: 1, clusters: {blue: {properties: {bootstrap.servers: 'b:1'}}}, streams: {orders: " +
+        "{format: json, schema: id INT, options: {changeData: upsert}, clusters: {blue: {topics: [orders]}}}}}"
+    val catalog = new StreamCatalog(
+      "kafka",
+      Map("metadataService" -> "static", "metadataService.document" -> document),
+      () => new Configuration
+    )
+    refused("MISSING_OPTION", "Stream 'orders'.")(catalog.table("orders"))
+    refused("MISSING_OPTION", "Stream 'orders'.")(catalog.format(catalog.streams().head))
   }
 }

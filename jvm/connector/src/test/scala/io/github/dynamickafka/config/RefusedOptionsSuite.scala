@@ -73,6 +73,8 @@ class RefusedOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenPro
     ),
     ("cluster.a.b.max-offsets-per-trigger", "-1", "from 1 to"),
     ("cluster.blue.streamIds", "a", "applies to the whole query"),
+    ("cluster.blue.format", "json", "applies to the whole query"),
+    ("cluster.blue.schema", "a INT", "applies to the whole query"),
     ("cluster.blue!.startingOffsets", "latest", "'blue!' is not a valid cluster id"),
     ("cluster.b lue.kafka.client.id", "x", "'b lue' is not a valid cluster id"),
     ("cluster.b/lue.fetch.max.wait.ms", "7", "'b/lue' is not a valid cluster id"),

@@ -162,7 +162,9 @@ class NextOffsetSuite extends AnyFunSuite {
   }
 
   private def ending(by: String, fixed: (Int, Long)*) =
-    staying(5L).copy(ending = SortedMap("t" -> Ending(Some(Latest), by, SortedMap.from(fixed))))
+    staying(5L).copy(ending =
+      SortedMap("t" -> Ending(Some(Latest), by, TopicOffsets(None, SortedMap.from(fixed))))
+    )
   private def ends(by: String, offset: Long) =
     SortedMap("a" -> SortedMap("t" -> TopicEnds(by, SortedMap(0 -> offset))))
 

@@ -107,7 +107,7 @@ class ReconcilePropertySuite extends AnyFunSuite with TimeLimit {
           yield (t, p, end))
         val ends = all.filter((t, p) => !leaderless((id, t, p)))
         val open = ends.iterator.filter { case (t, p, _) =>
-          work.ending.get(t).exists(e => e.policy.isDefined && !e.fixed.contains(p))
+          work.ending.get(t).exists(e => e.policy.isDefined && !e.fixed.in(None).contains(p))
         }
         ClusterView.Reachable(
           ends,

@@ -25,12 +25,19 @@ class StoppingOffsetsSuite extends AnyFunSuite {
       before: Option[TopicEnds] = None,
       alone: Boolean = false,
       topic: String = "t"
-  ): Option[Ending] = StoppingOffsets.of("a", topic, Some(policy), before, alone)
+  ): Option[Ending] = StoppingOffsets.of("a", topic, Some(policy), before, Some("id"), alone)
 
   private val numbers = Map("t" -> Map(10 -> 5L, 2 -> 7L))
 
   test("without a setting a topic has no end") {
-    assert(StoppingOffsets.of("a", "t", None, Some(TopicEnds("latest", fixed)), alone = true).isEmpty)
+    assert(StoppingOffsets.of(
+      "a",
+      "t",
+      None,
+      Some(TopicEnds("latest", fixed)),
+      Some("id"),
+      alone = true
+    ).isEmpty)
   }
 
   test("the text of each setting, which stays the same for the same setting") {
@@ -43,13 +50,18 @@ class StoppingOffsetsSuite extends AnyFunSuite {
       TimestampByPartition(Map("a" -> numbers)) -> """timestamp:{"2":7,"10":5}"""
     )
     texts.foreach { case (policy, text) =>
-      assert(of(policy).contains(Ending(Some(policy), text, SortedMap.empty[Int, Long])))
+      assert(of(policy).contains(Ending(
+        Some(policy),
+        text,
+        TopicOffsets(Some("id"), SortedMap.empty[Int, Long])
+      )))
     }
   }
 
   test("offsets that were resolved before stay until the setting changes") {
-    assert(of(Latest, Some(TopicEnds("latest", fixed))).exists(_.fixed == fixed))
-    assert(of(Timestamp(5L), Some(TopicEnds("latest", fixed))).exists(_.fixed.isEmpty))
+    assert(of(Latest, Some(TopicEnds("latest", fixed))).exists(_.fixed.in(Some("id")) == fixed))
+    assert(of(Latest, Some(TopicEnds("latest", fixed))).exists(_.fixed.in(Some("other")).isEmpty))
+    assert(of(Timestamp(5L), Some(TopicEnds("latest", fixed))).exists(_.fixed.in(Some("id")).isEmpty))
   }
 
   test("JSON that does not name the topic sets no end for it") {
@@ -73,7 +85,7 @@ class StoppingOffsetsSuite extends AnyFunSuite {
         assert(of(policy, alone = true).exists(_.by == text))
         assert(of(policy).isEmpty)
         assert(of(policy, Some(TopicEnds("latest", fixed))).isEmpty)
-        assert(of(policy, Some(TopicEnds(text, fixed))).exists(_.fixed == fixed))
+        assert(of(policy, Some(TopicEnds(text, fixed))).exists(_.fixed.in(Some("id")) == fixed))
     }
   }
 
@@ -83,7 +95,7 @@ class StoppingOffsetsSuite extends AnyFunSuite {
   }
 
   test("a topic that has left the metadata keeps its end, and gets no other") {
-    assert(StoppingOffsets.kept(Some(TopicEnds("latest", fixed))).contains(Ending(None, "latest", fixed)))
-    assert(StoppingOffsets.kept(None).isEmpty)
+    assert(StoppingOffsets.kept(TopicEnds("latest", fixed), Some("id"))
+      == Ending(None, "latest", TopicOffsets(Some("id"), fixed)))
   }
 }

@@ -113,7 +113,11 @@ class UnansweredPartitionRulesSuite extends AnyFunSuite {
 
   test("a stopping offset is kept while its partition has no answer") {
     val ends = SortedMap("a" -> SortedMap("t" -> TopicEnds("latest", SortedMap(0 -> 9L, 1 -> 12L))))
-    val ending = SortedMap("t" -> Ending(Some(OffsetsPolicy.Latest), "latest", SortedMap(0 -> 9L, 1 -> 12L)))
+    val ending = SortedMap("t" -> Ending(
+      Some(OffsetsPolicy.Latest),
+      "latest",
+      TopicOffsets(None, SortedMap(0 -> 9L, 1 -> 12L))
+    ))
     val found = read(next(start.copy(ends = ends), ClusterTransition(both, ending = ending), half))
     assert(found.ends == ends && found.position("a") == positions(("t", 0, 9L), ("t", 1, 7L)))
   }

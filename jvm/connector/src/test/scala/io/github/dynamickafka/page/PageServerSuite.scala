@@ -39,4 +39,18 @@ class PageServerSuite extends AnyFunSuite with TimeLimit {
       }
     }.get
   }
+
+  test("a connection that sends slowly is closed at the end of the time limit, without another visitor") {
+    val settings = PageSettings("127.0.0.1", 0, Some("a-token-of-twenty-ch"))
+    Using.Manager { use =>
+      val server = use(new PageServer(settings, _ => Array.emptyByteArray, new PageThreads(limitMs = 200)))
+      val address = URI.create(server.address)
+      for (request <- unfinished.take(2)) {
+        val slow = use(new Socket(address.getHost, address.getPort))
+        slow.setSoTimeout(60000)
+        slow.getOutputStream.write(request.getBytes(US_ASCII))
+        assert(Iterator.continually(slow.getInputStream.read()).contains(-1), request)
+      }
+    }.get
+  }
 }

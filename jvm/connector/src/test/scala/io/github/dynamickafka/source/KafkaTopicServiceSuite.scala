@@ -1,5 +1,13 @@
 package io.github.dynamickafka.source
 
+import scala.jdk.CollectionConverters._
+import scala.util.Using
+
+import org.apache.kafka.clients.admin.{Admin, AlterConfigOp, ConfigEntry}
+import org.apache.kafka.common.config.ConfigResource
+
+import io.github.dynamickafka.config.MetadataServiceSpecs
+import io.github.dynamickafka.metadata.service.{KafkaTopicMetadataService, ServiceArguments}
 import io.github.dynamickafka.testkit.{KafkaCluster, Record}
 
 /** A query whose streams are records of a compacted topic. */
@@ -95,6 +103,43 @@ class KafkaTopicServiceSuite extends SourceTest {
       settle(query)
       assertSame(results.seen, stored("blue", blue, data))
     } finally query.stop()
+  }
+
+  private def setPolicy(topic: String, policy: String): Unit = {
+    val change = new AlterConfigOp(new ConfigEntry("cleanup.policy", policy), AlterConfigOp.OpType.SET)
+    Using.resource(Admin.create(Map[String, AnyRef]("bootstrap.servers" -> red.bootstrapServers).asJava)) {
+      admin =>
+        val resource = new ConfigResource(ConfigResource.Type.TOPIC, topic)
+        val _ = admin.incrementalAlterConfigs(Map(resource -> List(change).asJavaCollection).asJava).all.get
+    }
+  }
+
+  test("streams whose records were deleted, or whose topic was made again, are gone as for a new query") {
+    val streams = metadataTopic()
+    def streamOf(id: String) = record(("blue", blue, "t")).replace("\"orders\"", s"\"$id\"")
+    def service = new KafkaTopicMetadataService(ServiceArguments(
+      MetadataServiceSpecs.KafkaTopic,
+      "bootstrapServers" -> red.bootstrapServers,
+      "topic" -> streams
+    ))
+    def ids(of: KafkaTopicMetadataService) = of.getAllStreams().asScala.map(_.streamId).toSet
+    put(streams, streamOf("old"), key = "old")
+    put(streams, streamOf("new"), key = "new")
+    Using.resource(service) { running =>
+      assert(ids(running) == Set("old", "new"))
+      setPolicy(streams, "delete")
+      waitFor("the policy")(scala.util.Try(red.deleteRecords(streams, 0, 1)).isSuccess)
+      setPolicy(streams, "compact")
+      waitFor("the remaining stream") {
+        scala.util.Try(ids(running)).toOption.contains(Set("new"))
+      }
+      assert(Using.resource(service)(ids) == Set("new"))
+      red.deleteTopic(streams)
+      waitFor("the deletion")(!red.topics().contains(streams))
+      red.createTopic(streams, 1, Map("cleanup.policy" -> "compact"))
+      put(streams, streamOf("other"), key = "other")
+      waitFor("the new topic")(scala.util.Try(ids(running)).toOption.contains(Set("other")))
+    }
   }
 
   test("the topic has to be compacted and to have one partition") {

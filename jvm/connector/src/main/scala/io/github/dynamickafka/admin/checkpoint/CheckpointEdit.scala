@@ -12,14 +12,13 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
 /**
- * Edits of a checkpoint in place, each of which can be undone. An edit is a folder `dynamic-kafka-edits/<n>` with what the files were,
+ * Edits of a checkpoint in place, each of which can be undone. An edit is a folder `dynamic-kafka-edits/<time>` with what the files were,
  * complete as soon as `edit.json` is there, before the first file changes; `done` marks that the last one has changed. Files keep their
  * mode and their owner.
  */
 private[admin] final class CheckpointEdit(files: CheckpointFiles) {
   import CheckpointEdit._
 
-  /** @throws Refusal if an edit was interrupted */
   def refuseInterrupted(): Unit = newest.filterNot(_.isDone).foreach { edit =>
     throw new Refusal(
       s"an edit of ${files.location} (${edit.command}) was interrupted, or its undoing: run 'restore' first"
@@ -51,7 +50,8 @@ private[admin] final class CheckpointEdit(files: CheckpointFiles) {
     val after = changes.map { case (name, (_, text)) => name -> Option(text.getBytes(UTF_8)) } ++
       sums.map { case (name, _) => name -> None }
     val access = before.map { case (name, _) => name -> files.access(name) }
-    val folder = s"$Folder/${newest.fold(1L)(_.number + 1)}"
+    // A query that runs notices an edit by its number, also after others were undone: none is used again.
+    val folder = s"$Folder/${newest.fold(0L)(_.number + 1).max(System.currentTimeMillis())}"
     def record() = {
       before.foreach { case (name, content) =>
         files.write(s"$folder/$Before/$name", content, access(name))
@@ -65,7 +65,9 @@ private[admin] final class CheckpointEdit(files: CheckpointFiles) {
       files.replace(s"$folder/$Record", description(command, user, batch, before, after))
     }
     // Left by a command that was interrupted before the edit was complete.
-    files.delete(folder)
+    files.names(Folder).filterNot(n => files.exists(s"$Folder/$n/$Record")).foreach(n =>
+      files.delete(s"$Folder/$n")
+    )
     try record()
     catch {
       case NonFatal(e) =>
@@ -184,10 +186,7 @@ private[admin] object CheckpointEdit {
   private val Latest = "latest.json"
   private val mapper = new ObjectMapper
 
-  /**
-   * @param files what changed, by its path in the checkpoint
-   * @param isDone whether all of them were changed
-   */
+  /** @param files what changed, by its path in the checkpoint; `isDone` if all of them were */
   final case class Edit(
       number: Long,
       command: String,

@@ -46,7 +46,6 @@ private[admin] final class CheckpointFiles(val location: String, hadoop: Configu
   /** Without links in the way to the checkpoint itself. */
   private lazy val place: Path = if (isLocal) new Path(root, resolved(local(root)).toUri.getPath) else root
 
-  /** Whether both are the same folder. */
   def isSame(other: CheckpointFiles): Boolean = place == other.place
 
   def isIn(other: CheckpointFiles): Boolean =
@@ -111,24 +110,20 @@ private[admin] final class CheckpointFiles(val location: String, hadoop: Configu
 
   def exists(name: String): Boolean = fs.exists(at(name))
 
-  /** The names in a folder; empty if there is none. */
   def names(folder: String): Seq[String] =
     try fs.listStatus(at(folder)).toSeq.map(_.getPath.getName).sorted
     catch { case _: FileNotFoundException => Nil }
 
-  /** None: there is no such file. */
   def read(name: String): Option[Array[Byte]] =
     try Some(Using.resource(fs.open(at(name)))(_.readAllBytes()))
     catch { case _: FileNotFoundException => None }
 
   def text(name: String): Option[String] = read(name).map(new String(_, UTF_8))
 
-  /** Deletes a file, or a folder with its content, if it exists. */
   def delete(name: String): Unit = {
     val _ = fs.delete(at(name), true)
   }
 
-  /** The mode and the owner of a file. */
   def access(name: String): Option[Access] =
     try Some(accessOf(at(name)))
     catch { case _: FileNotFoundException | _: NoSuchFileException => None }
@@ -252,7 +247,6 @@ private[admin] final class CheckpointFiles(val location: String, hadoop: Configu
       view.setGroup(names.lookupPrincipalByGroupName(group))
     } else fs.setOwner(path, owner, group)
 
-  /** @throws Refusal if this user may not do that */
   private def keep(path: Path, access: Access): Unit = {
     val now = accessOf(path)
     if (now.mode != access.mode) setMode(path, access.mode)
@@ -277,7 +271,6 @@ private[admin] final class CheckpointFiles(val location: String, hadoop: Configu
 
 private[admin] object CheckpointFiles {
 
-  /** Size and time of a file. */
   final case class Stamp(size: Long, modified: Long)
 
   /** @param mode such as `rw-r-----` */

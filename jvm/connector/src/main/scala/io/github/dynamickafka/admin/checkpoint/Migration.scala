@@ -18,7 +18,6 @@ import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, Posi
 /**
  * What a checkpoint becomes when its query moves from Spark's own Kafka source to this one, or back.
  *
- * @param batch the newest batch
  * @param sources what moves. All other sources stay as they are
  * @param logs the new entries of the offset log, by batch
  * @param notes what the other source does not know, and what the copy needs elsewhere
@@ -35,29 +34,19 @@ private[admin] final case class MovedSource(source: SourceId, cluster: String, o
 
 private[admin] object Migration {
 
-  /** Where a query moves to. */
-  sealed trait Direction
-
-  /** From Spark's source to this one. `clusters`: one id, or `N=ID` for each source. */
-  final case class FromKafka(clusters: Seq[String]) extends Direction
-
-  final case class ToKafka(dropRetained: Boolean) extends Direction
-
   /**
    * Copies a checkpoint, which is only read: completely, or not at all.
    *
-   * @param check of what is found, before anything is written
    * @param dryRun whether nothing is written
+   * @param plan finds what changes, before anything is written
    * @throws Refusal with the reason
    */
   def run(
       checkpoint: String,
       to: String,
-      direction: Direction,
       hadoop: Configuration,
-      dryRun: Boolean,
-      check: Migration => Unit
-  ): Migration = {
+      dryRun: Boolean
+  )(plan: (CheckpointFiles, OffsetLog) => Migration): Migration = {
     val log = new OffsetLog(checkpoint, hadoop)
     log.logged
     val (files, target) = (new CheckpointFiles(checkpoint, hadoop), new CheckpointFiles(to, hadoop))
@@ -67,11 +56,7 @@ private[admin] object Migration {
       throw new Refusal(s"$checkpoint has changed while it was copied: stop its query first", cause)
     try {
       val before = stamps(files)
-      val found = direction match {
-        case FromKafka(clusters) => fromKafka(files, log, clusters)
-        case ToKafka(dropRetained) => toKafka(checkpoint, log, dropRetained)
-      }
-      check(found)
+      val found = plan(files, log)
       val schemas = stateSchemas(files, before.keys, target)
       if (!dryRun) copy(files, before, target, found, schemas, if (stamps(files) != before) changed(null))
       found.copy(notes =
@@ -93,7 +78,8 @@ private[admin] object Migration {
     if (target.isTaken) throw new Refusal(s"$to is not empty: choose a folder that does not exist")
   }
 
-  private def fromKafka(files: CheckpointFiles, log: OffsetLog, ids: Seq[String]): Migration = {
+  /** @param ids of the clusters: one, or `N=ID` for each source */
+  def fromKafka(ids: Seq[String])(files: CheckpointFiles, log: OffsetLog): Migration = {
     val newest = log.newestFinished("old query")
     val where = s"batch ${newest.number} of ${files.location}"
     newest.offsets.collectFirst { case (source, Some(text)) if LoggedBatch.isComposite(text) => source }
@@ -130,12 +116,12 @@ private[admin] object Migration {
     )
   }
 
-  private def toKafka(checkpoint: String, log: OffsetLog, dropRetained: Boolean): Migration = {
+  def toKafka(dropRetained: Boolean)(files: CheckpointFiles, log: OffsetLog): Migration = {
     val newest = log.newestFinished()
     val (moved, notes) =
       log.composite(newest, "its query reads Spark's kafka source already").map { case (source, offset) =>
         log.refuseDeferred(source, offset, newest)
-        val where = s"source ${source.name} of batch ${newest.number} of $checkpoint"
+        val where = s"source ${source.name} of batch ${newest.number} of ${files.location}"
         val cluster = onlyCluster(offset, dropRetained, where)
         val note = Option.when(offset.draining.nonEmpty || offset.ends.nonEmpty)(
           s"$where has drain targets or ending offsets. Spark's source has none, and reads beyond them"

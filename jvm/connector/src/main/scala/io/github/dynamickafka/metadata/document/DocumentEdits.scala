@@ -1,17 +1,12 @@
 package io.github.dynamickafka.metadata.document
 
-import java.io.StringReader
 import java.util.regex.Pattern
 
 import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.ObjectMapper
 import org.yaml.snakeyaml.DumperOptions.{FlowStyle, ScalarStyle}
-import org.yaml.snakeyaml.LoaderOptions
-import org.yaml.snakeyaml.composer.Composer
 import org.yaml.snakeyaml.nodes.{MappingNode, Node, NodeId, ScalarNode, SequenceNode, Tag}
-import org.yaml.snakeyaml.parser.ParserImpl
-import org.yaml.snakeyaml.reader.StreamReader
 
 import io.github.dynamickafka.metadata.document.DocumentTree._
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
@@ -215,17 +210,7 @@ private[document] final class WrittenDocument(text: String) {
         .map { case (m, n) => text.codePointCount(0, m.end(1)) - n }.toArray
     }
 
-  private val root: Node = {
-    val options = new LoaderOptions
-    options.setMaxAliasesForCollections(Int.MaxValue)
-    options.setNestingDepthLimit(2 * StrictParser.MaxDepth)
-    new Composer(
-      new ParserImpl(new StreamReader(new StringReader(composed)), options),
-      StrictScalars,
-      options
-    )
-      .getSingleNode
-  }
+  private val root: Node = YamlText.compose(composed, identity)
 
   /** The entries of a stream, by cluster id, that are written at the stream itself. */
   def entries(stream: String): Map[String, Pair] =

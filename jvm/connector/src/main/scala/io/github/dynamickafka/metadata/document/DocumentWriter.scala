@@ -26,10 +26,9 @@ private[dynamickafka] object DocumentWriter {
       stream.getClusterMetadataMap.asScala.foreach { case (cluster, metadata) =>
         val properties = metadata.getProperties.asScala.toMap
         val (other, before) = first.getOrElseUpdate(cluster, (id, properties))
-        differing(before, properties).foreach(names =>
-          refuse(
-            s"the streams '$other' and '$id' specify different properties for the cluster '$cluster': $names"
-          )
+        if (before != properties) refuse(
+          s"the streams '$other' and '$id' specify different properties for the cluster '$cluster': " +
+            Names.differing(before, properties).mkString(", ")
         )
         val known = clusters.putObject(cluster)
         put(known.putObject("properties"), properties)
@@ -73,12 +72,6 @@ private[dynamickafka] object DocumentWriter {
     values.foreach { case (name, value) => node.put(name, value) }
 
   private def tree(value: AnyRef) = mapper.valueToTree[com.fasterxml.jackson.databind.JsonNode](value)
-
-  /** The names of the properties that differ: values may be credentials. */
-  private def differing(one: Map[String, String], other: Map[String, String]): Option[String] =
-    Option.when(one != other)(
-      (one.keySet ++ other.keySet).filter(k => one.get(k) != other.get(k)).toSeq.sorted.mkString(", ")
-    )
 
   private def refuse(reason: String) = throw Errors.metadataInvalid("the streams", reason)
 }

@@ -235,12 +235,13 @@ private[metadata] object DocumentV1 {
 
   private def state(node: DocumentNode): String = {
     val found = node.scalar
-    if (ClusterMetadata.States.contains(found)) found
-    else node.fail(
-      s"'$found' is not a valid state, use 'active', 'draining' or 'removed'." +
-        (if (found.startsWith("drain")) Names.meant(ClusterMetadata.Draining)
-         else Names.didYouMean(found, ClusterMetadata.States))
-    )
+    Names.badState(found).foreach { reason =>
+      val meant =
+        if (found.startsWith("drain")) Names.meant(ClusterMetadata.Draining)
+        else Names.didYouMean(found, ClusterMetadata.States)
+      node.fail(s"$reason.$meant")
+    }
+    found
   }
 
   private def offsets(fields: Fields, name: String): Option[String] = {

@@ -2,6 +2,7 @@ package io.github.dynamickafka.metadata.document
 
 import java.util.regex.{Pattern, PatternSyntaxException}
 
+import io.github.dynamickafka.metadata.ClusterMetadata
 import io.github.dynamickafka.option.{ClusterKeys, Suggestions}
 
 /** Rules for names, and suggestions for misspelled names. */
@@ -10,6 +11,15 @@ private[dynamickafka] object Names {
   /** Why a cluster cannot take the place of another one. */
   def replacesActive(former: String): String =
     s"it replaces cluster '$former', which is active in the same stream; set its 'state' to 'draining' or remove it"
+
+  /** Why a cluster cannot have this state. */
+  def badState(text: String): Option[String] = Option.unless(ClusterMetadata.States.contains(text))(
+    s"'$text' is not a valid state, use 'active', 'draining' or 'removed'"
+  )
+
+  /** The names of the properties that differ: their values may be credentials. */
+  def differing(one: Map[String, String], other: Map[String, String]): Seq[String] =
+    (one.keySet ++ other.keySet).toSeq.sorted.filter(k => one.get(k) != other.get(k))
 
   val ClusterIdRule = "a cluster id has 1 to 128 letters, digits, '.', '_' or '-'"
 

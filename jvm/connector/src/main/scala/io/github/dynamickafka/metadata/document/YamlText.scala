@@ -36,7 +36,7 @@ private[document] object YamlText {
   def read(text: String): Option[DocumentTree] = {
     // snakeyaml applies its own limit only after it has read a scalar as a whole.
     if (text.length > MaxCharacters) broken(1, s"it has more than $MaxCharacters characters")
-    try Option(compose(text)).map(new YamlExpansion(DocumentText.refuse(_, _)).tree(_))
+    try Option(compose(text)).map(new YamlExpansion().tree(_))
     catch {
       // Neither the exception itself nor as a cause: its text quotes the document, which holds secrets.
       case e: MarkedYAMLException => broken(e.getProblemMark.getLine + 1, problem(e))
@@ -53,33 +53,30 @@ private[document] object YamlText {
     if (tab >= 0) refused(text.take(tab).count(_ == '\n') + 1, "a tab is not allowed, write spaces")
   }
 
-  private def compose(text: String): Node = {
+  /** @param checked what the parser becomes; the text of a valid document needs no checks */
+  def compose(text: String, checked: Parser => Parser = new StrictParser(_)): Node = {
     val options = new LoaderOptions
     // The strict parser applies the limit, with a line.
     options.setNestingDepthLimit(2 * StrictParser.MaxDepth)
     // What aliases expand to has a limit of its own.
     options.setMaxAliasesForCollections(Int.MaxValue)
     val parser = new ParserImpl(new StreamReader(new StringReader(text)), options)
-    val strict = new StrictParser(parser, refused)
-    new Composer(strict, StrictScalars, options).getSingleNode
+    new Composer(checked(parser), StrictScalars, options).getSingleNode
   }
 
   private def broken(line: Int, reason: String): Nothing =
     refused(line, s"the document is not valid YAML or JSON: $reason")
 
-  private def refused(line: Int, reason: String): Nothing = DocumentText.refuse(Some(line), reason)
+  private[document] def refused(line: Int, reason: String): Nothing = DocumentText.refuse(Some(line), reason)
 
   /** The problem without what could be a part of a value: in `password: !hunter2!x` snakeyaml sees a tag handle. */
   private def problem(e: MarkedYAMLException): String =
     e.getProblem.replaceFirst("(undefined tag handle)\\b.*", "$1")
 }
 
-/**
- * Refuses what the subset of YAML in `docs/metadata.md` does not have.
- *
- * @param refuse is called with a 1-based line and a reason, and throws
- */
-private[document] final class StrictParser(parser: Parser, refuse: (Int, String) => Nothing) extends Parser {
+/** Refuses what the subset of YAML in `docs/metadata.md` does not have. */
+private final class StrictParser(parser: Parser) extends Parser {
+  import YamlText.{refused => refuse}
 
   override def checkEvent(choice: Event.ID): Boolean = parser.checkEvent(choice)
   override def peekEvent(): Event = checked(parser.peekEvent())
@@ -166,10 +163,9 @@ private[document] object StrictScalars extends Resolver {
 /**
  * YAML's nodes to a tree, in which the values of anchors are copied to the places of their aliases, and merged keys into their
  * mapping, before its own keys, which take precedence.
- *
- * @param refuse is called with a 1-based line, if there is one, and a reason, and throws
  */
-private[document] final class YamlExpansion(refuse: (Option[Int], String) => Nothing) {
+private final class YamlExpansion {
+  import DocumentText.refuse
   import YamlExpansion._
 
   private type Pair = (Scalar, DocumentTree)

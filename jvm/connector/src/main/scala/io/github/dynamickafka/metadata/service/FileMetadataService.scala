@@ -21,6 +21,7 @@ import scala.util.Using
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{Path, PathIsDirectoryException}
 
+import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.document.{EditRefused, MetadataDocument}
 import io.github.dynamickafka.storage.AtomicFiles
@@ -34,15 +35,13 @@ import io.github.dynamickafka.time.Clock
  * system supports it: a file whose writer stopped for a long time cannot be distinguished from a complete file.
  *
  * Failures of a call are `IOException`s and METADATA_INVALID.
- *
- * @param path a URI of a file system that Hadoop supports; a path without scheme is a local file, relative to the
- *             working directory of the driver
- * @param ttlMs how long the content is used before the file is read again, in milliseconds; 0: each call reads the file
+ * A path without scheme is a local file, relative to the working directory of the driver.
  */
-private[dynamickafka] final class FileMetadataService(path: String, ttlMs: Long, hadoopConf: Configuration)
-    extends DocumentMetadataService(ttlMs)
+private[dynamickafka] final class FileMetadataService(arguments: ServiceArguments, hadoopConf: Configuration)
+    extends DocumentMetadataService(arguments(MetadataServiceSpecs.TtlMs))
     with EditableService {
 
+  private val path = arguments(MetadataServiceSpecs.Path)
   private val file = new SettledFile(path, hadoopConf, Clock.System)
 
   override protected def read(): MetadataDocument = file.read(parse)

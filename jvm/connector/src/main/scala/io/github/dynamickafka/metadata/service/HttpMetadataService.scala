@@ -5,6 +5,8 @@ import java.net.http.{HttpClient, HttpRequest, HttpResponse}
 import java.net.{URI, URISyntaxException}
 import java.util.Locale
 
+import io.github.dynamickafka.config.MetadataServiceSpecs
+import io.github.dynamickafka.config.MetadataServiceSpecs.{ClientId, ClientSecret, HttpUrl, Scope, TokenUrl}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.http.{ClientCredentials, HttpExchange, IssuedToken, OAuthTokens}
 import io.github.dynamickafka.kafka.SecretReferences
@@ -21,25 +23,30 @@ import io.github.dynamickafka.redaction.{AddressText, Redaction}
  * `IOException`s and METADATA_INVALID. Their messages contain the status and the address without its query, but no
  * values of headers.
  *
- * @param url a URL with the scheme http or https, without user and password
- * @param headers the headers of each request. Values may contain Kafka's references `\${file:/path:key}`,
- *                `\${env:NAME}` and `\${dir:/path:file}`, which are resolved again for each request
- * @param timeoutMs the time limit of a whole exchange, from connecting to the last byte, in milliseconds
- * @param ttlMs how long an answer is used before the next request, in milliseconds; 0: each call sends a
- *              request
+ * The time limit is that of a whole exchange, from connecting to the last byte.
+ *
  * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION, for an invalid URL or
  *         header
  */
-private[metadata] final class HttpMetadataService(
-    url: String,
-    headers: Map[String, String],
-    timeoutMs: Long,
-    ttlMs: Long,
-    login: Option[OAuthLogin]
-) extends DocumentMetadataService(ttlMs) {
+private[metadata] final class HttpMetadataService(arguments: ServiceArguments)
+    extends DocumentMetadataService(arguments(MetadataServiceSpecs.TtlMs)) {
   import HttpMetadataService._
 
-  private val requests = new HttpRequests(url, headers, login)
+  private val timeoutMs = arguments(MetadataServiceSpecs.TimeoutMs)
+  private val address = parse(arguments(HttpUrl), HttpUrl.name)
+  private val headers = arguments.underPrefix
+  private val login = OAuthLogin.of(arguments)
+
+  /** The address for messages, without the query, which may contain tokens. */
+  private val shown = AddressText.http(address)
+
+  if (login.isDefined)
+    headers.keys.find(_.equalsIgnoreCase("Authorization"))
+      .foreach(refuse(_, s"'${ServiceArguments.option(TokenUrl.name)}' sets this header"))
+  headers.keys.toSeq.sorted.foreach { name =>
+    try HttpRequest.newBuilder().header(name, "value")
+    catch { case e: IllegalArgumentException => refuse(name, e.getMessage) }
+  }
   private var client: Option[HttpClient] = None
   private var last: Option[Tagged] = None
 
@@ -47,92 +54,37 @@ private[metadata] final class HttpMetadataService(
   override def close(): Unit = synchronized { client = None }
 
   override protected def read(): MetadataDocument = {
-    val response = answer(() => requests.next(last.map(_.tag)))
+    val response = answer()
     (response.statusCode, last) match {
       case (Ok, _) =>
-        val document = MetadataDocument.parse(response.body, requests.shown)
+        val document = MetadataDocument.parse(response.body, shown)
         last = Option(response.headers.firstValue("ETag").orElse(null)).map(Tagged(_, document))
         document
       case (NotModified, Some(Tagged(_, document))) => document
-      case (status, _) => throw new IOException(s"${requests.shown} responded with status $status")
+      case (status, _) => throw new IOException(s"${shown} responded with status $status")
     }
   }
 
   /** With a token that is refused, one further request with another one. */
-  private def answer(request: () => HttpRequest): HttpResponse[String] = {
+  private def answer(): HttpResponse[String] = {
     val first = sent(request())
     val response = if (first.statusCode == Unauthorized && login.exists(_.renew())) sent(request()) else first
     val status = response.statusCode
     if (status / 100 == 3 && status != NotModified)
       throw new IOException(
-        s"${requests.shown} responded with status $status, a redirect, which is not followed: use the target address"
+        s"${shown} responded with status $status, a redirect, which is not followed: use the target address"
       )
     response
   }
 
   private def sent(request: HttpRequest): HttpResponse[String] =
     try HttpExchange.send(opened(), request, timeoutMs)
-    catch { case e: IOException => throw new IOException(s"the request to ${requests.shown} failed", e) }
+    catch { case e: IOException => throw new IOException(s"the request to ${shown} failed", e) }
 
-  private def opened(): HttpClient = synchronized {
-    client.getOrElse {
-      val created = HttpExchange.client(timeoutMs)
-      client = Some(created)
-      created
-    }
-  }
-}
-
-private object HttpMetadataService {
-  private val Ok = 200
-  private val NotModified = 304
-  private val Unauthorized = 401
-
-  /** @param tag the ETag as the server sent it, including quotes */
-  private final case class Tagged(tag: String, document: MetadataDocument)
-}
-
-/**
- * Creates the requests of a metadata service. The constructor checks the address and the names of headers
- * (INVALID_OPTION). The values of headers are checked with each request, because references in them are resolved only
- * then.
- */
-private[metadata] final class HttpRequests(
-    url: String,
-    headers: Map[String, String],
-    login: Option[OAuthLogin] = None
-) {
-  import HttpRequests._
-
-  private val address = parse(url, "url")
-
-  /** The address for messages, without the query, which may contain tokens. */
-  val shown: String = AddressText.http(address)
-
-  if (login.isDefined)
-    headers.keys.find(_.equalsIgnoreCase("Authorization")).foreach(name =>
-      throw Errors.invalidOption(
-        ServiceArguments.option(s"headers.$name"),
-        Redaction.Redacted,
-        s"'${ServiceArguments.option("oauth.tokenUrl")}' sets this header"
-      )
-    )
-  headers.keys.toSeq.sorted.foreach { name =>
-    try HttpRequest.newBuilder().header(name, "value")
-    catch {
-      case e: IllegalArgumentException =>
-        throw Errors.invalidOption(
-          ServiceArguments.option(s"headers.$name"),
-          Redaction.Redacted,
-          e.getMessage
-        )
-    }
-  }
-
-  /** @param tag the ETag of the previous document */
-  def next(tag: Option[String]): HttpRequest = {
+  /** Conditional, if the previous document has an ETag. References in the values of headers are resolved for each request. */
+  private def request(): HttpRequest = {
     val builder = HttpRequest.newBuilder(address)
-    tag.foreach(builder.header("If-None-Match", _))
+    last.foreach(document => builder.header("If-None-Match", document.tag))
     if (!headers.keys.exists(_.equalsIgnoreCase("Accept"))) builder.header("Accept", Accepted)
     SecretReferences.resolve(headers).foreach { case (name, value) =>
       // A file that contains only the secret usually ends with a newline.
@@ -148,10 +100,25 @@ private[metadata] final class HttpRequests(
     login.foreach(_.add(builder))
     builder.GET().build()
   }
+
+  private def opened(): HttpClient = synchronized {
+    client.getOrElse {
+      val created = HttpExchange.client(timeoutMs)
+      client = Some(created)
+      created
+    }
+  }
 }
 
-private[metadata] object HttpRequests {
+private object HttpMetadataService {
+  private val Ok = 200
+  private val NotModified = 304
+  private val Unauthorized = 401
   private val Accepted = "application/json, application/yaml;q=0.9, */*;q=0.5"
+  private val Authorization = ServiceArguments.option("headers.Authorization")
+
+  private def refuse(header: String, reason: String): Nothing =
+    throw Errors.invalidOption(ServiceArguments.option(s"headers.$header"), Redaction.Redacted, reason)
 
   /** @param argument of the service, for errors: INVALID_OPTION */
   def parse(url: String, argument: String): URI = {
@@ -159,10 +126,7 @@ private[metadata] object HttpRequests {
       Errors.invalidOption(ServiceArguments.option(argument), Redaction.Redacted, reason)
     val uri =
       try new URI(url.trim)
-      catch {
-        case e: URISyntaxException =>
-          throw invalid(s"it is not a valid URL: ${e.getReason}")
-      }
+      catch { case e: URISyntaxException => throw invalid(s"it is not a valid URL: ${e.getReason}") }
     if (uri.getRawUserInfo != null || Option(uri.getRawAuthority).exists(_.contains('@')))
       throw invalid(s"it must not contain user and password, use '$Authorization'")
     val scheme = Option(uri.getScheme).map(_.toLowerCase(Locale.ROOT))
@@ -171,31 +135,27 @@ private[metadata] object HttpRequests {
     uri
   }
 
-  private val Authorization = ServiceArguments.option("headers.Authorization")
+  /** @param tag the ETag as the server sent it, including quotes */
+  private final case class Tagged(tag: String, document: MetadataDocument)
 }
 
 /**
  * Adds a token by client credentials to requests. The values may contain references, which are resolved for each request.
  *
- * @param scope empty: that of the authorization server
  * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION, for an invalid URL
  */
-private[metadata] final class OAuthLogin(
-    tokenUrl: String,
-    clientId: String,
-    clientSecret: String,
-    scope: String,
-    timeoutMs: Long,
-    tokens: OAuthTokens = OAuthTokens.ofProcess
-) {
-  private val address = HttpRequests.parse(tokenUrl, "oauth.tokenUrl")
+private final class OAuthLogin(arguments: ServiceArguments) {
+  private val tokens = OAuthTokens.ofProcess
+  private val address = HttpMetadataService.parse(arguments(TokenUrl), TokenUrl.name)
   @volatile private var last: Option[(ClientCredentials, IssuedToken)] = None
 
   /** @throws java.io.IOException if there is no token */
   def add(request: HttpRequest.Builder): Unit = {
-    val resolved = SecretReferences.resolve(Map("id" -> clientId, "secret" -> clientSecret))
-    val credentials = ClientCredentials(address, resolved("id").strip, resolved("secret").strip, scope)
-    val token = tokens.get(credentials, timeoutMs)
+    val resolved =
+      SecretReferences.resolve(Map("id" -> arguments(ClientId), "secret" -> arguments(ClientSecret)))
+    val credentials =
+      ClientCredentials(address, resolved("id").strip, resolved("secret").strip, arguments(Scope))
+    val token = tokens.get(credentials, arguments(MetadataServiceSpecs.TimeoutMs))
     last = Some(credentials -> token)
     val _ = request.header("Authorization", token.authorization)
   }
@@ -204,5 +164,24 @@ private[metadata] final class OAuthLogin(
   def renew(): Boolean = last.exists { case (credentials, token) =>
     tokens.refused(credentials, token)
     !token.isNew
+  }
+}
+
+private object OAuthLogin {
+
+  /** None: no argument of a log-in is given. */
+  def of(arguments: ServiceArguments): Option[OAuthLogin] = {
+    val all = Seq(TokenUrl, ClientId, ClientSecret)
+    val (named, missing) = all.partition(arguments(_).nonEmpty)
+    if (named.isEmpty && arguments(Scope).isEmpty) None
+    else {
+      missing.headOption.foreach(spec =>
+        throw Errors.missingOption(
+          ServiceArguments.option(spec.name),
+          s"a log-in needs ${all.map(one => s"'${ServiceArguments.option(one.name)}'").mkString(", ")}"
+        )
+      )
+      Some(new OAuthLogin(arguments))
+    }
   }
 }

@@ -6,10 +6,12 @@ import java.util.{Locale, ServiceLoader}
 import java.{util => ju}
 
 import scala.collection.immutable.VectorMap
+import scala.jdk.CollectionConverters._
 import scala.jdk.StreamConverters._
 import scala.util.control.NonFatal
 import scala.util.{Try, Using}
 
+import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Errors}
 import io.github.dynamickafka.kafka.SecretReferences
 import io.github.dynamickafka.metadata.document.{DocumentParts, MetadataDocument, Names}
@@ -26,29 +28,23 @@ import io.github.dynamickafka.time.Clock
  * call are `IOException`s and METADATA_INVALID. Their messages contain the driver, host and path of the URL, but no
  * properties.
  *
- * @param properties properties of the connection, such as `user` and `password`. Values may contain Kafka's references
- *                   `\${file:/path:key}`, `\${env:NAME}` and `\${dir:/path:file}`, which are resolved again for each
- *                   connection
- * @param timeoutMs the time limit of the query in milliseconds, rounded up to seconds, and of each network wait if the
- *                  driver supports it. It does not limit the time to connect: set a property of the
- *                  driver for that
- * @param ttlMs how long an answer is used before the next query, in milliseconds; 0: each call runs the query
+ * The time limit holds for the query, rounded up to seconds, and for each network wait if the driver supports it. It does not limit the
+ * time to connect: set a property of the driver for that.
+ *
  * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION if no driver accepts the URL
  */
-private[metadata] final class JdbcMetadataService(
-    url: String,
-    query: String,
-    properties: Map[String, String],
-    timeoutMs: Long,
-    ttlMs: Long
-) extends DocumentMetadataService(ttlMs) {
+private[metadata] final class JdbcMetadataService(arguments: ServiceArguments)
+    extends DocumentMetadataService(arguments(MetadataServiceSpecs.TtlMs)) {
   import JdbcMetadataService._
 
+  private val url = arguments(MetadataServiceSpecs.JdbcUrl)
+  private val query = arguments(MetadataServiceSpecs.Query)
+  private val timeoutMs = arguments(MetadataServiceSpecs.TimeoutMs)
   private val driver = JdbcDrivers.find(url)
   private val shown = AddressText.jdbc(url)
 
   override protected def read(): MetadataDocument = {
-    val resolved = SecretReferences.resolve(properties)
+    val resolved = SecretReferences.resolve(arguments.underPrefix)
     val began = Clock.System.nanoTime()
     try Using.resource(connect(resolved))(ask)
     catch {
@@ -149,16 +145,14 @@ private[metadata] object JdbcRows {
     MetadataDocument.parse(text, s"$origin, column '$Document'")
   }
 
-  /** The columns of a row that must be equal for one stream on one cluster. */
-  private final case class Entry(
-      properties: Map[String, String],
-      state: String,
-      write: Boolean,
-      starting: Option[String],
-      stopping: Option[String]
+  /** @param metadata without topics; equal in all rows of one stream on one cluster */
+  private final case class Row(
+      stream: String,
+      cluster: String,
+      topic: String,
+      metadata: ClusterMetadata,
+      where: String
   )
-
-  private final case class Row(stream: String, cluster: String, topic: String, entry: Entry, where: String)
 
   private def row(rows: ResultSet, columns: Seq[String], where: String): Row = {
     def get(name: String) = Option.when(columns.contains(name))(rows.getString(name)).flatMap(Option(_))
@@ -167,15 +161,16 @@ private[metadata] object JdbcRows {
     val more =
       get("properties").fold(Map.empty[String, String])(properties(_, s"$where, column 'properties'"))
     val (stream, cluster, topic) = (needed("stream"), needed("cluster"), needed("topic"))
-    val entry = Entry(
+    val metadata = ClusterMetadata(
+      Nil,
       more + (DocumentParts.Bootstrap -> needed("bootstrap_servers")),
+      get("starting_offsets").orNull,
+      get("stopping_offsets").orNull,
       get("state").getOrElse(ClusterMetadata.Active),
-      !columns.contains("write") || Option(rows.getObject("write"))
-        .forall(truth(_, s"$where, stream '$stream', cluster '$cluster', column 'write'")),
-      get("starting_offsets"),
-      get("stopping_offsets")
+      write = !columns.contains("write") || Option(rows.getObject("write"))
+        .forall(truth(_, s"$where, stream '$stream', cluster '$cluster', column 'write'"))
     )
-    Row(stream, cluster, topic, entry, where)
+    Row(stream, cluster, topic, metadata, where)
   }
 
   /** Does not use `getBoolean`, because its conversions differ between drivers. */
@@ -204,33 +199,26 @@ private[metadata] object JdbcRows {
 
   /** @param rows the rows of one stream on one cluster */
   private def metadata(rows: Seq[Row]): ClusterMetadata = {
-    val Row(stream, cluster, _, entry, first) = rows.head
-    rows.find(_.entry != entry).foreach { other =>
+    val Row(stream, cluster, _, found, first) = rows.head
+    rows.find(_.metadata != found).foreach { other =>
       fail(
         s"${other.where}, stream '$stream', cluster '$cluster'",
-        s"it differs from $first, of the same stream and cluster, in ${differing(entry, other.entry).mkString(", ")}"
+        s"it differs from $first, of the same stream and cluster, in ${differing(found, other.metadata).mkString(", ")}"
       )
     }
-    ClusterMetadata(
-      rows.map(_.topic),
-      entry.properties,
-      entry.starting.orNull,
-      entry.stopping.orNull,
-      entry.state,
-      write = entry.write
-    )
+    found.withTopics(rows.map(_.topic).asJava)
   }
 
-  private def differing(one: Entry, other: Entry): Seq[String] = {
-    val keys = (one.properties.keySet ++ other.properties.keySet).toSeq.sorted
-      .filter(k => one.properties.get(k) != other.properties.get(k)).map(k => s"property '$k'")
-    keys ++ Seq(
-      "state" -> (one.state != other.state),
-      "write" -> (one.write != other.write),
-      "starting_offsets" -> (one.starting != other.starting),
-      "stopping_offsets" -> (one.stopping != other.stopping)
-    ).collect { case (name, true) => name }
-  }
+  private def differing(one: ClusterMetadata, other: ClusterMetadata): Seq[String] =
+    Names.differing(one.getProperties.asScala.toMap, other.getProperties.asScala.toMap).map(k =>
+      s"property '$k'"
+    ) ++
+      Seq[(String, ClusterMetadata => Any)](
+        "state" -> (_.state),
+        "write" -> (_.write),
+        "starting_offsets" -> (_.startingOffsets),
+        "stopping_offsets" -> (_.stoppingOffsets)
+      ).collect { case (name, value) if value(one) != value(other) => name }
 
   private def fail(where: String, reason: String): Nothing = throw Errors.metadataInvalid(where, reason)
 }

@@ -4,7 +4,7 @@ import java.io.IOException
 import java.nio.charset.StandardCharsets.UTF_8
 import java.time.Duration
 import java.util.concurrent.TimeUnit.MILLISECONDS
-import java.util.concurrent.{CopyOnWriteArrayList, ExecutionException}
+import java.util.concurrent.{ExecutionException, TimeoutException}
 import java.{util => ju}
 
 import scala.jdk.CollectionConverters._
@@ -15,11 +15,11 @@ import org.apache.kafka.clients.admin.{Admin, ListOffsetsOptions, OffsetSpec}
 import org.apache.kafka.clients.consumer.{Consumer, KafkaConsumer}
 import org.apache.kafka.clients.producer.{KafkaProducer, ProducerRecord}
 import org.apache.kafka.common.config.ConfigResource
-import org.apache.kafka.common.errors.{InterruptException, WakeupException}
+import org.apache.kafka.common.errors.InterruptException
 import org.apache.kafka.common.serialization.{ByteArrayDeserializer, StringSerializer}
 import org.apache.kafka.common.{IsolationLevel, KafkaFuture, TopicPartition, Uuid}
-import org.slf4j.LoggerFactory
 
+import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Errors}
 import io.github.dynamickafka.kafka.ClientDefaults
 import io.github.dynamickafka.metadata.KafkaStream
@@ -37,39 +37,38 @@ import io.github.dynamickafka.redaction.Redaction
  * in the JSON format of the metadata file, with exactly this stream and its clusters; null removes the stream. Where records
  * differ about a cluster, the newest one holds.
  *
- * A new record is applied at once, whatever the discovery interval is. Each call also asks the broker for the end of the topic,
- * and waits until the records before it have been read, so that a topic that cannot be read is a failure.
- *
- * Failures of a call are `IOException`s and METADATA_INVALID. The topic has to have one partition and `cleanup.policy=compact`.
- *
- * @param properties further client properties of the cluster with this topic, without the prefix `kafka.`. Values may contain
- *                   Kafka's references `\${file:/path:key}`, `\${env:NAME}` and `\${dir:/path:file}`
- * @param timeoutMs the time limit of a call in milliseconds
+ * Each call reads what was added to the topic. A new record is noticed at once, whatever the discovery interval is. Failures of a call
+ * are `IOException`s and METADATA_INVALID. The topic has to have one partition and `cleanup.policy=compact`.
  */
-private[dynamickafka] final class KafkaTopicMetadataService(
-    bootstrapServers: String,
-    topic: String,
-    properties: Map[String, String],
-    timeoutMs: Long
-) extends DocumentMetadataService
+private[dynamickafka] final class KafkaTopicMetadataService(arguments: ServiceArguments)
+    extends DocumentMetadataService
+    with Watched
     with EditableService {
   import KafkaTopicMetadataService._
 
-  private val shown = s"the Kafka topic '$topic' at $bootstrapServers"
-  private val chosen = properties + ("bootstrap.servers" -> bootstrapServers)
-  private val listeners = new CopyOnWriteArrayList[Runnable]
-  private var open: Option[Open] = None
+  private val bootstrapServers = arguments(MetadataServiceSpecs.TopicServers)
+  private val topic = arguments(MetadataServiceSpecs.Topic)
+  private val timeoutMs = arguments(MetadataServiceSpecs.TimeoutMs)
+  override protected val shown: String = s"the Kafka topic '$topic' at $bootstrapServers"
+  private val chosen = arguments.underPrefix + ("bootstrap.servers" -> bootstrapServers)
+  private val partition = new TopicPartition(topic, 0)
+  private val partitions = ju.List.of(partition)
+  private var open: Option[Clients] = None
 
   override protected def read(): MetadataDocument = {
     val now = records()
     MetadataDocument(now.streams, now.invalid)
   }
 
-  override def onChange(changed: Runnable): AutoCloseable = {
-    listeners.add(changed)
-    () => {
-      val _ = listeners.remove(changed)
-    }
+  override protected def await(working: () => Unit, changed: () => Unit): Unit = {
+    val own = consumer()
+    try {
+      own.seekToEnd(partitions)
+      own.position(partition)
+      working()
+      changed()
+      while (true) if (!own.poll(Wait).isEmpty) changed()
+    } finally close(own)
   }
 
   /** The records of the streams that change are written; a record that somebody else writes at the same time may be replaced. */
@@ -108,16 +107,23 @@ private[dynamickafka] final class KafkaTopicMetadataService(
     val deadline = System.nanoTime() + timeoutMs * 1000000L
     def rest = math.max(1L, (deadline - System.nanoTime()) / 1000000L)
     try {
-      val admin = open.getOrElse(begin()).admin
-      val (id, end) = ask(admin, () => rest)
-      // Another topic of this name.
-      if (open.exists(_.topicId.exists(_ != id))) shut()
-      val current = open.getOrElse(begin())
-      open = Some(current.copy(topicId = Some(id)))
-      current.reader.await(end, rest)
+      val range = ask(opened().admin, () => rest)
+      // Another topic of this name, or one that has lost its newest records, is read from its beginning.
+      if (open.exists(o => o.topicId.exists(_ != range.id) || o.position > range.end)) shut()
+      val clients = opened()
+      clients.topicId = Some(range.id)
+      while (clients.position < range.end) {
+        if (System.nanoTime() >= deadline)
+          throw new TimeoutException(s"$shown was not read within $timeoutMs ms")
+        clients.consumer.poll(Duration.ofMillis(math.min(rest, 1000L))).records(partition).forEach { record =>
+          if (record.key != null)
+            clients.records = clients.records.add(text(record.key), text(record.value), record.offset)
+        }
+      }
+      clients.records = clients.records.from(range.begin)
+      clients.records
     } catch {
       case e: DynamicKafkaIllegalArgumentException => throw e
-      case e: InterruptedException => throw e
       case NonFatal(e) =>
         // The next call resolves the references again.
         shut()
@@ -133,50 +139,71 @@ private[dynamickafka] final class KafkaTopicMetadataService(
     new IOException(s"$shown cannot be $what", Redaction.scrub(cause, chosen - "bootstrap.servers"))
   }
 
-  private def begin(): Open = {
+  private def opened(): Clients = open.getOrElse {
     val admin = Admin.create(client(ClientDefaults.admin(chosen, timeoutMs)))
-    val reader =
-      new TopicReader(
-        topic,
-        shown,
-        ClientDefaults.consumer(chosen) ++ Fixed,
-        () => listeners.forEach(_.run())
-      )
-    val made = Open(admin, reader, None)
+    val made =
+      try new Clients(admin, consumer())
+      catch {
+        case NonFatal(e) =>
+          admin.close(Duration.ZERO)
+          throw e
+      }
+    made.consumer.seekToBeginning(partitions)
     open = Some(made)
+    made
+  }
+
+  private def consumer(): Reader = {
+    val all = client(ClientDefaults.consumer(Idle ++ chosen) ++ Fixed)
+    val made = new KafkaConsumer(all, new ByteArrayDeserializer, new ByteArrayDeserializer)
+    made.assign(partitions)
     made
   }
 
   private def client(properties: Map[String, String]) = new ju.HashMap[String, AnyRef](properties.asJava)
 
-  /** The id of the topic and its end. */
-  private def ask(admin: Admin, rest: () => Long): (Uuid, Long) = {
+  private def ask(admin: Admin, rest: () => Long): Range = {
     def get[A](future: KafkaFuture[A]): A = future.get(rest(), MILLISECONDS)
     val resource = new ConfigResource(ConfigResource.Type.TOPIC, topic)
     val description = admin.describeTopics(ju.List.of(topic)).allTopicNames
     val configuration = admin.describeConfigs(ju.List.of(resource)).all
-    val partition = new TopicPartition(topic, 0)
-    val end =
-      admin.listOffsets(ju.Map.of(partition, OffsetSpec.latest()), Committed).partitionResult(partition)
+    def offset(which: OffsetSpec) =
+      admin.listOffsets(ju.Map.of(partition, which), Committed).partitionResult(partition)
+    val (begin, end) = (offset(OffsetSpec.earliest()), offset(OffsetSpec.latest()))
     val found = get(description).get(topic)
     if (found.partitions.size != 1)
       throw Errors.metadataInvalid(shown, s"it has ${found.partitions.size} partitions instead of one")
     val policy = get(configuration).get(resource).get("cleanup.policy").value
     if (policy != "compact")
       throw Errors.metadataInvalid(shown, s"its cleanup.policy is '$policy' instead of 'compact'")
-    (found.topicId, get(end).offset)
+    Range(found.topicId, get(begin).offset, get(end).offset)
   }
 
   private def shut(): Unit = {
-    open.foreach { o =>
-      o.reader.close()
-      o.admin.close(Duration.ZERO)
+    open.foreach { clients =>
+      close(clients.consumer)
+      clients.admin.close(Duration.ZERO)
     }
     open = None
+  }
+
+  private def close(consumer: Reader): Unit =
+    try consumer.close(Duration.ZERO)
+    catch { case _: InterruptException => () }
+
+  private def text(bytes: Array[Byte]) = if (bytes == null) null else new String(bytes, UTF_8)
+
+  /** What is open for the calls, and what it has read. */
+  private final class Clients(val admin: Admin, val consumer: Reader) {
+    var topicId: Option[Uuid] = None
+    var records: TopicRecords = TopicRecords(shown)
+    def position: Long = consumer.position(partition)
   }
 }
 
 private object KafkaTopicMetadataService {
+  private type Reader = Consumer[Array[Byte], Array[Byte]]
+
   private val Committed = new ListOffsetsOptions(IsolationLevel.READ_COMMITTED)
   private val Fixed = Map(
     "enable.auto.commit" -> "false",
@@ -185,121 +212,14 @@ private object KafkaTopicMetadataService {
     "allow.auto.create.topics" -> "false"
   )
 
-  private final case class Open(admin: Admin, reader: TopicReader, topicId: Option[Uuid])
-}
-
-/**
- * Keeps what a topic with one partition contains, on a thread of its own, until it is closed.
- *
- * @param properties of the consumer
- * @param changed runs on this thread after records have been added, but not before the topic has been read once
- */
-private[service] final class TopicReader(
-    topic: String,
-    shown: String,
-    properties: Map[String, String],
-    changed: () => Unit
-) extends AutoCloseable {
-  import TopicReader._
-
-  private val partition = new TopicPartition(topic, 0)
-
-  /** What was there when the topic had been read once, or later. */
-  private var known: Option[Known] = None
-  private var consumer: Option[Consumer[Array[Byte], Array[Byte]]] = None
-  private var failure: Option[Throwable] = None
-  @volatile private var closed = false
-
-  private val thread = new Thread(() => run(), "dynamic-kafka-metadata-topic")
-  thread.setDaemon(true)
-  thread.start()
-
-  /**
-   * What the records before this offset say, also later ones.
-   *
-   * @throws Throwable the failure of the reader, if the records have not been read at the end of the time limit
-   */
-  def await(end: Long, limitMs: Long): TopicRecords = synchronized {
-    val deadline = System.nanoTime() + limitMs * 1000000L
-    while (!known.exists(_.position >= end)) {
-      val rest = (deadline - System.nanoTime()) / 1000000L
-      if (closed) throw new IllegalStateException("the metadata service is closed")
-      if (rest <= 0)
-        throw failure.getOrElse(new ju.concurrent.TimeoutException(s"$shown was not read within $limitMs ms"))
-      wait(rest)
-    }
-    known.get.records
-  }
-
-  override def close(): Unit = {
-    closed = true
-    synchronized {
-      consumer.foreach(_.wakeup())
-      notifyAll()
-    }
-  }
-
-  private def run(): Unit =
-    while (!closed)
-      try read()
-      catch {
-        case _: WakeupException | _: InterruptException => ()
-        case NonFatal(e) =>
-          if (!closed) {
-            log.debug(s"$shown cannot be read", e)
-            synchronized {
-              failure = Some(e)
-              wait(RetryMs)
-            }
-          }
-      }
-
-  /** Reads the topic from its beginning, so that nothing remains of one that was deleted and created again. */
-  private def read(): Unit = {
-    val all = new ju.HashMap[String, AnyRef](properties.asJava)
-    val own = new KafkaConsumer(all, new ByteArrayDeserializer, new ByteArrayDeserializer)
-    try {
-      synchronized { consumer = Some(own) }
-      own.assign(ju.List.of(partition))
-      own.seekToBeginning(ju.List.of(partition))
-      val until = own.endOffsets(ju.List.of(partition)).get(partition).longValue
-      var records = TopicRecords(shown)
-      while (!closed) {
-        val found = own.poll(Wait).records(partition).asScala
-        records = found.foldLeft(records)((before, record) =>
-          if (record.key == null) before else before.add(text(record.key), text(record.value), record.offset)
-        )
-        val position = own.position(partition)
-        if (position >= until) publish(records, position, found.nonEmpty)
-      }
-    } finally {
-      synchronized { consumer = None }
-      own.close(Duration.ZERO)
-    }
-  }
-
-  private def publish(records: TopicRecords, position: Long, isNew: Boolean): Unit = {
-    val again = synchronized {
-      val before = known
-      known = Some(Known(records, position))
-      failure = None
-      notifyAll()
-      before.isDefined && isNew
-    }
-    if (again) changed()
-  }
-
-  private def text(bytes: Array[Byte]) = if (bytes == null) null else new String(bytes, UTF_8)
-}
-
-private[service] object TopicReader {
-  private val log = LoggerFactory.getLogger(classOf[TopicReader])
-  private val RetryMs = 1000L
+  /** Kafka's default: a fetch without records occupies neither the driver nor the broker. */
+  private val Idle = Map("fetch.max.wait.ms" -> "500")
 
   /** Records end the wait. */
-  private val Wait = Duration.ofSeconds(1)
+  private val Wait = Duration.ofSeconds(60)
 
-  private final case class Known(records: TopicRecords, position: Long)
+  /** The topic now: its records are from one offset to before another one. */
+  private final case class Range(id: Uuid, begin: Long, end: Long)
 }
 
 /**
@@ -312,6 +232,9 @@ private[service] final case class TopicRecords(
     entries: Map[String, TopicRecords.Entry] = Map.empty
 ) {
   import TopicRecords._
+
+  /** Without records that have been deleted. */
+  def from(offset: Long): TopicRecords = copy(entries = entries.filter(_._2.offset >= offset))
 
   /** @param value null removes the stream */
   def add(streamId: String, value: String, offset: Long): TopicRecords =
@@ -326,7 +249,7 @@ private[service] final case class TopicRecords(
   /** Where records differ about a cluster, the newest one holds. */
   private def joined(include: String => Boolean): DocumentTree =
     DocumentRecords.joined(
-      entries.toSeq.collect { case (id, e: Good) if include(id) => e }.sortBy(_.offset).map(_.document)
+      entries.toSeq.filter(e => include(e._1)).map(_._2).sortBy(_.offset).flatMap(_.document.toOption)
     )
 
   /** The streams whose newest record is valid, and also together with the clusters of the other ones. */
@@ -339,7 +262,7 @@ private[service] final case class TopicRecords(
         s"$topic, ${problem.place.names.mkString(", ")}",
         s"${problem.reason}. Each record is valid, but not together with the clusters of the other ones"
       )
-    entries.collect { case (id, Bad(reason)) => id -> reason } ++ together
+    entries.collect { case (id, Entry(_, Left(reason))) => id -> reason } ++ together
   }
 
   private def entry(streamId: String, value: String, offset: Long): Entry = {
@@ -353,15 +276,18 @@ private[service] final case class TopicRecords(
       val clusters = found(streamId).getClusterMetadataMap
       DocumentRecords.clusters(document).find(!clusters.containsKey(_))
         .foreach(id => fail(s"the stream does not have its cluster '$id'"))
-      Good(document, offset)
-    } catch { case e: DynamicKafkaIllegalArgumentException => Bad(e) }
+      Entry(offset, Right(document))
+    } catch { case e: DynamicKafkaIllegalArgumentException => Entry(offset, Left(e)) }
   }
 }
 
 private[service] object TopicRecords {
-  sealed trait Entry
-  final case class Good(document: DocumentTree, offset: Long) extends Entry
-  final case class Bad(reason: DynamicKafkaIllegalArgumentException) extends Entry
+
+  /** @param document of a record that cannot be used, the reason */
+  final case class Entry(
+      offset: Long,
+      document: Either[DynamicKafkaIllegalArgumentException, DocumentTree]
+  )
 }
 
 /** New records for a topic with metadata: what they are, and how they are written. */

@@ -6,6 +6,7 @@ import scala.jdk.CollectionConverters._
 
 import io.fabric8.kubernetes.client.Config
 
+import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.metadata.document.MetadataDocument
 
 /**
@@ -18,24 +19,18 @@ import io.github.dynamickafka.metadata.document.MetadataDocument
  *
  * Each call makes one attempt: the connector retries at the next poll and keeps the last valid metadata. Failures of a
  * call are `IOException`s and METADATA_INVALID, whose messages contain the name of the ConfigMap.
- *
- * @param key the key of the document in the data of the ConfigMap
- * @param timeoutMs the time limit for connecting and for a response, each in milliseconds
- * @param ttlMs how long an answer is used before the next request, in milliseconds; 0: each call sends a
- *              request
  */
 private[metadata] final class KubernetesConfigMapMetadataService(
-    namespace: String,
-    name: String,
-    key: String,
-    timeoutMs: Long,
-    ttlMs: Long,
+    arguments: ServiceArguments,
     config: () => Config = () => Config.autoConfigure(null)
-) extends DocumentMetadataService(ttlMs)
+) extends DocumentMetadataService(arguments(MetadataServiceSpecs.TtlMs))
     with Watched {
 
+  private val namespace = arguments(MetadataServiceSpecs.Namespace)
+  private val name = arguments(MetadataServiceSpecs.ConfigMapName)
+  private val key = arguments(MetadataServiceSpecs.ConfigMapKey)
   override protected val shown: String = s"ConfigMap $namespace/$name"
-  private val server = new ApiServer(timeoutMs, config)
+  private val server = new ApiServer(arguments(MetadataServiceSpecs.TimeoutMs), config)
 
   override protected def read(): MetadataDocument = MetadataDocument.parse(text(), s"$shown, key '$key'")
 

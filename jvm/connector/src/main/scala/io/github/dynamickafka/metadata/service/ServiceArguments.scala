@@ -8,7 +8,7 @@ import io.github.dynamickafka.option.{OptionName, OptionSpec, Suggestions}
  * The `metadataService.*` options of a service that comes with the connector. Names are compared without regard to
  * case and hyphens; what follows a prefix is kept unchanged.
  */
-private[metadata] final class ServiceArguments(options: ServiceOptions, spec: MetadataServiceSpec) {
+private[dynamickafka] final class ServiceArguments(options: ServiceOptions, spec: MetadataServiceSpec) {
   import ServiceArguments._
 
   private val (declared, prefixed) = {
@@ -47,6 +47,9 @@ private[metadata] final class ServiceArguments(options: ServiceOptions, spec: Me
     Suggestions.closest(name, spec.arguments.map(_.name)).map(option)
 }
 
-private[metadata] object ServiceArguments {
+private[dynamickafka] object ServiceArguments {
+  def apply(spec: MetadataServiceSpec, arguments: (String, String)*): ServiceArguments =
+    new ServiceArguments(ServiceOptions(spec.name, arguments.toMap), spec)
+
   def option(name: String): String = OptionName.MetadataService + name
 }

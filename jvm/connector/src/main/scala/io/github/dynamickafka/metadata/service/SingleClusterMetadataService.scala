@@ -9,25 +9,27 @@ import org.apache.kafka.clients.admin.Admin
 import org.apache.kafka.common.KafkaFuture
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException
 
+import io.github.dynamickafka.config.MetadataServiceSpecs.{BootstrapServers, ClusterId}
+import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.ClientDefaults
-import io.github.dynamickafka.metadata.document.DocumentParts
+import io.github.dynamickafka.metadata.document.{DocumentParts, Names}
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaMetadataService, KafkaStream}
 
 /**
  * A service for one cluster: each topic of the cluster is a stream with the same name. It gets the topics from the
  * cluster, with Kafka's `Admin` client. Corresponds to Flink's `SingleClusterTopicMetadataService` (FLIP-246).
+ * Without the property `default.api.timeout.ms`, a call may take 30 s.
  *
- * @param properties other Kafka client properties than the bootstrap servers, without the prefix `kafka.`. Without
- *                   `default.api.timeout.ms`, a call may take 30 s
+ * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION for an invalid cluster id
  */
-private[metadata] final class SingleClusterMetadataService(
-    clusterId: String,
-    bootstrapServers: String,
-    properties: Map[String, String]
-) extends KafkaMetadataService {
+private[metadata] final class SingleClusterMetadataService(arguments: ServiceArguments)
+    extends KafkaMetadataService {
 
-  private val all = properties + (DocumentParts.Bootstrap -> bootstrapServers)
+  private val clusterId = arguments(ClusterId)
+  if (!Names.isClusterId(clusterId))
+    throw Errors.invalidOption(ServiceArguments.option(ClusterId.name), clusterId, Names.ClusterIdRule)
 
+  private val all = arguments.underPrefix + (DocumentParts.Bootstrap -> arguments(BootstrapServers))
   private var client: Option[Admin] = None
 
   override def getAllStreams(): ju.Set[KafkaStream] = {

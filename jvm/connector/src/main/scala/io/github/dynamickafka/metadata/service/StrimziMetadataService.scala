@@ -7,6 +7,8 @@ import java.{util => ju}
 import scala.collection.immutable.VectorMap
 import scala.jdk.CollectionConverters._
 
+import com.fasterxml.jackson.databind.node.BooleanNode
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import io.fabric8.kubernetes.api.model.{GenericKubernetesResource, GenericKubernetesResourceList}
 import io.fabric8.kubernetes.client.dsl.base.ResourceDefinitionContext
 import io.fabric8.kubernetes.client.{Config, KubernetesClientException}
@@ -30,27 +32,19 @@ import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
  * Each call makes one attempt. A stream with a cluster that is not ready is a failure, an `IOException` that names the `Kafka`, and no
  * stream without this cluster.
  *
- * @param namespaces of the resources, separated by commas
- * @param listener the name of the listener; empty: each `Kafka` has only one, or an annotation with its name
- * @param label the key of the label with the stream id
- * @param properties Kafka client properties of all clusters, without the prefix `kafka.`; they have precedence over those of the listener
- * @param timeoutMs the time limit for connecting and for a response, each in milliseconds
- * @param ttlMs how long an answer is used before the next requests, in milliseconds; 0: each call sends requests
- * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION, if there is no namespace, or `properties` has
- *         bootstrap servers
+ * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION, if there is no namespace, or the properties of
+ *         all clusters have bootstrap servers
  */
 private[metadata] final class StrimziMetadataService(
-    namespaces: String,
-    listener: String,
-    label: String,
-    properties: Map[String, String],
-    timeoutMs: Long,
-    ttlMs: Long,
+    arguments: ServiceArguments,
     config: () => Config = () => Config.autoConfigure(null)
-) extends DocumentMetadataService(ttlMs)
+) extends DocumentMetadataService(arguments(MetadataServiceSpecs.TtlMs))
     with Watched {
   import StrimziMetadataService._
 
+  private val namespaces = arguments(MetadataServiceSpecs.StrimziNamespace)
+  private val label = arguments(MetadataServiceSpecs.StrimziLabel)
+  private val properties = arguments.underPrefix
   private val all = namespaces.split(',').map(_.strip).filter(_.nonEmpty).toSeq.distinct
   if (all.isEmpty)
     throw Errors.invalidOption(NamespaceOption, namespaces, "it has to name at least one namespace")
@@ -62,8 +56,8 @@ private[metadata] final class StrimziMetadataService(
     )
 
   override protected val shown: String = s"Strimzi's resources in ${all.mkString(", ")}"
-  private val chosen = new StrimziListener(listener)
-  private val server = new ApiServer(timeoutMs, config)
+  private val listener = Option(arguments(MetadataServiceSpecs.StrimziListener)).filter(_.nonEmpty)
+  private val server = new ApiServer(arguments(MetadataServiceSpecs.TimeoutMs), config)
 
   /** That the API server has. */
   @volatile private var version = Versions.head
@@ -86,7 +80,7 @@ private[metadata] final class StrimziMetadataService(
       listed.flatMap(_._1),
       listed.flatMap(_._2),
       label,
-      chosen,
+      listener,
       properties
     ).document
   }
@@ -142,13 +136,14 @@ private object StrimziMetadataService {
  *
  * @param topics those with the label
  * @param label the key of the label with the stream id
+ * @param listener its name; None: each `Kafka` has to have only one, or an annotation
  * @param properties those of all clusters
  */
 private[service] final class StrimziStreams(
     topics: Seq[GenericKubernetesResource],
     kafkas: Seq[GenericKubernetesResource],
     label: String,
-    listener: StrimziListener,
+    listener: Option[String],
     properties: Map[String, String]
 ) {
   import StrimziStreams._
@@ -240,15 +235,14 @@ private[service] final class StrimziStreams(
       kafka: GenericKubernetesResource,
       annotations: Map[String, String]
   ): Map[String, String] = {
-    val found = listener.of(kafka, annotations.get(Listener), shown(kafka))
+    val found = StrimziListener.of(kafka, annotations.get(Listener).orElse(listener), shown(kafka))
     val ownTrust = properties.keys.exists(_.startsWith("ssl.truststore."))
     found.security ++ (if (ownTrust) Map.empty else found.trust) ++ properties +
       (DocumentParts.Bootstrap -> found.bootstrapServers)
   }
 
   private def state(on: GenericKubernetesResource, value: String): String = {
-    if (!ClusterMetadata.States.contains(value))
-      fail(annotation(on, State), s"'$value' is not a valid state, use 'active', 'draining' or 'removed'")
+    Names.badState(value).foreach(fail(annotation(on, State), _))
     value
   }
 
@@ -314,69 +308,8 @@ private[service] object StrimziStreams {
   private def fail(where: String, reason: String): Nothing = throw Errors.metadataInvalid(where, reason)
 }
 
-/**
- * Finds the listener by which the clusters are reached, in the status of a `Kafka` resource.
- *
- * @param chosen its name; empty: a `Kafka` has to have only one
- */
-private[service] final class StrimziListener(chosen: String) {
-  import StrimziListener._
-
-  /**
-   * @param own the name in an annotation, which has precedence
-   * @param shown the resource, for errors
-   * @throws java.io.IOException if the listener has no address yet
-   * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException METADATA_INVALID, if there is no such listener, or several
-   */
-  def of(kafka: GenericKubernetesResource, own: Option[String], shown: String): Found = {
-    val declared = list(kafka, "spec", "kafka", "listeners")
-    val name = named(declared.flatMap(_.text("name")), own, shown)
-    def notReadyYet(missing: String) =
-      new IOException(s"$shown is not ready: $missing${reason(kafka)}. Strimzi's operator sets it")
-    val current = list(kafka, "status", "listeners")
-    val found = current.find(_.text("name").contains(name)).getOrElse(throw notReadyYet(
-      if (current.isEmpty) "its status has no listeners" else s"its status has no listener '$name'"
-    ))
-    Found(
-      found.text("bootstrapServers").filterNot(_.isBlank).getOrElse(
-        throw notReadyYet(s"its status has no bootstrapServers of listener '$name'")
-      ),
-      declared.find(_.text("name").contains(name)).fold(Map.empty[String, String])(security),
-      trust(found)
-    )
-  }
-
-  private def security(declared: Fields): Map[String, String] = {
-    val authentication = declared.fields("authentication")
-    val mechanism = authentication.text("type").flatMap(Mechanisms.get)
-    val sasl = mechanism.isDefined || authentication.is("sasl")
-    val protocol = (declared.is("tls"), sasl) match {
-      case (true, true) => Some("SASL_SSL")
-      case (true, false) => Some("SSL")
-      case (false, true) => Some("SASL_PLAINTEXT")
-      case _ => None
-    }
-    protocol.map("security.protocol" -> _).toMap ++ mechanism.map("sasl.mechanism" -> _)
-  }
-
-  private def trust(found: Fields): Map[String, String] = {
-    val certificates = found.texts("certificates").map(_.strip).filter(_.nonEmpty)
-    if (certificates.isEmpty) Map.empty
-    else Map("ssl.truststore.type" -> "PEM", "ssl.truststore.certificates" -> certificates.mkString("\n"))
-  }
-
-  private def named(names: Seq[String], own: Option[String], shown: String): String =
-    own.orElse(Option(chosen).filter(_.nonEmpty)) match {
-      case _ if names.isEmpty => fail(shown, "its spec has no listeners")
-      case Some(name) if names.contains(name) => name
-      case Some(name) =>
-        fail(shown, s"it has no listener '$name'; its listeners are ${quoted(names)}. $Remedy")
-      case None if names.size == 1 => names.head
-      case None => fail(shown, s"it has several listeners: ${quoted(names)}. $Remedy")
-    }
-}
-
-private[service] object StrimziListener {
+/** The listener by which a cluster is reached, in the status of a `Kafka` resource. */
+private object StrimziListener {
 
   /**
    * @param security the protocol and the mechanism of the listener, as Kafka properties
@@ -396,31 +329,74 @@ private[service] object StrimziListener {
   /** What Strimzi's operator says about a `Kafka` that is not ready. */
   private def reason(kafka: GenericKubernetesResource): String = {
     val conditions = list(kafka, "status", "conditions")
-    def holds(condition: Fields, name: String, value: String) =
-      condition.text("type").contains(name) && condition.text("status").contains(value)
+    def holds(condition: JsonNode, name: String, value: String) =
+      text(condition, "type").contains(name) && text(condition, "status").contains(value)
     conditions.find(c => holds(c, "NotReady", "True") || holds(c, "Ready", "False"))
-      .map(c => Seq(c.text("reason"), c.text("message")).flatten.mkString(": "))
+      .map(c => Seq(text(c, "reason"), text(c, "message")).flatten.mkString(": "))
       .filter(_.nonEmpty).fold("")(text => s" ($text)")
   }
 
   private def quoted(names: Seq[String]) = names.map(name => s"'$name'").mkString(", ")
 
-  /** An object in a resource, whose fields may be absent or have other types. */
-  private final class Fields(values: Map[String, Any]) {
-    def text(name: String): Option[String] = values.get(name).collect { case text: String => text }
-    def is(name: String): Boolean = values.get(name).contains(true)
-    def texts(name: String): Seq[String] =
-      values.get(name).collect { case all: ju.List[_] => all.asScala.toSeq.collect { case t: String => t } }
-        .getOrElse(Nil)
-    def fields(name: String): Fields = values.get(name).flatMap(fieldsOf).getOrElse(new Fields(Map.empty))
+  /** The text of a field; None: it is absent or has another type. */
+  private def text(node: JsonNode, field: String): Option[String] = Option(node.path(field).textValue)
+
+  private def list(resource: GenericKubernetesResource, path: String*): Seq[JsonNode] =
+    path.foldLeft(mapper.valueToTree[JsonNode](resource.getAdditionalProperties))(_.path(_)).asScala.toSeq
+
+  private val mapper = new ObjectMapper
+
+  /**
+   * @param chosen the name of the listener; None: a `Kafka` has to have only one
+   * @param shown the resource, for errors
+   * @throws java.io.IOException if the listener has no address yet
+   * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException METADATA_INVALID, if there is no such listener, or several
+   */
+  def of(kafka: GenericKubernetesResource, chosen: Option[String], shown: String): Found = {
+    val declared = list(kafka, "spec", "kafka", "listeners")
+    val name = named(declared.flatMap(text(_, "name")), chosen, shown)
+    def notReadyYet(missing: String) =
+      new IOException(s"$shown is not ready: $missing${reason(kafka)}. Strimzi's operator sets it")
+    val current = list(kafka, "status", "listeners")
+    val found = current.find(text(_, "name").contains(name)).getOrElse(throw notReadyYet(
+      if (current.isEmpty) "its status has no listeners" else s"its status has no listener '$name'"
+    ))
+    Found(
+      text(found, "bootstrapServers").filterNot(_.isBlank).getOrElse(
+        throw notReadyYet(s"its status has no bootstrapServers of listener '$name'")
+      ),
+      declared.find(text(_, "name").contains(name)).fold(Map.empty[String, String])(security),
+      trust(found)
+    )
   }
 
-  private def fieldsOf(value: Any): Option[Fields] = Option(value).collect { case map: ju.Map[_, _] =>
-    new Fields(map.asScala.collect { case (key: String, value) => key -> value }.toMap)
+  private def security(declared: JsonNode): Map[String, String] = {
+    val authentication = declared.path("authentication")
+    val mechanism = text(authentication, "type").flatMap(Mechanisms.get)
+    val sasl = mechanism.isDefined || authentication.path("sasl") == BooleanNode.TRUE
+    val protocol = (declared.path("tls") == BooleanNode.TRUE, sasl) match {
+      case (true, true) => Some("SASL_SSL")
+      case (true, false) => Some("SSL")
+      case (false, true) => Some("SASL_PLAINTEXT")
+      case _ => None
+    }
+    protocol.map("security.protocol" -> _).toMap ++ mechanism.map("sasl.mechanism" -> _)
   }
 
-  private def list(resource: GenericKubernetesResource, path: String*): Seq[Fields] =
-    Option(resource.get[Any](path: _*)).collect { case all: ju.List[_] =>
-      all.asScala.toSeq.flatMap(fieldsOf(_))
-    }.getOrElse(Nil)
+  private def trust(found: JsonNode): Map[String, String] = {
+    val certificates = found.path("certificates").asScala.toSeq.flatMap(c => Option(c.textValue)).map(_.strip)
+      .filter(_.nonEmpty)
+    if (certificates.isEmpty) Map.empty
+    else Map("ssl.truststore.type" -> "PEM", "ssl.truststore.certificates" -> certificates.mkString("\n"))
+  }
+
+  private def named(names: Seq[String], chosen: Option[String], shown: String): String =
+    chosen match {
+      case _ if names.isEmpty => fail(shown, "its spec has no listeners")
+      case Some(name) if names.contains(name) => name
+      case Some(name) =>
+        fail(shown, s"it has no listener '$name'; its listeners are ${quoted(names)}. $Remedy")
+      case None if names.size == 1 => names.head
+      case None => fail(shown, s"it has several listeners: ${quoted(names)}. $Remedy")
+    }
 }

@@ -112,11 +112,10 @@ private[metadata] object AnswerCheck {
   def sameProperties(entries: Seq[Entry]): Map[String, String] = {
     val first = entries.head
     entries.find(_.properties != first.properties).foreach { other =>
-      val keys = (first.properties.keySet ++ other.properties.keySet).toSeq.sorted
-        .filter(k => first.properties.get(k) != other.properties.get(k))
       fail(
         s"cluster '${first.cluster}'",
-        s"the streams '${first.stream}' and '${other.stream}' specify different properties for it: ${keys.mkString(", ")}"
+        s"the streams '${first.stream}' and '${other.stream}' specify different properties for it: " +
+          Names.differing(first.properties, other.properties).mkString(", ")
       )
     }
     first.properties
@@ -179,12 +178,10 @@ private[metadata] object AnswerCheck {
     (all.map(_ -> None) ++ some.map { case (topic, numbers) => topic -> Some(numbers) }).toMap
   }
 
-  private def state(where: String, state: String): String =
-    if (ClusterMetadata.States.contains(state)) state
-    else fail(
-      s"$where, key 'state'",
-      s"'$state' is not a valid state, use 'active', 'draining' or 'removed'"
-    )
+  private def state(where: String, state: String): String = {
+    Names.badState(state).foreach(fail(s"$where, key 'state'", _))
+    state
+  }
 
   private def offsets(
       where: String,

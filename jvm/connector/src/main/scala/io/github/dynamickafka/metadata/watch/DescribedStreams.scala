@@ -1,8 +1,5 @@
 package io.github.dynamickafka.metadata.watch
 
-import java.{util => ju}
-
-import scala.jdk.CollectionConverters._
 import scala.util.Using
 
 import io.github.dynamickafka.config.{DiscoveryOptions, Subscription}
@@ -26,12 +23,16 @@ private[dynamickafka] object DescribedStreams {
       subscription: Subscription,
       discovery: DiscoveryOptions
   ): Seq[KafkaStream] = {
-    val recording = new Recording(service)
-    Using.resource(MetadataWatcher(recording, subscription, discovery.copy(intervalMs = -1), name)) {
-      watcher =>
-        val _ = watcher.awaitFirst()
+    @volatile var found = Map.empty[String, KafkaStream]
+    Using.resource(MetadataWatcher(
+      service,
+      subscription,
+      discovery.copy(intervalMs = -1),
+      name,
+      described = found = _
+    )) { watcher =>
+      val _ = watcher.awaitFirst()
     }
-    val found = recording.answer
     subscription match {
       case Subscription.Ids(ids) => ids.flatMap(found.get)
       case pattern => found.toSeq.sortBy(_._1).collect { case (id, stream) if pattern.includes(id) => stream }
@@ -55,24 +56,4 @@ private[dynamickafka] object DescribedStreams {
 
   /** Longer than anyone waits for another call. */
   private val OnceMs = 24L * 3600 * 1000
-
-  /** Keeps the last answer, by stream id. */
-  private final class Recording(service: KafkaMetadataService) extends KafkaMetadataService {
-    @volatile var answer: Map[String, KafkaStream] = Map.empty
-
-    override def getAllStreams(): ju.Set[KafkaStream] = {
-      val all = service.getAllStreams()
-      answer = all.asScala.map(s => s.streamId -> s).toMap
-      all
-    }
-
-    override def describeStreams(ids: ju.Collection[String]): ju.Map[String, KafkaStream] = {
-      val found = service.describeStreams(ids)
-      answer = found.asScala.toMap
-      found
-    }
-
-    override def isClusterActive(cluster: String): Boolean = service.isClusterActive(cluster)
-    override def close(): Unit = service.close()
-  }
 }

@@ -240,6 +240,7 @@ private[dynamickafka] object MetadataWatcher {
    * A watcher for a query that reads.
    *
    * @param check throws an exception if the query cannot use a topology; runs after each answer
+   * @param described gets the streams of each answer, by id
    */
   def apply(
       service: KafkaMetadataService,
@@ -247,9 +248,10 @@ private[dynamickafka] object MetadataWatcher {
       discovery: DiscoveryOptions,
       name: String,
       timing: WatcherTiming = WatcherTiming.Default,
-      check: Topology => Unit = _ => ()
+      check: Topology => Unit = _ => (),
+      described: Map[String, KafkaStream] => Unit = _ => ()
   ): MetadataWatcher = {
-    val poll = new MetadataQuery(service, subscription)
+    val poll = new MetadataQuery(service, subscription, described)
     new MetadataWatcher(
       service,
       { next =>
@@ -324,7 +326,11 @@ private[dynamickafka] object MetadataWatcher {
 }
 
 /** One poll of the metadata service: makes all calls that are required for a topology, one after the other. */
-private[metadata] final class MetadataQuery(service: KafkaMetadataService, subscription: Subscription) {
+private final class MetadataQuery(
+    service: KafkaMetadataService,
+    subscription: Subscription,
+    described: Map[String, KafkaStream] => Unit = _ => ()
+) {
 
   /** Whether there was a valid topology: then a stream that is missing is no typing error. */
   private var hasSucceeded = false
@@ -366,16 +372,20 @@ private[metadata] final class MetadataQuery(service: KafkaMetadataService, subsc
     service.isClusterActive(cluster)
   }
 
-  private def streams(): Map[String, KafkaStream] = subscription match {
-    case Subscription.Ids(ids) =>
-      val answer = service.describeStreams(new ju.ArrayList(ids.asJava))
-      if (answer == null) throw Errors.metadataInvalid("the return value of describeStreams", "it is null")
-      answer.asScala.to(VectorMap)
-    case Subscription.Pattern(_) =>
-      val answer = service.getAllStreams()
-      if (answer == null || answer.asScala.exists(_ == null))
-        throw Errors.metadataInvalid("the return value of getAllStreams", "it is null or contains null")
-      byId(answer.asScala.toSeq)
+  private def streams(): Map[String, KafkaStream] = {
+    val found = subscription match {
+      case Subscription.Ids(ids) =>
+        val answer = service.describeStreams(new ju.ArrayList(ids.asJava))
+        if (answer == null) throw Errors.metadataInvalid("the return value of describeStreams", "it is null")
+        answer.asScala.to(VectorMap)
+      case Subscription.Pattern(_) =>
+        val answer = service.getAllStreams()
+        if (answer == null || answer.asScala.exists(_ == null))
+          throw Errors.metadataInvalid("the return value of getAllStreams", "it is null or contains null")
+        byId(answer.asScala.toSeq)
+    }
+    described(found)
+    found
   }
 
   private def byId(streams: Seq[KafkaStream]): Map[String, KafkaStream] = {

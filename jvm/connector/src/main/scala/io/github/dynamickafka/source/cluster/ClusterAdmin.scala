@@ -78,7 +78,7 @@ private[dynamickafka] final class ClusterAdmin(
     val offsets =
       then2(
         policies.entering(question, answered, functions),
-        policies.ending(question, answered, functions)
+        policies.ending(question, answered, listed.ids, functions)
       )((_, _))
     // A function of the user has the time of all attempts, because another one would not call it again.
     val resolved =

@@ -64,9 +64,13 @@ private[dynamickafka] final class ClusterConfigs(options: SourceOptions, scope: 
       else options.offsets.newCluster
     }
 
-  /** The stopping position of a topic; None: no stopping position. */
-  def ending(id: String, topic: TopologyTopic): Option[OffsetsPolicy] =
-    own(id, EndingForms, topic.stoppingOffsets).orElse(options.offsets.ending)
+  /**
+   * The stopping position of a topic; None: no stopping position.
+   *
+   * @param topic the topic in the metadata; None if it has left them, where the options still apply
+   */
+  def ending(id: String, topic: Option[TopologyTopic]): Option[OffsetsPolicy] =
+    own(id, EndingForms, topic.flatMap(_.stoppingOffsets)).orElse(options.offsets.ending)
 
   /** Rejects stopping offsets without cluster level if there are several clusters. Only for a first start. */
   def checkEnding(): Unit =

@@ -31,16 +31,18 @@ private[source] final class PolicyOffsets(cluster: String, config: ClusterConfig
   }
 
   /**
-   * The stopping offsets that are not fixed yet. By timestamp, there is none before a record with this timestamp
+   * The stopping offsets that are not fixed yet in the topics with these ids. By timestamp, there is none before a record with this timestamp
    * exists.
    */
   def ending(
       question: ClusterQuestion,
       answered: Set[TopicPartition],
+      topicIds: Map[String, String],
       functions: FunctionCalls
   ): CompletableFuture[Offsets] = {
     val open = answered.toSeq.flatMap { tp =>
-      question.ending.get(tp.topic).filter(!_.fixed.contains(tp.partition)).flatMap(_.policy).map(_ -> tp)
+      question.ending.get(tp.topic).filter(!_.fixed.in(topicIds.get(tp.topic)).contains(tp.partition))
+        .flatMap(_.policy).map(_ -> tp)
     }
     together(open.groupMap(_._1)(_._2).toSeq.map { case (policy, tps) =>
       if (PolicyOffsets.isByTime(policy))

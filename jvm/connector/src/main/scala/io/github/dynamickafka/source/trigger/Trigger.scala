@@ -51,7 +51,7 @@ private[dynamickafka] final case class Trigger(
       options.removedClusterRetentionMs,
       options.drainRemovedClusters,
       entry,
-      topologyConfigs.ending(_, _)
+      configs.ending(_, _)
     )
     Reconcile(start, expanded, now, rules)
   }

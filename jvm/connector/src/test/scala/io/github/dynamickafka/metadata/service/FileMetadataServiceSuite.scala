@@ -13,6 +13,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.hadoop.conf.Configuration
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
 import io.github.dynamickafka.metadata.KafkaMetadataService
 import io.github.dynamickafka.testkit.TimeLimit
@@ -55,7 +56,12 @@ class FileMetadataServiceSuite extends AnyFunSuite with TimeLimit {
     service.describeStreams(java.util.List.of("orders")).get("orders").getClusterMetadataMap.size
 
   private def service(file: Path, ttlMs: Long = 0) =
-    new FileMetadataService(file.toString, ttlMs, new Configuration)
+    at(file.toString, new Configuration, ttlMs)
+
+  private def at(path: String, conf: Configuration, ttlMs: Long = 0) = new FileMetadataService(
+    ServiceArguments(MetadataServiceSpecs.File, "path" -> path, "ttlMs" -> ttlMs.toString),
+    conf
+  )
 
   test("the streams of the file, and an edit is seen by the next call") {
     withFile { file =>
@@ -115,12 +121,12 @@ class FileMetadataServiceSuite extends AnyFunSuite with TimeLimit {
     withFile { file =>
       write(file, document(1))
       write(file.resolveSibling(".streams.yaml.crc"), "crc\u0000nonsense")
-      assert(clusters(new FileMetadataService(s"file:$file", 0L, new Configuration)) == 1)
+      assert(clusters(at(s"file:$file", new Configuration)) == 1)
       val relative = Paths.get("").toAbsolutePath.relativize(file)
       // A plain path is local, whatever the default file system is.
       val conf = new Configuration
       conf.set("fs.defaultFS", "hdfs://nowhere:1")
-      assert(clusters(new FileMetadataService(relative.toString, 0L, conf)) == 1)
+      assert(clusters(at(relative.toString, conf)) == 1)
     }
   }
 
@@ -128,7 +134,7 @@ class FileMetadataServiceSuite extends AnyFunSuite with TimeLimit {
     withFile { file =>
       assert(intercept[FileNotFoundException](clusters(service(file))).getMessage.contains("streams.yaml"))
       assert(intercept[IOException](clusters(service(file.getParent))).getMessage.contains("directory"))
-      intercept[IOException](clusters(new FileMetadataService("nope://a/b.yaml", 0L, new Configuration)))
+      intercept[IOException](clusters(at("nope://a/b.yaml", new Configuration)))
       write(file, document(1))
       val files = service(file)
       assert(clusters(files) == 1)
@@ -157,7 +163,7 @@ class FileMetadataServiceSuite extends AnyFunSuite with TimeLimit {
     withFile { file =>
       val opened = new OpenedFiles
       write(file, document(3))
-      val files = new FileMetadataService(s"opened://$file", 0L, opened.conf)
+      val files = at(s"opened://$file", opened.conf)
       assert(clusters(files) == 3)
       write(file, cut(document(3)))
       // Longer than content has to stay the same that is no part of the document before.
@@ -186,7 +192,7 @@ class FileMetadataServiceSuite extends AnyFunSuite with TimeLimit {
     withFile { file =>
       val opened = new OpenedFiles
       write(file, document(3))
-      val files = new FileMetadataService(s"opened://$file", 0L, opened.conf)
+      val files = at(s"opened://$file", opened.conf)
       assert(clusters(files) == 3)
       val behind = FileTime.from(Instant.now().minusSeconds(30))
       write(file, "")

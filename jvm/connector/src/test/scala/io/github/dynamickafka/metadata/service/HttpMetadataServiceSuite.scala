@@ -10,6 +10,7 @@ import scala.jdk.CollectionConverters._
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.config.Options.{reference, refused}
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, FailureText}
 import io.github.dynamickafka.metadata.KafkaMetadataService
@@ -27,8 +28,11 @@ class HttpMetadataServiceSuite extends AnyFunSuite with TimeLimit {
       headers: Map[String, String] = Map.empty,
       timeoutMs: Long = 60000,
       ttlMs: Long = 0
-  ) =
-    new HttpMetadataService(url, headers, timeoutMs, ttlMs, None)
+  ) = new HttpMetadataService(ServiceArguments(
+    MetadataServiceSpecs.Http,
+    headers.map { case (name, value) => s"headers.$name" -> value }.toSeq ++
+      Seq("url" -> url, "timeoutMs" -> timeoutMs.toString, "ttlMs" -> ttlMs.toString): _*
+  ))
 
   private def topics(service: KafkaMetadataService): Set[String] =
     service.describeStreams(

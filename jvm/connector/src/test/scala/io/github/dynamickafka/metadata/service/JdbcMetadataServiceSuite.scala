@@ -12,6 +12,7 @@ import io.zonky.test.db.postgres.embedded.EmbeddedPostgres
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.config.Options.{reference, refused}
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, FailureText}
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaMetadataService}
@@ -53,8 +54,14 @@ class JdbcMetadataServiceSuite extends AnyFunSuite with TimeLimit with BeforeAnd
       properties: Map[String, String] = Map.empty,
       timeoutMs: Long = 60000,
       ttlMs: Long = 0
-  ) =
-    new JdbcMetadataService(url, query, Map("user" -> "postgres") ++ properties, timeoutMs, ttlMs)
+  ) = at(url, query, Map("user" -> "postgres") ++ properties, timeoutMs, ttlMs)
+
+  private def at(url: String, query: String, properties: Map[String, String], timeoutMs: Long, ttlMs: Long) =
+    new JdbcMetadataService(ServiceArguments(
+      MetadataServiceSpecs.Jdbc,
+      properties.map { case (name, value) => s"properties.$name" -> value }.toSeq ++
+        Seq("url" -> url, "query" -> query, "timeoutMs" -> timeoutMs.toString, "ttlMs" -> ttlMs.toString): _*
+    ))
 
   private def failure(service: KafkaMetadataService): String =
     FailureText.of(intercept[IOException](service.getAllStreams()))
@@ -207,7 +214,7 @@ class JdbcMetadataServiceSuite extends AnyFunSuite with TimeLimit with BeforeAnd
     val slow = failure(service("select pg_sleep(30), 1", timeoutMs = 3000))
     assert(slow.contains(s"$url failed within 3000 ms") && slow.contains("canceling statement"))
     assert(failure(service("insert into documents values ('x') returning document")).contains("read-only"))
-    val unreachable = new JdbcMetadataService(
+    val unreachable = at(
       "jdbc:postgresql://localhost:1/x?user=me&password=hunter2",
       "select 1",
       Map.empty,
@@ -238,7 +245,7 @@ class JdbcMetadataServiceSuite extends AnyFunSuite with TimeLimit with BeforeAnd
     assert(jdbc.getAllStreams().size == 1)
     jdbc.close()
     Seq("jdbc:nothing://u:hunter2@h/d", "nothing:hunter2").foreach { bad =>
-      val e = refused(new JdbcMetadataService(bad, "select 1", Map.empty, 1000, 0))
+      val e = refused(at(bad, "select 1", Map.empty, 1000, 0))
       assert(e.getCondition == "DYNAMIC_KAFKA.INVALID_OPTION")
       assert(e.getMessage.contains("'metadataService.url'") && e.getMessage.contains("no JDBC driver"))
       assert(!e.getMessage.contains("hunter2"))

@@ -8,11 +8,12 @@ import java.{util => ju}
 import scala.jdk.CollectionConverters._
 
 import io.fabric8.kubernetes.api.model.ConfigMapBuilder
-import io.fabric8.kubernetes.client.{ConfigBuilder, KubernetesClient}
+import io.fabric8.kubernetes.client.{Config, ConfigBuilder, KubernetesClient}
 import org.scalatest.concurrent.Eventually
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.{Millis, Seconds, Span}
 
+import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, FailureText}
 import io.github.dynamickafka.metadata.KafkaMetadataService
 import io.github.dynamickafka.metadata.service.ApiServerDouble.withServer
@@ -44,13 +45,19 @@ class KubernetesConfigMapMetadataServiceSuite extends AnyFunSuite with TimeLimit
   }
 
   private def service(client: KubernetesClient, ttlMs: Long = 0) =
+    at("streams.yaml", 60000, ttlMs, client.getConfiguration)
+
+  private def at(key: String, timeoutMs: Long, ttlMs: Long, config: => Config) =
     new KubernetesConfigMapMetadataService(
-      "data",
-      "streams",
-      "streams.yaml",
-      60000,
-      ttlMs,
-      () => client.getConfiguration
+      ServiceArguments(
+        MetadataServiceSpecs.ConfigMap,
+        "namespace" -> "data",
+        "name" -> "streams",
+        "key" -> key,
+        "timeoutMs" -> timeoutMs.toString,
+        "ttlMs" -> ttlMs.toString
+      ),
+      () => config
     )
 
   private def topics(service: KafkaMetadataService): Set[String] =
@@ -158,7 +165,7 @@ class KubernetesConfigMapMetadataServiceSuite extends AnyFunSuite with TimeLimit
   test("a server that does not respond: the time limit") {
     val mute = new ServerSocket(0)
     val config = new ConfigBuilder().withMasterUrl(s"http://localhost:${mute.getLocalPort}").build()
-    val maps = new KubernetesConfigMapMetadataService("data", "streams", "k", 300, 0, () => config)
+    val maps = at("k", 300, 0, config)
     try {
       val late = failure(maps)
       assert(late.contains("ConfigMap data/streams cannot be read") && late.contains("300ms"), late)

@@ -10,6 +10,7 @@ import org.apache.kafka.common.errors.TimeoutException
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.testkit.{KafkaCluster, OnBrokers, TimeLimit}
 
 class SingleClusterMetadataServiceSuite extends AnyFunSuite with TimeLimit with OnBrokers
@@ -29,7 +30,11 @@ class SingleClusterMetadataServiceSuite extends AnyFunSuite with TimeLimit with 
     finally super.afterAll()
 
   private def asking[A](properties: (String, String)*)(body: SingleClusterMetadataService => A): A = {
-    val service = new SingleClusterMetadataService("blue", broker.bootstrapServers, properties.toMap)
+    val service = new SingleClusterMetadataService(ServiceArguments(
+      MetadataServiceSpecs.SingleCluster,
+      properties.map { case (name, value) => s"properties.$name" -> value } ++
+        Seq("clusterId" -> "blue", "bootstrapServers" -> broker.bootstrapServers): _*
+    ))
     try body(service)
     finally service.close()
   }

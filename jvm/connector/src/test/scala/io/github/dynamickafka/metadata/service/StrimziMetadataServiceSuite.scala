@@ -15,6 +15,7 @@ import org.scalatest.concurrent.Eventually
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.{Millis, Seconds, Span}
 
+import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, FailureText}
 import io.github.dynamickafka.metadata.service.ApiServerDouble.withServer
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaMetadataService}
@@ -94,12 +95,15 @@ class StrimziMetadataServiceSuite extends AnyFunSuite with TimeLimit with Eventu
       properties: Map[String, String] = Map.empty,
       ttlMs: Long = 0
   ) = new StrimziMetadataService(
-    namespaces,
-    listener,
-    "dynamic-kafka/stream",
-    properties,
-    60000,
-    ttlMs,
+    ServiceArguments(
+      MetadataServiceSpecs.Strimzi,
+      properties.map { case (name, value) => s"properties.$name" -> value }.toSeq ++ Seq(
+        "namespace" -> namespaces,
+        "listener" -> listener,
+        "timeoutMs" -> "60000",
+        "ttlMs" -> ttlMs.toString
+      ): _*
+    ),
     () => client.getConfiguration
   )
 

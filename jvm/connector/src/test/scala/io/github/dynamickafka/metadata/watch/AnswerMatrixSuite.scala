@@ -1,118 +1,263 @@
 package io.github.dynamickafka.metadata.watch
 
 import java.io.IOException
+import java.nio.file.{Files, StandardCopyOption}
+import java.sql.Connection
+import java.time.Duration
 import java.util.concurrent.CountDownLatch
-import java.util.concurrent.atomic.AtomicInteger
 
+import scala.jdk.CollectionConverters._
 import scala.util.Using
 
-import io.github.dynamickafka.config.{DiscoveryOptions, Subscription}
+import io.fabric8.kubernetes.api.model.{ConfigMapBuilder, GenericKubernetesResource}
+import io.fabric8.kubernetes.client.KubernetesClient
+import io.fabric8.kubernetes.client.dsl.base.ResourceDefinitionContext
+import io.fabric8.kubernetes.client.utils.Serialization
+import io.zonky.test.db.postgres.embedded.EmbeddedPostgres
+import org.apache.hadoop.conf.Configuration
+
+import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.metadata.KafkaStream
-import io.github.dynamickafka.metadata.Streams._
+import io.github.dynamickafka.metadata.KafkaMetadataService
 import io.github.dynamickafka.metadata.document.MetadataDocument
-import io.github.dynamickafka.metadata.service.DocumentMetadataService
+import io.github.dynamickafka.metadata.service.ApiServerDouble.withServer
+import io.github.dynamickafka.metadata.service._
 
-/** What a running query makes of a bad, a partial and a late answer, by the kind of its subscription and its options. */
-class AnswerMatrixSuite extends WatcherTest {
-  import AnswerMatrixSuite._
+class AnswerMatrixSuite extends AnswerMatrix {
+  import AnswerMatrix._
 
-  private val (orders, other) =
-    (stream("orders", "blue" -> cluster("a")), stream("other", "black" -> cluster("c")))
-  private val payments = stream("payments", "green" -> cluster("b"), "red" -> cluster("b"))
+  test("what queries make of the answers of a source of documents") {
+    assertMatrix(new Door {
+      @volatile private var answer: Answer = Good
+      @volatile private var waiting = new CountDownLatch(1)
 
-  private def invalid(id: String) = Errors.metadataInvalid(s"stream '$id'", "it is garbage")
-  private def document(streams: KafkaStream*)(bad: String*) = () =>
-    MetadataDocument(streams.map(s => s.streamId -> s).toMap, bad.map(id => id -> invalid(id)).toMap)
+      private def invalid(id: String) = id -> Errors.metadataInvalid(s"stream '$id'", "it is garbage")
 
-  private val never = new CountDownLatch(1)
-  private val good = document(orders, payments, other)()
+      override def service(): KafkaMetadataService = new DocumentMetadataService {
+        override protected def read(): MetadataDocument = answer match {
+          case Has(streams, bad) =>
+            MetadataDocument(streams.map(s => s.streamId -> s).toMap, bad.map(invalid).toMap)
+          case Down => throw new IOException("down")
+          case NoDocument => throw invalid("orders")._2
+          case Late =>
+            waiting.await()
+            throw new IOException("released")
+        }
+      }
 
-  private val late = { () =>
-    never.await()
-    good()
+      override def put(now: Answer): Boolean = {
+        waiting = new CountDownLatch(1)
+        answer = now
+        true
+      }
+
+      override def release(): Unit = waiting.countDown()
+    })
   }
 
-  /** For `streamIds` and `streamPattern`, then for both with `allowMissingStreams`. */
-  private val expected: Seq[(String, () => MetadataDocument, Seq[Result])] = Seq(
-    ("the same", good, Seq(Same, Same, Same, Same)),
-    (
-      "a subscribed stream is invalid",
-      document(payments, other)("orders"),
-      Seq(Failure, Failure, Failure, Failure)
-    ),
-    ("another stream is invalid", document(orders, payments)("other"), Seq(Same, Same, Same, Same)),
-    ("a subscribed stream is missing", document(payments, other)(), Seq(Failure, Removal, Removal, Removal)),
-    (
-      "a subscribed stream has no cluster",
-      document(stream("orders"), payments, other)(),
-      Seq(Failure, Failure, Removal, Removal)
-    ),
-    ("another stream is missing", document(orders, payments)(), Seq(Same, Same, Same, Same)),
-    (
-      "a cluster is missing",
-      document(orders, stream("payments", "green" -> cluster("b")), other)(),
-      Seq(Removal, Removal, Removal, Removal)
-    ),
-    // With allowMissingStreams too, because these are more than half of the clusters.
-    ("no stream", document()(), Seq(Failure, Failure, Failure, Failure)),
-    ("an exception", () => throw new IOException("down"), Seq(Failure, Failure, Failure, Failure)),
-    ("an invalid document", () => throw invalid("orders"), Seq(Failure, Failure, Failure, Failure)),
-    (
-      "late",
-      late,
-      Seq(Failure, Failure, Failure, Failure)
-    )
-  )
+  test("what queries make of the answers of the service 'file'") {
+    assertMatrix(new Door {
+      private val folder = Files.createTempDirectory("dynamic-kafka-test-")
+      private val (file, next) = (folder.resolve("streams.json"), folder.resolve("next"))
 
-  private val subscriptions =
-    Seq(Subscription.Ids(Seq("orders", "payments")), Subscription.Pattern("orders|payments".r))
+      override def service() = new FileMetadataService(
+        ServiceArguments(MetadataServiceSpecs.File, "path" -> file.toString),
+        new Configuration
+      )
+      override val instead = Whole
 
-  private def result(
-      answer: () => MetadataDocument,
-      subscription: Subscription,
-      allowMissing: Boolean
-  ): Result = {
-    val source = new Source(good)
-    val discovery = DiscoveryOptions(
-      Soon,
-      1000,
-      callTimeoutMs = if (answer eq late) 200 else Never,
-      allowMissing,
-      removalConfirmations = 2
-    )
-    Using.resource(MetadataWatcher(source, subscription, discovery, "matrix", WatcherTiming(confirmMs = 1))) {
-      watcher =>
-        val before = ids(watcher.awaitFirst())
-        source.answer = answer
-        val asked = source.calls.get
-        eventually(assert(source.calls.get > asked + 4 || watcher.current.consecutiveFailures > 1))
-        if (current(watcher) != before) Removal
-        else if (watcher.current.consecutiveFailures > 0) Failure
-        else Same
+      override def put(answer: Answer): Boolean = answer match {
+        case has: Has => replace(text(has))
+        case NoDocument => replace("nothing")
+        case Down => Files.deleteIfExists(file)
+        case Late => false
+      }
+
+      private def replace(content: String) = {
+        val _ = Files.move(Files.writeString(next, content), file, StandardCopyOption.ATOMIC_MOVE)
+        true
+      }
+    })
+  }
+
+  test("what queries make of the answers of the service 'http'") {
+    DocumentServer.serving { server =>
+      assertMatrix(new Door {
+        private var waiting = new CountDownLatch(0)
+
+        override def service() = new HttpMetadataService(
+          ServiceArguments(MetadataServiceSpecs.Http, "url" -> server.url, "timeoutMs" -> "60000")
+        )
+        override val instead = Whole
+
+        override def put(answer: Answer): Boolean = {
+          waiting = new CountDownLatch(if (answer == Late) 1 else 0)
+          server.answer = answer match {
+            case has: Has => DocumentServer.Answer(200, text(has))
+            case Down => DocumentServer.Answer(503, "")
+            case NoDocument => DocumentServer.Answer(200, "nothing")
+            case Late => DocumentServer.Answer(200, text(Good), halfway = Some(waiting))
+          }
+          true
+        }
+
+        override def release(): Unit = waiting.countDown()
+      })
     }
   }
 
-  for ((name, answer, results) <- expected)
-    test(s"what a query makes of an answer: $name") {
-      val found = for (allowMissing <- Seq(false, true); subscription <- subscriptions)
-        yield result(answer, subscription, allowMissing)
-      assert(found == results)
+  test("what queries make of the answers of the service 'jdbc'") {
+    Using.resource(
+      EmbeddedPostgres.builder().setServerConfig(
+        "fsync",
+        "off"
+      ).setPGStartupWait(Duration.ofMinutes(3)).start()
+    ) { postgres =>
+      Using.resource(postgres.getPostgresDatabase.getConnection()) { connection =>
+        assertMatrix(new Rows(connection, s"jdbc:postgresql://localhost:${postgres.getPort}/postgres"))
+      }
     }
-}
+  }
 
-object AnswerMatrixSuite {
-  sealed trait Result
-  case object Same extends Result
-  case object Failure extends Result
-  case object Removal extends Result
+  private final class Rows(connection: Connection, url: String) extends Door {
+    connection.setAutoCommit(false)
 
-  private final class Source(@volatile var answer: () => MetadataDocument) extends DocumentMetadataService {
-    val calls = new AtomicInteger
+    override def service() =
+      new JdbcMetadataService(ServiceArguments(
+        MetadataServiceSpecs.Jdbc,
+        "url" -> url,
+        "query" -> "select document from streams",
+        "properties.user" -> "postgres",
+        "timeoutMs" -> "60000"
+      ))
+    override val instead = Whole
 
-    override protected def read(): MetadataDocument = {
-      calls.incrementAndGet()
-      answer()
+    override def put(answer: Answer): Boolean = {
+      answer match {
+        case has: Has => replace(text(has))
+        case NoDocument => replace("nothing")
+        case Down =>
+          run("drop table streams")
+          connection.commit()
+        case Late => run("lock table streams in access exclusive mode")
+      }
+      true
+    }
+
+    override def release(): Unit = connection.rollback()
+
+    private def replace(document: String): Unit = {
+      run("create table if not exists streams (document text)")
+      run("delete from streams")
+      Using.resource(connection.prepareStatement("insert into streams values (?)")) { statement =>
+        statement.setString(1, document)
+        statement.executeUpdate()
+      }
+      connection.commit()
+    }
+
+    private def run(sql: String): Unit = Using.resource(connection.createStatement()) { statement =>
+      val _ = statement.execute(sql)
+    }
+  }
+
+  test("what queries make of the answers of the service 'configmap'") {
+    withServer { (_, client) =>
+      assertMatrix(new Door {
+        override def service() =
+          new KubernetesConfigMapMetadataService(
+            ServiceArguments(
+              MetadataServiceSpecs.ConfigMap,
+              "namespace" -> "data",
+              "name" -> "streams",
+              "key" -> "key",
+              "timeoutMs" -> "60000"
+            ),
+            () => client.getConfiguration
+          )
+        override val instead = Whole
+
+        override def put(answer: Answer): Boolean = answer match {
+          case has: Has => replace(text(has))
+          case NoDocument => replace("nothing")
+          case Down =>
+            val _ = client.configMaps().inNamespace("data").withName("streams").delete()
+            true
+          case Late => false
+        }
+
+        private def replace(document: String) = {
+          val map =
+            new ConfigMapBuilder().withNewMetadata().withNamespace("data").withName("streams").endMetadata()
+              .withData(Map("key" -> document).asJava).build()
+          val there = client.resource(map)
+          if (there.get() == null) there.create() else there.update()
+          true
+        }
+      })
+    }
+  }
+
+  test("what queries make of the answers of the service 'strimzi'") {
+    withServer((_, client) => assertMatrix(new Resources(client)))
+  }
+
+  /** A stream is known by its topics, so that none is without a cluster. Each change is one request, so that no answer is between two. */
+  private final class Resources(client: KubernetesClient) extends Door {
+    private val first = Map("orders" -> "blue", "other" -> "black")
+    private var topics = Map.empty[String, GenericKubernetesResource]
+    (first.values ++ Seq("green", "red")).foreach(cluster => apply(kafka(cluster)))
+
+    override def service() = new StrimziMetadataService(
+      ServiceArguments(MetadataServiceSpecs.Strimzi, "namespace" -> "data", "timeoutMs" -> "60000"),
+      () => client.getConfiguration
+    )
+
+    override def put(answer: Answer): Boolean = answer match {
+      case Has(streams, invalid) if streams.nonEmpty && streams.forall(!_.getClusterMetadataMap.isEmpty) =>
+        val good = for (s <- streams; id <- s.getClusterMetadataMap.keySet.asScala.toSeq)
+          yield topic(s.streamId, id, "{}")
+        val bad = invalid.map(id => topic(id, first(id), "{dynamic-kafka/none: x}"))
+        val now = (good ++ bad).map(one => one.getMetadata.getName -> one).toMap
+        now.filter { case (name, one) => !topics.get(name).contains(one) }.values.foreach(apply)
+        (topics -- now.keys).values.foreach(one => resource(one).delete())
+        topics = now
+        true
+      case _ => false
+    }
+
+    private def topic(stream: String, cluster: String, annotations: String) = parsed(
+      s"""apiVersion: kafka.strimzi.io/v1
+         |kind: KafkaTopic
+         |metadata:
+         |  name: $stream-$cluster
+         |  namespace: data
+         |  labels: {dynamic-kafka/stream: $stream, strimzi.io/cluster: $cluster}
+         |  annotations: $annotations
+         |spec: {partitions: 1, replicas: 1}
+         |""".stripMargin
+    )
+
+    private def kafka(name: String) = parsed(
+      s"""apiVersion: kafka.strimzi.io/v1
+         |kind: Kafka
+         |metadata: {name: $name, namespace: data}
+         |spec: {kafka: {listeners: [{name: plain, port: 9092, type: internal, tls: false}]}}
+         |status: {listeners: [{name: plain, bootstrapServers: 'b:9092'}]}
+         |""".stripMargin
+    )
+
+    private def parsed(yaml: String) = Serialization.unmarshal(yaml, classOf[GenericKubernetesResource])
+
+    private def resource(one: GenericKubernetesResource) = {
+      val context = new ResourceDefinitionContext.Builder().withGroup("kafka.strimzi.io").withVersion("v1")
+        .withKind(one.getKind).withPlural(one.getKind.toLowerCase + "s").withNamespaced(true).build()
+      client.genericKubernetesResources(context).inNamespace("data").resource(one)
+    }
+
+    private def apply(one: GenericKubernetesResource): Unit = {
+      val there = resource(one)
+      val _ = if (there.get() == null) there.create() else there.update()
     }
   }
 }

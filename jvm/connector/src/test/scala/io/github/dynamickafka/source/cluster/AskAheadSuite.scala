@@ -10,7 +10,7 @@ import org.scalatest.time.{Millis, Seconds, Span}
 
 import io.github.dynamickafka.config.Options
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.offset.{ClusterView, Ending, Positions}
+import io.github.dynamickafka.offset.{ClusterView, Ending, Positions, TopicOffsets}
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.time.Clock
 import io.github.dynamickafka.topology.OffsetsPolicy
@@ -152,7 +152,8 @@ class AskAheadSuite extends AnyFunSuite with TimeLimit with Eventually {
       }
     }
 
-  private val ending = Ending(Some(OffsetsPolicy.Latest), "latest", SortedMap.empty[Int, Long])
+  private val ending =
+    Ending(Some(OffsetsPolicy.Latest), "latest", TopicOffsets(None, SortedMap.empty[Int, Long]))
   afterwards("a batch read, a first start, AvailableNow", reads(4L).copy(complete = true))
   afterwards("a topic that enters", reads(4L).copy(entering = Map("t" -> OffsetsPolicy.Latest)))
   afterwards("an end at latest", reads(4L).copy(ending = Map("t" -> ending)))

@@ -2,8 +2,12 @@ package io.github.dynamickafka.source.cluster
 
 import java.util.Base64
 
+import scala.concurrent.duration._
+
 import org.apache.kafka.clients.admin.Admin
+import org.apache.kafka.clients.consumer.KafkaConsumer
 import org.apache.kafka.common.acl.AclOperation
+import org.apache.kafka.common.errors.AuthenticationException
 import org.apache.spark.kafka010.TestTokens
 import org.scalatest.BeforeAndAfterAll
 
@@ -23,7 +27,9 @@ class DelegationTokensSuite extends SourceTest with BeforeAndAfterAll {
 
   private def client(user: String) = guarded.scramClient(user, s"pw-$user")
 
-  /** A new token of the reader. */
+  private lazy val settings = new ConsumerSettings("guarded", client("planner"))
+
+  /** A new token of the reader, which the broker accepts: it learns of a token after the controller has created it. */
   private def setToken(): Unit = {
     val properties = new java.util.HashMap[String, AnyRef]
     client("reader").foreach { case (name, value) => properties.put(name, value) }
@@ -36,6 +42,12 @@ class DelegationTokensSuite extends SourceTest with BeforeAndAfterAll {
         Base64.getEncoder.encodeToString(token.hmac)
       )
     } finally admin.close()
+    eventually(timeout(1.minute)) {
+      val consumer = new KafkaConsumer[Array[Byte], Array[Byte]](settings.withToken.forConsumer)
+      try consumer.listTopics()
+      catch { case e: AuthenticationException => fail(e) }
+      finally consumer.close()
+    }
   }
 
   test("a cluster is read with the token, also after it is replaced, beside a cluster without one") {
@@ -47,7 +59,6 @@ class DelegationTokensSuite extends SourceTest with BeforeAndAfterAll {
       def write(from: Int): Unit = Seq(guarded, blue).foreach(c =>
         produce(c, topic, 2, (from until from + 10).map(n => s"${c.name}-$n"))
       )
-      val settings = new ConsumerSettings("guarded", client("planner"))
       assert(settings.withToken == settings)
       write(0)
       setToken()

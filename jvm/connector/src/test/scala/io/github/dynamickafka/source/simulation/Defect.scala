@@ -25,6 +25,7 @@ private[simulation] sealed abstract class Defect(val name: String) {
 
   /** The trigger to decide with, of the one that has begun and the one that would begin now. */
   def trigger: (Trigger, Trigger) => Trigger = (begun, _) => begun
+  def transition(transition: Transition): Transition = transition
   def view(view: ClusterView): ClusterView = view
   def next(planned: Planned): NextOffset = planned.next
   def validates: Boolean = true
@@ -258,7 +259,19 @@ private[simulation] object Defect {
     override def knowsSizes = false
   }
 
+  /** The stopping offset of a log is applied to the one that takes its name. */
+  case object StopsByName extends Defect("a stopping offset is applied to another log of the same name") {
+    override def transition(transition: Transition): Transition = transition.copy(clusters =
+      transition.clusters.map { case (id, work) =>
+        id -> work.copy(ending = work.ending.map { case (topic, ending) =>
+          topic -> ending.copy(fixed = ending.fixed.copy(topicId = scala.None))
+        })
+      }
+    )
+  }
+
   val all: Seq[Defect] = Seq(
+    StopsByName,
     SizesAreForgotten,
     EnteringIsForgotten,
     UnknownIsNow,

@@ -33,6 +33,9 @@ private object History {
   private def run(seed: Long, defect: Defect, recording: Boolean): Option[(String, Seq[String])] = {
     val random = new Random(seed)
     val world = new World(random, recording)
+    // Of its own, so that stopping offsets leave the rest of a history as it is without them.
+    val stops = new Random(~seed)
+    val stop = Option.when(stops.nextInt(5) == 0)(world.now - 20000L + stops.nextInt(24000))
     val logsSome = random.nextInt(3) == 0
     // A start position that is not logged is resolved again after a restart, perhaps to another one.
     def latest = random.nextInt(4) == 0 && !logsSome
@@ -43,6 +46,7 @@ private object History {
       if (latest) OffsetsPolicy.Latest else OffsetsPolicy.Earliest,
       ownStart = Option.when(random.nextInt(4) == 0)(OffsetsPolicy.Earliest),
       limit = Option.when(random.nextInt(8) == 0)(2L),
+      stop,
       logsSome,
       // The sinks for which Spark logs only some batches do not know which ones they have.
       Deferring(random.nextInt(if (logsSome) Deferring.WithOwnSink.id else Deferring.maxId)),
@@ -65,12 +69,12 @@ private object History {
           val crash = if (world.chance(80)) Crash.Never else Crash(random.nextInt(Crash.maxId))
           query.trigger(limit, crash)
         }
-        settled(world, query)
+        settled(world, query, stop)
       } catch { case NonFatal(e) => Seq(e.toString) }
     wrong.headOption.map(_ => (wrong.mkString("; "), world.history))
   }
 
-  private def settled(world: World, query: SimulatedQuery): Seq[String] = {
+  private def settled(world: World, query: SimulatedQuery, stop: Option[Long]): Seq[String] = {
     query.respondInTime()
     world.settle(draining = false)
     val restsFirst = comesToRest(world, query)
@@ -79,7 +83,16 @@ private object History {
     val rests = restsFirst && comesToRest(world, query)
     val records = query.delivered
     val there = world.logs.flatMap(_._5.records).toSet
-    val lost = there -- records -- query.truth.excused
+    // The record that stops a log may have expired, and a log that was cut is not compared once it is read to its stop.
+    val (damaged, intact) =
+      if (stop.isEmpty) (Nil, Nil) else world.logs.partition(log => world.isDamaged(log._4.topicId))
+    val beyond = for {
+      (id, name, p, _, log) <- intact
+      at <- stop.flatMap(world.stopOf(log, _)).toSeq
+      record <- log.read(at, log.end)
+    } yield record -> s"$id $name-$p at $at"
+    val lost = there -- records -- query.truth.excused -- damaged.flatMap(_._5.records) -- beyond.map(_._1)
+    val tooMuch = beyond.collect { case (record, where) if records.contains(record) => where }
     val twice = records.diff(records.distinct).filterNot(query.repeated)
     world.settle(draining = true)
     val drains = comesToRest(world, query) && query.reached.draining.isEmpty && query.reached.clusters.isEmpty
@@ -87,6 +100,7 @@ private object History {
       Option.when(!rests)("the query does not come to rest"),
       Option.when(restsFirst && !serves)("limits starve a partition"),
       Option.when(lost.nonEmpty)(s"lost: ${lost.toSeq.sorted.take(10)}"),
+      Option.when(tooMuch.nonEmpty)(s"read beyond its stopping offset: ${tooMuch.distinct.take(5)}"),
       Option.when(twice.nonEmpty)(s"duplicate: ${twice.take(10)}"),
       query.truth.falseLosses.headOption.map(first => s"not true: $first"),
       query.excessive.headOption.map(first => s"above the limit: $first"),
@@ -98,7 +112,7 @@ private object History {
 
   /** Whether each partition is served in turn if there are always more records than the limits let through. */
   private def servesAll(world: World, query: SimulatedQuery): Boolean =
-    !query.isLimited || query.isAligned || {
+    !query.isLimited || query.isAligned || query.isStopped || {
       val before = query.reached
       val partitions = before.clusters.valuesIterator.map(_.size).sum
       (0 to partitions + 1).foreach { _ =>

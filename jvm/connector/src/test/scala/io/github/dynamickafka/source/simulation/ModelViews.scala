@@ -16,6 +16,14 @@ private[simulation] object ModelViews {
         if work.only.get(name).forall(_(p)) && world.hasLeader(id, name, p)
       } yield (name, p, f(log)))
       val ends = of(_.end)
+      val endings = Positions.from(for {
+        (name, topic) <- topics
+        ending <- work.ending.get(name).toSeq
+        OffsetsPolicy.Timestamp(ms) <- ending.policy.toSeq
+        fixed = ending.fixed.in(Some(topic.id))
+        (log, p) <- topic.logs.zipWithIndex if !fixed.contains(p) && ends.get(name, p).isDefined
+        stop <- world.stopOf(log, ms)
+      } yield (name, p, stop))
       ClusterView.Reachable(
         ends,
         earliest = of(_.first),
@@ -23,6 +31,7 @@ private[simulation] object ModelViews {
           case (name, OffsetsPolicy.Latest) => ends.filterTopics(_ == name)
           case _ => Positions.empty
         }.foldLeft(Positions.empty)(_ ++ _),
+        endings = endings,
         missing = work.topics -- topics.map(_._1),
         unanswered = (for {
           (name, topic) <- topics

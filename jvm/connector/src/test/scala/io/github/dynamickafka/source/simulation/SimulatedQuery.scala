@@ -34,6 +34,7 @@ private[simulation] object Deferring extends Enumeration {
  * @param logsSome whether some batches are not logged (asynchronous progress tracking): then the sink can get records again
  *                 after a restart
  * @param deferring with a foreign sink, records that it had when their batch was deferred are delivered again
+ * @param stop where each log stops, as a time of records in epoch milliseconds
  * @param aligned whether clusters advance together in record time, and how
  * @param defect what is put back; [[Defect.None]] for the product
  */
@@ -44,6 +45,7 @@ private[simulation] final class SimulatedQuery(
     entry: OffsetsPolicy,
     ownStart: Option[OffsetsPolicy],
     limit: Option[Long],
+    stop: Option[Long],
     logsSome: Boolean,
     deferring: Deferring.Value,
     aligned: Option[Alignment.Rules],
@@ -72,8 +74,11 @@ private[simulation] final class SimulatedQuery(
   /** Batches with more bytes than their limit. */
   def tooLarge: Vector[String] = sizes.excessive
 
-  private val options = SimulatedQuery.options(drainRemoved, entry, ownStart, limit)
+  private val options = SimulatedQuery.options(drainRemoved, entry, ownStart, limit, stop)
   private val configs = new ClusterConfigs.ByScope(options)
+
+  /** Whether each log has a stopping offset. */
+  def isStopped: Boolean = stop.isDefined
 
   def isAligned: Boolean = aligned.isDefined
 
@@ -135,7 +140,7 @@ private[simulation] final class SimulatedQuery(
     val begun = begin()
     world.changeInTrigger()
     val trigger = defect.trigger(begun, begin())
-    val transition = trigger.transition(options, trigger.topology)
+    val transition = defect.transition(trigger.transition(options, trigger.topology))
     val questions = transition.clusters.map { case (id, work) => id -> question(id, work, trigger.topology) }
     former = Some(trigger.topology)
     val now = transition.clusters.map { case (id, work) =>
@@ -256,22 +261,24 @@ private[simulation] final class SimulatedQuery(
 
 private[simulation] object SimulatedQuery {
   private val parsed =
-    TrieMap.empty[(Boolean, OffsetsPolicy, Option[OffsetsPolicy], Option[Long]), SourceOptions]
+    TrieMap.empty[(Boolean, OffsetsPolicy, Option[OffsetsPolicy], Option[Long], Option[Long]), SourceOptions]
 
   def options(
       drainRemoved: Boolean,
       entry: OffsetsPolicy,
       ownStart: Option[OffsetsPolicy],
-      limit: Option[Long]
+      limit: Option[Long],
+      stop: Option[Long] = None
   ): SourceOptions = parsed.getOrElseUpdate(
-    (drainRemoved, entry, ownStart, limit), {
+    (drainRemoved, entry, ownStart, limit, stop), {
       val chosen = Seq(
         "streamMetadataRemovedClusterRetentionMs" -> "-1",
         "removedClusterPolicy" -> (if (drainRemoved) "drain" else "stop"),
         "newClusterStartingOffsets" -> text(entry),
         "newTopicStartingOffsets" -> text(entry)
       ) ++ ownStart.map("cluster.c.startingOffsets" -> text(_)) ++
-        limit.map("cluster.a.maxOffsetsPerTrigger" -> _.toString)
+        limit.map("cluster.a.maxOffsetsPerTrigger" -> _.toString) ++
+        stop.map("endingTimestamp" -> _.toString)
       Options.parse(chosen: _*)
     }
   )

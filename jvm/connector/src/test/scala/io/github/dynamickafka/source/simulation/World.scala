@@ -47,6 +47,10 @@ private[simulation] final class World(random: Random, recording: Boolean) {
   /** The time of a record, or -1 if it has none. */
   def timeOf(record: Long): Long = times(record)
 
+  /** The offset of the first record of this time or a later one, as Kafka finds it. */
+  def stopOf(log: ModelLog, ms: Long): Option[Long] =
+    Some(log.records.indexWhere(timeOf(_) >= ms)).filter(_ >= 0).map(log.first + _)
+
   private def newRecord(id: String): Long = {
     val record = number()
     val time = now - lagMs(id)

@@ -147,6 +147,25 @@ class EndingOffsetsSuite extends SourceTest {
     }
   }
 
+  test("a topic that is recreated has an end of its own") {
+    scene { s =>
+      val topic = newTopicOn(1, blue)
+      def write(records: Int): Unit =
+        blue.produce(topic, (1 to records).map(t => Record(0, None, s"$t", timestamp = Some(t * 1000L))))
+      val options = Seq("endingTimestamp" -> "6000", "failOnDataLoss" -> "false")
+      write(8)
+      s.orders(Entry("blue", blue, topic))
+      s.catchUp(options: _*)
+      assert(s.seen.size == 5)
+      blue.deleteTopic(topic)
+      blue.createTopic(topic, 1)
+      blue.produce(topic, Seq.fill(20)(Record(0, None, "old", timestamp = Some(1L))))
+      write(8)
+      s.catchUp(options: _*)
+      assertSame(s.seen.drop(5), stored("blue", blue, topic).filter(_.offset < 25))
+    }
+  }
+
   test("different ends are resolved again, and without any the query continues") {
     withTopic { (s, topic) =>
       def upTo(offset: Int) =

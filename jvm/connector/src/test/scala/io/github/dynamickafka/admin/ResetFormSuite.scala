@@ -1,4 +1,4 @@
-package io.github.dynamickafka.admin.checkpoint
+package io.github.dynamickafka.admin
 
 import org.apache.kafka.common.TopicPartition
 import org.scalatest.funsuite.AnyFunSuite
@@ -29,7 +29,7 @@ class ResetFormSuite extends AnyFunSuite {
       """{"a": {"0": 1.5}}""",
       """{"a": {"0": 99999999999999999999}}"""
     ).foreach(text =>
-      assert(intercept[Refusal](parse(text)).getMessage.startsWith(s"'$text' is neither"), text)
+      assert(intercept[WrongUsage](parse(text)).getMessage.startsWith(s"'$text' is neither"), text)
     )
   }
 
