@@ -95,7 +95,8 @@ private[source] object RecordRow {
   def micros(record: ConsumerRecord[Array[Byte], Array[Byte]], cluster: Any, stream: Any): Long =
     if (hasTime(record)) DateTimeUtils.millisToMicros(record.timestamp)
     else {
-      val place = RecordPlace(stream.toString, cluster.toString, record.topic, record.partition, record.offset)
+      val place =
+        RecordPlace(stream.toString, cluster.toString, record.topic, record.partition, record.offset)
       throw Errors.decodeFailed(place, "timestamp", "TIMESTAMP", None, NoTime)
     }
 

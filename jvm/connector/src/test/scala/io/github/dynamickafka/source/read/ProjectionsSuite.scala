@@ -62,7 +62,11 @@ class ProjectionsSuite extends AnyFunSuite with TimeLimit {
     }
     for (policy <- Seq("fail", "null", "keep", "drop")) {
       val layout =
-        Layouts.of(Options.parse(options :+ ("parseErrors" -> policy): _*).format, None, includeHeaders = false)
+        Layouts.of(
+          Options.parse(options :+ ("parseErrors" -> policy): _*).format,
+          None,
+          includeHeaders = false
+        )
       val all = layout.schema.fieldNames.toSeq
       (1 to RandomCases(9)).foreach { _ =>
         val names = random.shuffle(all).take(1 + random.nextInt(4))
@@ -86,7 +90,14 @@ class ProjectionsSuite extends AnyFunSuite with TimeLimit {
   private val NoKey: String = null
 
   private def half(random: Random): String =
-    Seq("{}", "{\"a\": 1}", "{\"a\": \"x\", \"b\": \"y\"}", "{\"b\": 5, \"c\": \"no\"}", "nothing", "{\"a\": 1, \"c\"")(
+    Seq(
+      "{}",
+      "{\"a\": 1}",
+      "{\"a\": \"x\", \"b\": \"y\"}",
+      "{\"b\": 5, \"c\": \"no\"}",
+      "nothing",
+      "{\"a\": 1, \"c\""
+    )(
       random.nextInt(6)
     )
 
@@ -102,14 +113,21 @@ class ProjectionsSuite extends AnyFunSuite with TimeLimit {
       if (random.nextInt(9) == 0) null else half(random),
       if (random.nextInt(5) == 0) null else half(random)
     ))
-    val keyed = Seq("format" -> "json", "keyFormat" -> "json", "keyFields" -> "a", "schema" -> "a INT, b STRING, c INT")
+    val keyed =
+      Seq("format" -> "json", "keyFormat" -> "json", "keyFields" -> "a", "schema" -> "a INT, b STRING, c INT")
     check((random, _) => records(random))(keyed :+ ("changeData" -> "upsert"): _*)
     check((random, _) => records(random))(keyed :+ ("valueFieldsInclude" -> "EXCEPT_KEY"): _*)
   }
 
   test("csv (seed in the message)") {
     check((random, _) =>
-      Seq.fill(300)(NoKey -> Seq.fill(random.nextInt(5))(Seq("1", "x", "", "\"q\"", "2026-01-01")(random.nextInt(5))).mkString(","))
+      Seq.fill(300)(NoKey -> Seq.fill(random.nextInt(5))(Seq(
+        "1",
+        "x",
+        "",
+        "\"q\"",
+        "2026-01-01"
+      )(random.nextInt(5))).mkString(","))
     )("format" -> "csv", "schema" -> "a INT, b STRING, c DATE, d INT")
   }
 
@@ -117,7 +135,12 @@ class ProjectionsSuite extends AnyFunSuite with TimeLimit {
     def changed(random: Random) =
       if (random.nextInt(8) == 0) half(random)
       else
-        s"""{"op": "${Seq("c", "u", "d", "x")(random.nextInt(4))}", "before": ${half(random)}, "after": ${half(
+        s"""{"op": "${Seq(
+            "c",
+            "u",
+            "d",
+            "x"
+          )(random.nextInt(4))}", "before": ${half(random)}, "after": ${half(
             random
           )}, "ts_ms": 5}"""
     Seq("rows", "envelope").foreach(mode =>

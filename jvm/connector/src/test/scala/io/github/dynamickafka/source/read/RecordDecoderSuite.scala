@@ -139,10 +139,17 @@ class RecordDecoderSuite extends AnyFunSuite with TimeLimit {
     Seq(most + 1, Long.MaxValue, Long.MinValue, -most - 1).foreach { millis =>
       Seq("fail", "null", "keep").foreach { policy =>
         val error =
-          intercept[DynamicKafkaRuntimeException](rows(layout(timed :+ ("parseErrors" -> policy): _*))(at(millis)))
+          intercept[DynamicKafkaRuntimeException](
+            rows(layout(timed :+ ("parseErrors" -> policy): _*))(at(millis))
+          )
         assert(error.getCondition == "DYNAMIC_KAFKA.DECODE_FAILED" && error.getMessage.contains("offset 42"))
       }
-      val raw = new RecordRow(false, UTF8String.fromString("orders-eu"), UTF8String.fromString("blue"), UTF8String.fromString("orders"))
+      val raw = new RecordRow(
+        false,
+        UTF8String.fromString("orders-eu"),
+        UTF8String.fromString("blue"),
+        UTF8String.fromString("orders")
+      )
       val error = intercept[DynamicKafkaRuntimeException](raw.of(at(millis)).getLong(5))
       assert(error.getMessage.contains("cluster 'blue'") && error.getMessage.contains("offset 42"))
       Seq("parseErrors" -> "drop", "json.ignore-parse-errors" -> "true").foreach(policy =>

@@ -46,7 +46,10 @@ class UnitPairsSuite extends AnyFunSuite with TimeLimit {
         good += 1
         val (value, dataType) = leaf(row, side(r.toString).schema)
         if (value != null)
-          assert(agree(writer, number, reader, value, dataType), s"$where: $number is $value (${dataType.sql})")
+          assert(
+            agree(writer, number, reader, value, dataType),
+            s"$where: $number is $value (${dataType.sql})"
+          )
       }
     }
     assert(good > 500, s"seed $seed")
@@ -170,7 +173,8 @@ object UnitPairsSuite {
       case _ =>
         val ofColumn = Option(meaning(value, dataType)).getOrElse(BigDecimal(value.toString) * reader.factor)
         // A number without a unit may be read as one of any.
-        val expected = if (writer.kind.isEmpty || reader.kind.isEmpty) BigDecimal(number) * reader.factor else writer.quantity(number)
+        val expected = if (writer.kind.isEmpty || reader.kind.isEmpty) BigDecimal(number) * reader.factor
+        else writer.quantity(number)
         (writer.kind.isEmpty || reader.kind.isEmpty || writer.kind == reader.kind) && ofColumn == expected
     }
 }
