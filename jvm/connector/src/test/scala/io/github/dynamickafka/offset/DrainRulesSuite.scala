@@ -144,6 +144,10 @@ class DrainRulesSuite extends AnyFunSuite {
   test("a topic that drains after it left the metadata keeps its stopping offset") {
     val ends = SortedMap("a" -> SortedMap("t" -> TopicEnds("latest", SortedMap(0 -> 7L))))
     val found = after(reading.copy(ends = ends), Topology.empty, rules.copy(drainRemoved = true))
-    assert(found.clusters("a").ending == SortedMap("t" -> Ending(None, "latest", TopicOffsets(None, SortedMap(0 -> 7L)))))
+    assert(found.clusters("a").ending == SortedMap("t" -> Ending(
+      None,
+      "latest",
+      TopicOffsets(None, SortedMap(0 -> 7L))
+    )))
   }
 }
