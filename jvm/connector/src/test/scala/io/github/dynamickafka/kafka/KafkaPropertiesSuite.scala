@@ -1,5 +1,6 @@
 package io.github.dynamickafka.kafka
 
+import java.nio.file.{Files, Path}
 import java.{util => ju}
 
 import scala.jdk.CollectionConverters._
@@ -8,6 +9,7 @@ import scala.util.{Random, Try}
 import org.apache.kafka.clients.admin.{AdminClient, AdminClientConfig}
 import org.apache.kafka.clients.consumer.{ConsumerConfig, KafkaConsumer}
 import org.apache.kafka.clients.producer.{KafkaProducer, ProducerConfig}
+import org.apache.kafka.common.KafkaException
 import org.apache.kafka.common.config.ConfigDef.Type
 import org.apache.kafka.common.serialization.{ByteArrayDeserializer, ByteArraySerializer}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -19,7 +21,7 @@ import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
 import io.github.dynamickafka.metadata.document.MetadataDocument
 import io.github.dynamickafka.metadata.watch.Resolution
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
-import io.github.dynamickafka.testkit.TimeLimit
+import io.github.dynamickafka.testkit.{LocalCertificates, TimeLimit}
 
 /** What no client of Kafka takes is refused where it is written, with the name of the property and without its secrets. */
 class KafkaPropertiesSuite extends AnyFunSuite with TimeLimit {
@@ -179,6 +181,25 @@ class KafkaPropertiesSuite extends AnyFunSuite with TimeLimit {
       Map("my.plug.in" -> "anything"),
       Map("sasl.jaas.config" -> "secret")
     ).foreach(properties => assert(KafkaProperties.problems(properties) == Nil))
+  }
+
+  test("key, certificate and authority as three files of PEM, as Strimzi mounts them") {
+    val folder = Files.createTempDirectory("user")
+    val pem = new LocalCertificates(folder.resolve("stores"), clients = true).clientInPem
+    val files = Map(
+      "ssl.keystore.certificate.chain" -> "user.crt",
+      "ssl.keystore.key" -> "user.key",
+      "ssl.truststore.certificates" -> "ca.crt"
+    )
+    files.foreach { case (name, file) => Files.writeString(folder.resolve(file), pem(name)) }
+    def properties(folder: Path) = pem ++ Map(servers, "security.protocol" -> "SSL") ++
+      files.map { case (name, file) => name -> s"$${dir:$folder:$file}" }
+    assert(KafkaProperties.problems(properties(folder)) == Nil)
+    val made = ClientDefaults.admin(properties(folder), 1000L)
+    AdminClient.create((made: Map[String, AnyRef]).asJava).close()
+    // The files are read.
+    val wrong = ClientDefaults.admin(properties(folder.resolve("stores")), 1000L)
+    intercept[KafkaException](AdminClient.create((wrong: Map[String, AnyRef]).asJava))
   }
 
   test("Kafka's messages about a log-in are not passed on") {

@@ -3,7 +3,7 @@ package io.github.dynamickafka.source.read
 import org.apache.kafka.clients.consumer.ConsumerRecord
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.BaseGenericInternalRow
-import org.apache.spark.sql.catalyst.util.{ArrayData, DateTimeUtils, MapData}
+import org.apache.spark.sql.catalyst.util.{ArrayData, MapData}
 import org.apache.spark.sql.types.Decimal
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -106,7 +106,7 @@ private[source] final class DecodedRow(
     val part = from(i)
     if (part ne null) part.getLong(slots(i))
     else if (slots(i) == OffsetCode) record.offset
-    else DateTimeUtils.millisToMicros(record.timestamp)
+    else RecordRow.micros(record, cluster, stream)
   }
 
   override def getUTF8String(i: Int): UTF8String = {

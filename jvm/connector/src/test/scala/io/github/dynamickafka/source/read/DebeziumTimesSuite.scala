@@ -41,6 +41,13 @@ class DebeziumTimesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPrope
     ),
     ("int32", s"$Debezium.Date", "17702", "DATE", day),
     ("string", s"$Debezium.ZonedTimestamp", "2018-06-20T06:37:03Z", "TIMESTAMP", mysql),
+    (
+      "string",
+      s"$Debezium.ZonedTimestamp",
+      "2018-06-20T15:13:16.945104Z",
+      "TIMESTAMP_NTZ",
+      LocalDateTime.parse("2018-06-20T15:13:16.945104")
+    ),
     // connect
     ("int64", s"$Connect.Timestamp", "1529476623000", "TIMESTAMP", mysql),
     (
@@ -102,6 +109,14 @@ class DebeziumTimesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPrope
       assert(e.getMessage.contains(s"not of type $column"), e)
       assert(!e.getMessage.contains(value))
     }
+  }
+
+  test("JSON with its schema: a local time with an offset is no local time") {
+    val name = s"$Debezium.ZonedTimestamp"
+    val values = json(""""t": "2018-06-20T15:13:16+02:00"""")
+    val record = s"""{"schema": ${schema("string", name)}, "payload": $values}"""
+    val e = intercept[DynamicKafkaRuntimeException](rows("t TIMESTAMP_NTZ", wrapped)(record))
+    assert(e.getMessage.contains("not of type TIMESTAMP_NTZ"), e)
   }
 
   test("JSON with its schema: each record has its own units") {

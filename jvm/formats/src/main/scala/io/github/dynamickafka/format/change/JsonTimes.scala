@@ -8,7 +8,7 @@ import com.fasterxml.jackson.databind.node.MissingNode
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.spark.sql.catalyst.json.{JSONOptions, JacksonParser}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.types.{DataType, DateType, StructType}
+import org.apache.spark.sql.types.{DataType, DateType, StructType, TimestampType}
 import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.dynamickafka.format.avro.AvroTime
@@ -47,7 +47,7 @@ private[change] final class JsonTimes(options: Map[String, String]) {
       val number = text.toString.trim
       if (isNumber(number)) ofNumber(number.toLong, column, dataType)
       else {
-        val shown = if (dataType == DateType) AvroTime.withoutZone(number) else text.toString
+        val shown = if (dataType == TimestampType) text.toString else AvroTime.withoutZone(number)
         val parser = factory.createParser(mapper.writeValueAsString(shown))
         try {
           val _ = parser.nextToken()

@@ -199,8 +199,10 @@ private[dynamickafka] object Layouts {
 private final class Sides(options: FormatOptions, decoded: Seq[StructField]) {
   private val names = decoded.map(_.name)
   options.keyFields.find(!names.contains(_)).foreach(name =>
-    throw Errors.invalidSchema(
-      s"it has no column '$name', which '${FormatOptionSpecs.KeyFields.name}' contains."
+    throw Errors.invalidOption(
+      FormatOptionSpecs.KeyFields.name,
+      name,
+      s"the schema has no column '$name'."
     )
   )
 
@@ -209,7 +211,7 @@ private final class Sides(options: FormatOptions, decoded: Seq[StructField]) {
     case Some(name) if options.upsert || options.keyFields.isEmpty || !options.keyIsInValue =>
       decoded.filter(_.name == name)
     case None if options.upsert || options.exceptKey =>
-      decoded.filter(f => options.keyFields.contains(f.name))
+      options.keyFields.flatMap(name => decoded.find(_.name == name))
     case _ => Nil
   }
   for (name <- wholeKey; field <- ofKey; format = options.key.get.format) {

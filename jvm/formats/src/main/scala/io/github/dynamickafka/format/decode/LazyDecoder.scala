@@ -69,16 +69,13 @@ private[dynamickafka] final class LazyDecoder(
     val part = if (before eq nothing) first(field) else again()
     val tried = run(part)
     val failure =
-      if ((tried eq null) || ((part ne whole) && !isFatal)) tried
-      else run(exactly(before, field))
+      if (tried eq null) tried else run(exactly(before, field))
     if (reported) null
     else {
       reported = failure ne null
       failure
     }
   }
-
-  private def isFatal: Boolean = side.format.parseErrors == ParseErrors.Fail
 
   private def first(field: Int): Part =
     if (narrow ne null) { if (narrow.fields(field)) narrow else again() }
@@ -123,11 +120,11 @@ private[dynamickafka] object LazyDecoder {
   /** How many records are decoded as a whole, until their accesses are taken for those of all. */
   val Trial = 32
 
-  /** Whether a field of a record can be decoded without others, and no row depends on the others. */
+  /** Whether a field can be decoded without others. What is left of a bad record would depend on which, so none may be left. */
   def fits(side: SideLayout): Boolean =
     side.change.isEmpty && side.wanted.size > 1 &&
       side.format.format.decodesFields &&
-      (side.format.parseErrors == ParseErrors.Fail || side.format.parseErrors == ParseErrors.Nulls)
+      side.format.parseErrors == ParseErrors.Fail
 
   private final case class Part(fields: Array[Boolean], decoder: Decoder)
 }

@@ -124,7 +124,8 @@ private final class Encodings(
     else throw Errors.invalidColumn(name, reason)
   }
 
-  private val (ofKey, others) = fields.partition(f => options.keyFields.exists(same(_, f._1.name)))
+  private val ofKey = options.keyFields.flatMap(name => fields.find(f => same(f._1.name, name)))
+  private val others = fields.diff(ofKey)
 
   val key: Option[SideSource] = options.key.flatMap { side =>
     if (!side.format.hasFields) whole(side, keyName)

@@ -8,7 +8,7 @@ import com.fasterxml.jackson.core.io.{JsonEOFException, SerializedString}
 import com.fasterxml.jackson.core.{JsonFactory, JsonParseException, JsonProcessingException, JsonToken}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.json.{CreateJacksonParser, JSONOptions, JacksonParser}
-import org.apache.spark.sql.catalyst.util.BadRecordException
+import org.apache.spark.sql.catalyst.util.{BadRecordException, ResolveDefaultColumns}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{DateType, StringType, StructType, TimestampType}
 import org.apache.spark.unsafe.types.UTF8String
@@ -66,6 +66,11 @@ private[format] final class JsonDecoder(
   fields.foreach(field => byName.put(field.column.name, field))
 
   private val asksForAll = side.format.failOnMissingField
+
+  /** Of fields that are missing; null where there is none. */
+  private val defaults = ResolveDefaultColumns.existenceDefaultValues(wantedSchema)
+  private val hasDefaults = defaults.exists(_ != null)
+  private val looksForAll = asksForAll || hasDefaults
   private val seen = new Array[Boolean](fields.length)
   private var parser: RecordParser = _
 
@@ -76,7 +81,7 @@ private[format] final class JsonDecoder(
   private val names = new ju.HashMap[String, FieldName]
 
   /** Reads most records, or what it can of them. */
-  private val plain = new PlainFields(factory, if (asksForAll) seen else null)
+  private val plain = new PlainFields(factory, if (looksForAll) seen else null)
 
   /** The field whose value is being read. */
   private var current: JsonField = _
@@ -84,8 +89,14 @@ private[format] final class JsonDecoder(
   override def decode(bytes: Array[Byte], into: DecodedValues): DecodeFailure = {
     into.clear()
     current = null
-    if (isLinked && bytes.length <= Longest && Utf8.isValid(bytes) && parsed(bytes, into)) missing()
-    else bySpark(bytes, into)
+    if (isLinked && bytes.length <= Longest && Utf8.isValid(bytes) && parsed(bytes, into)) {
+      if (hasDefaults) addDefaults(into)
+      missing()
+    } else bySpark(bytes, into)
+  }
+
+  private def addDefaults(into: DecodedValues): Unit = fields.foreach { field =>
+    if (!seen(field.column.bit)) into.setAny(field.column.index, defaults(field.column.bit))
   }
 
   private def parsed(bytes: Array[Byte], into: DecodedValues): Boolean = {
@@ -109,7 +120,7 @@ private[format] final class JsonDecoder(
   }
 
   private def parse(bytes: Array[Byte], into: DecodedValues): Boolean = {
-    if (asksForAll) ju.Arrays.fill(seen, false)
+    if (looksForAll) ju.Arrays.fill(seen, false)
     plain.begin()
     val index = plain.read(bytes, 0, into)
     plain.isOver || {
@@ -130,7 +141,7 @@ private[format] final class JsonDecoder(
         val _ = parser.skipChildren()
       } else {
         current = field
-        if (asksForAll) seen(field.column.bit) = true
+        if (looksForAll) seen(field.column.bit) = true
         // A name may be there twice: the last value counts.
         if ((token eq JsonToken.VALUE_NULL) && !field.readsNull) into.setNullAt(field.column.index)
         else field.read(parser, token, into)

@@ -4,7 +4,7 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -51,6 +51,15 @@ class ClassFormatSuite extends AnyFunSuite with TimeLimit {
     assert(Decoders.of(few, Here).decode("7;tea".getBytes, new DecodedValues(few.types)).reason.contains(
       "3 values for 2 columns"
     ))
+  }
+
+  test("a value of another class within a value makes a bad record too") {
+    Seq("a ARRAY<INT>", "a MAP<STRING, INT>", "a STRUCT<x: INT>", "a ARRAY<STRUCT<x: INT>>").foreach { ddl =>
+      def decoded(format: Class[_]) =
+        reader(side("format" -> s"class:${format.getName}", "schema" -> ddl))("".getBytes)
+      assert(!decoded(classOf[Nested]).bad, ddl)
+      assert(decoded(classOf[NestedLongs]) == Decoded(Seq("null"), bad = true), ddl)
+    }
   }
 
   test("a class can determine the columns, and then the option schema is refused") {
@@ -137,6 +146,20 @@ object ClassFormatSuite {
   object Lines {
     @volatile var open = 0
   }
+
+  /** A value for the column, with this number in it. */
+  sealed abstract class OfNumber(number: Any) extends CustomFormat {
+    private def value(dataType: DataType): Any = dataType match {
+      case ArrayType(element, _) => Seq(value(element))
+      case MapType(_, item, _) => Map("k" -> value(item))
+      case StructType(fields) => Row(value(fields.head.dataType))
+      case _ => number
+    }
+    override def reader(schema: StructType): RecordReader =
+      (_: SourceRecord) => Row(value(schema.head.dataType))
+  }
+  final class Nested extends OfNumber(5)
+  final class NestedLongs extends OfNumber(5L)
 
   final class FixedColumns extends CustomFormat {
     override def schema(): StructType = StructType.fromDDL("n INT NOT NULL")

@@ -59,6 +59,19 @@ class LayoutsSuite extends AnyFunSuite with TimeLimit {
     assert(refused(layout("format" -> "json")).getCondition == "DYNAMIC_KAFKA.MISSING_OPTION")
   }
 
+  test("the fields of a key have the order of keyFields, whatever that of the schema is") {
+    val keyed = layout(
+      "format" -> "json",
+      "schema" -> "a INT, b STRING, v STRING",
+      "keyFormat" -> "csv",
+      "keyFields" -> "b;a",
+      "valueFieldsInclude" -> "EXCEPT_KEY"
+    )
+    assert(keyed.key.get.schema.fieldNames.toSeq == Seq("b", "a"))
+    assert(names(keyed).take(3) == Seq("a", "b", "v"))
+    assert(keyed.columns.map(_.origin).take(2) == Seq(ColumnOrigin.OfKey(1), ColumnOrigin.OfKey(0)))
+  }
+
   test("keys and values: EXCEPT_KEY divides the columns, ALL reads them from the values") {
     val keyed = Seq(
       "format" -> "json",
@@ -73,7 +86,9 @@ class LayoutsSuite extends AnyFunSuite with TimeLimit {
     assert(divided.columns.map(_.origin).take(2) == Seq(ColumnOrigin.OfKey(0), ColumnOrigin.OfValue(0)))
     val all = layout(keyed: _*)
     assert(all.key.isEmpty && all.value.schema.fieldNames.toSeq == Seq("k_id", "v"))
-    assert(refused(layout(keyed.init :+ ("keyFields" -> "nope"): _*)).getMessage.contains("no column 'nope'"))
+    val misspelt = refused(layout(keyed.init :+ ("keyFields" -> "nope"): _*))
+    assert(misspelt.getCondition == "DYNAMIC_KAFKA.INVALID_OPTION")
+    assert(misspelt.getMessage.contains("no column 'nope'"))
   }
 
   test("a schema given to Spark has all columns: names of metadata are metadata, the others are decoded") {
@@ -104,7 +119,10 @@ class LayoutsSuite extends AnyFunSuite with TimeLimit {
     assert(wanted("fail", "v", "offset") == Seq(1))
     assert(wanted("null", "offset") == Nil)
     assert(wanted("drop", "offset") == Seq(0, 1))
-    assert(wanted("keep", "v") == Seq(1))
+    // What is left of a bad record is the same, whatever is selected.
+    assert(wanted("null", "v") == Seq(0, 1))
+    assert(wanted("keep", "v") == Seq(0, 1))
+    assert(wanted("keep", "offset") == Nil)
     assert(wanted("keep", "_decode_error") == Seq(0, 1))
     assert(names(layout(json: _*).pruned(Seq("offset", "v"))) == Seq("offset", "v"))
   }

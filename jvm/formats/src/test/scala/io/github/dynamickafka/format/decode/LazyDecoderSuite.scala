@@ -131,6 +131,4 @@ class LazyDecoderSuite extends AnyFunSuite with TimeLimit {
   ) {
     check()
   }
-
-  test("random records and accesses: parseErrors=null gives the same values")(check("parseErrors" -> "null"))
 }
