@@ -37,7 +37,7 @@ private[dynamickafka] object StreamSubjects {
       topics.map { topic =>
         Subject(registry, registry.subject.getOrElse(s"${topic.getOrElse(throw patterns)}-value"))
       }
-    }.distinctBy(subject => (subject.registry.url, subject.name))
+    }.distinctBy(subject => (subject.registry.identity, subject.name))
   }
 
   /** None: those of a pattern. */
