@@ -20,7 +20,7 @@ import io.github.dynamickafka.config.{
 }
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.registry.NewestSchemas
-import io.github.dynamickafka.format.{DeclaredSchema, FormatOptions}
+import io.github.dynamickafka.format.{DeclaredSchema, FormatOptions, MetadataColumn}
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.service.MetadataServices
 import io.github.dynamickafka.metadata.watch.StreamSubjects
@@ -81,6 +81,7 @@ private[dynamickafka] final class DynamicKafkaSinkTable(
           case statement: StatementInfo => statement.ofStatement
           case _ => Set.empty[String]
         }
+        if (catalogTable.isDefined) DynamicKafkaSinkTable.refuseNameless(info.schema, tableSchema)
         DynamicKafkaSinkTable.check(own, info.schema, info.queryId, catalogTable, answer, ofStatement)
       }
     )
@@ -112,6 +113,22 @@ private[dynamickafka] object DynamicKafkaSinkTable {
     MetadataServices.create(parsed.service, SparkSession.active.sparkContext.hadoopConfiguration).close()
     parsed
   }
+
+  /** Spark calls the columns of an INSERT without names so, since the table takes any columns. */
+  private def refuseNameless(written: StructType, table: StructType): Unit =
+    if (
+      written.nonEmpty && written.fieldNames.zipWithIndex.forall { case (name, i) =>
+        name == s"col${i + 1}"
+      } &&
+      !table.fieldNames.contains("col1")
+    ) {
+      val names =
+        table.fieldNames.filter(MetadataColumn.find(_).forall(c => c.code >= MetadataColumn.KeyCode))
+      throw Errors.invalidColumn(
+        "col1",
+        s"this INSERT does not name its columns. Name them: INSERT INTO <table> (${names.mkString(", ")}) VALUES (...)."
+      )
+    }
 
   private def check(
       options: CaseInsensitiveStringMap,

@@ -11,7 +11,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs, SourceOptions, SourceOptionsParser}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.decode.{Decoders, Layouts}
-import io.github.dynamickafka.format.{DeclaredSchema, Layout}
+import io.github.dynamickafka.format.{ColumnOrigin, DeclaredSchema, Layout, LayoutColumn}
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.service.MetadataServices
 import io.github.dynamickafka.metadata.watch.DescribedStreams
@@ -128,6 +128,15 @@ private[dynamickafka] object DynamicKafkaTable {
       isCatalogTable
     )
   }
+
+  /** The columns of a user's schema that the bytes of records have; all others are about the record. None: the format has no fields. */
+  def decoded(options: SourceOptions, user: StructType): Option[StructType] =
+    layout(options, Some(user)).filter(l => (l.value +: l.key.toSeq).exists(_.format.format.hasFields)).map(
+      layout =>
+        StructType(layout.columns.collect {
+          case LayoutColumn(field, ColumnOrigin.OfKey(_) | ColumnOrigin.OfValue(_)) => field
+        })
+    )
 
   private def loaded(options: SourceOptions, user: Option[StructType]): SourceOptions =
     options.copy(format = ProtobufFiles.loaded(options.format, user.isDefined))
