@@ -46,7 +46,7 @@ private[dynamickafka] abstract class Format(val name: String) extends Serializab
   /** Whether columns can be VARIANT. */
   def hasVariants: Boolean = false
 
-  /** The schema, as Avro's JSON, that records have if the option `schema` declares these columns. */
+  /** The schema, as Avro's JSON, that records have if the option `schema` declares these columns, some of them NOT NULL. */
   def avroSchema(columns: StructType): Option[String] = {
     val _ = columns
     None

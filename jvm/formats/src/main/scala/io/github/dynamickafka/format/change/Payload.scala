@@ -14,7 +14,7 @@ import org.apache.spark.unsafe.types.UTF8String
  *
  * @param schema the columns in the rows of the changes
  * @param numbers whether numbers and booleans may be texts
- * @param times the dates and times of Debezium; None: they are those of Spark's parser
+ * @param times the dates, times and decimals of Debezium; None: they are those of Spark's parser
  */
 private[change] final class Payload(val schema: StructType, numbers: Boolean, times: Option[JsonTimes]) {
   import Payload._
@@ -72,7 +72,7 @@ private[change] final class Payload(val schema: StructType, numbers: Boolean, ti
     }
 
   private def converter(column: String, dataType: DataType): Option[Any => Any] = dataType match {
-    case DateType | TimestampType | TimestampNTZType =>
+    case DateType | TimestampType | TimestampNTZType | _: DecimalType =>
       times.map(_.converter(column, dataType)).map(convert => (v: Any) => convert(v.asInstanceOf[UTF8String]))
     case ArrayType(element, _) =>
       converterBelow(column, element).map(convert =>
@@ -116,7 +116,7 @@ private object Payload {
     case ArrayType(element, hasNull) => ArrayType(asTextBelow(element), hasNull)
     case MapType(key, value, hasNull) => MapType(key, asTextBelow(value), hasNull)
     case StructType(fields) => StructType(fields.map(f => f.copy(dataType = asTextBelow(f.dataType))))
-    case DateType | TimestampType | TimestampNTZType => StringType
+    case DateType | TimestampType | TimestampNTZType | _: DecimalType => StringType
     case other if textConverters.contains(other) => StringType
     case other => other
   }

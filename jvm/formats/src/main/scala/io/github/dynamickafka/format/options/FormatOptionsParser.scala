@@ -48,8 +48,7 @@ private[dynamickafka] object FormatOptionsParser {
       else
         schema(
           raw,
-          (valueFormat +: keyFormat.toSeq).exists(_.hasFields),
-          valueFormat,
+          valueFormat +: keyFormat.toSeq,
           avroOptions(value, key)
         ).orElse(valueFormat.fixedSchema.map(columns => DeclaredSchema(SchemaText.nullable(columns)))),
       metadata(raw, valueFormat),
@@ -170,12 +169,12 @@ private[dynamickafka] object FormatOptionsParser {
 
   private[format] def schema(
       raw: RawOptions,
-      hasFields: Boolean,
-      format: Format,
+      formats: Seq[Format],
       avroOptions: Map[String, String] = Map.empty
   ): Option[DeclaredSchema] =
     raw.find(Schema).map { text =>
-      if (!hasFields)
+      val format = formats.head
+      if (!formats.exists(_.hasFields))
         refuse(
           raw,
           Schema,
@@ -187,7 +186,7 @@ private[dynamickafka] object FormatOptionsParser {
         refuse(raw, Schema, text, s"the format '${format.name}' determines the columns itself.")
       if (text.trim.equalsIgnoreCase("registry"))
         refuse(raw, Schema, text, s"the format '${format.name}' has no registry.")
-      SchemaText.parse(text, avroOptions).fold(
+      SchemaText.parse(text, avroOptions, columns => formats.flatMap(_.avroSchema(columns)).headOption).fold(
         reason => throw Errors.invalidSchema(s"option '${Schema.name}': $reason"),
         identity
       )

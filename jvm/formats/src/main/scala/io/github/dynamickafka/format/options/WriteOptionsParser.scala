@@ -43,7 +43,7 @@ private[dynamickafka] object WriteOptionsParser {
       raw.get(ValueFieldsInclude),
       if (fromRegistry) None
       else
-        FormatOptionsParser.schema(raw, (value +: key.toSeq).exists(_.hasFields), value)
+        FormatOptionsParser.schema(raw, value +: key.toSeq)
           .orElse(value.fixedSchema.map(columns => DeclaredSchema(SchemaText.nullable(columns)))),
       None,
       raw.find(MetadataPrefix).getOrElse(""),
