@@ -1,5 +1,7 @@
 package io.github.dynamickafka.offset
 
+import scala.collection.immutable.SortedMap
+
 /** The response of a cluster in a trigger. */
 private[dynamickafka] sealed trait ClusterView extends Product with Serializable
 
@@ -32,5 +34,13 @@ private[dynamickafka] object ClusterView {
       topicIds: Map[String, String] = Map.empty,
       kafkaId: Option[String] = None,
       epochs: Positions = Positions.empty
-  ) extends ClusterView
+  ) extends ClusterView {
+
+    /** Whether an earlier response is about the same logs, so that its offsets apply to them. */
+    def continues(earlier: Reachable): Boolean = {
+      val identity = ClusterIdentity(earlier.kafkaId, SortedMap.from(earlier.topicIds))
+      earlier.topicIds.keys.forall(identity.isOf(this)) &&
+      !ClusterIdentity.differ(earlier.kafkaId, kafkaId)
+    }
+  }
 }

@@ -152,6 +152,11 @@ private[dynamickafka] final case class ClusterIdentity(
 
   /** Whether the ids are the same, whatever the leader epochs are. */
   def hasNamesOf(that: ClusterIdentity): Boolean = kafkaId == that.kafkaId && topics == that.topics
+
+  /** Whether a topic is the one that has responded, as far as both are known. */
+  def isOf(view: ClusterView.Reachable)(topic: String): Boolean =
+    !ClusterIdentity.differ(kafkaId, view.kafkaId) &&
+      !ClusterIdentity.differ(topics.get(topic), view.topicIds.get(topic))
 }
 
 private[dynamickafka] object ClusterIdentity {

@@ -20,7 +20,7 @@ import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.lineage.{HasDatasetsOfBatch, TopicDataset}
 import io.github.dynamickafka.offset.alignment.{EventTimes, LogKey, ReadTime, ReadTimes}
 import io.github.dynamickafka.offset.replacement.LastRecord
-import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson}
+import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, NextOffset}
 import io.github.dynamickafka.source.checkpoint.{LoggedOffsets, SourceCheckpoint}
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStreams}
 import io.github.dynamickafka.source.history.{HistoryBatches, HistoryListing}
@@ -105,7 +105,7 @@ private[source] final class DynamicMicroBatchStream(
     lost,
     aligner,
     histories.unread,
-    span => recordTimes.flatMap(_.found.get(EventTimes.key(span))).map(_.size)
+    (next, span) => recordTimes.flatMap(_.found.in(next.identities, EventTimes.key(span))).map(_.size)
   )
   private val replay = new Replay(options, configs, feed, streams, checkpoint, deferred, lost)
   private val partitions =
@@ -295,15 +295,18 @@ private[source] object DynamicMicroBatchStream {
   val MissingTopicGraceMs = 5000L
 
   /** The last record that tasks have read of a partition, with the time that it has in Kafka. */
-  private def lastRecords(reported: Option[RecordTimes])(key: LogKey): Option[LastRecord] =
-    reported.flatMap(_.found.get(key)).filter(_.written >= 0)
+  private def lastRecords(reported: Option[RecordTimes])(
+      at: CompositeOffset,
+      key: LogKey
+  ): Option[LastRecord] =
+    reported.flatMap(_.found.in(at.identities, key)).filter(_.written >= 0)
       .map(times => LastRecord(times.last.offset, times.written))
 
   /** The times that tasks have read of a partition, for alignment. */
-  private def readTimes(reported: Option[RecordTimes]): ReadTimes =
+  private def readTimes(reported: Option[RecordTimes])(next: NextOffset): ReadTimes =
     reported.fold(ReadTimes.none)(times =>
       key =>
-        times.found.get(key)
+        times.found.in(next.identities, key)
           .collect { case t if t.greatest >= 0 => ReadTime(t.last.offset, t.last.time, t.greatest) }
     )
 }

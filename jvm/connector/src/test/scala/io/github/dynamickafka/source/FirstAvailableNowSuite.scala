@@ -2,6 +2,7 @@ package io.github.dynamickafka.source
 
 import java.util.concurrent.CompletableFuture
 
+import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
 import io.github.dynamickafka.offset.CompositeOffset
 import io.github.dynamickafka.source.cluster.ScriptedCluster
@@ -9,8 +10,8 @@ import io.github.dynamickafka.source.cluster.ScriptedCluster
 /** The first run of a query with `Trigger.AvailableNow`, whose start needs the offsets of all clusters already. */
 class FirstAvailableNowSuite extends SourceTest {
 
-  private final class Run extends AutoCloseable {
-    private val scripted = new ScriptedRun
+  private final class Run(options: (String, String)*) extends AutoCloseable {
+    private val scripted = new ScriptedRun(options: _*)
     val kafka: ScriptedCluster = scripted.kafka
     val service: EntryService = scripted.service
     val watcher: MetadataWatcher = scripted.watcher
@@ -20,13 +21,19 @@ class FirstAvailableNowSuite extends SourceTest {
       scripted.begin()
     }
     def next(start: CompositeOffset): CompositeOffset = scripted.nextWithoutLimit(start)
+    def limited(start: CompositeOffset): CompositeOffset = scripted.next(start)
+
+    /** The metadata have another address of the cluster. */
+    def moves(): Unit = scripted.moves()
 
     override def close(): Unit = scripted.close()
   }
 
-  private def run(body: Run => Any): Unit = {
+  private def run(body: Run => Any): Unit = run()(body)
+
+  private def run(options: (String, String)*)(body: Run => Any): Unit = {
     spark.version
-    val r = new Run
+    val r = new Run(options: _*)
     try { val _ = body(r) }
     finally r.close()
   }
@@ -47,11 +54,48 @@ class FirstAvailableNowSuite extends SourceTest {
     run { r =>
       val start = r.begin()
       r.kafka.ends = Map(("t", 0) -> 15L)
-      r.service.streams = Map("orders" -> Seq(Entry.at("blue", "b:2", "t")))
-      eventually(assert(r.watcher.current.topology.exists(
-        _.clusters("blue").properties("bootstrap.servers") == "b:2"
-      )))
+      r.moves()
       assert(r.next(start).position("blue").get("t", 0).contains(15L))
+    }
+  }
+
+  private val limit = "maxOffsetsPerTrigger" -> "4"
+
+  private def failedOver(r: Run): CompositeOffset = {
+    val first = r.limited(r.begin())
+    assert(first.position("blue").get("t", 0).contains(4L))
+    r.kafka.id = () => CompletableFuture.completedFuture("other")
+    r.kafka.ends = Map(("t", 0) -> 6L)
+    r.moves()
+    first
+  }
+
+  test("a failover during the run: the ends of the former cluster do not apply to the new one") {
+    run(limit, "replacedClusterPolicy" -> "earliest") { r =>
+      val second = r.limited(failedOver(r))
+      assert(second.entered("blue").get("t", 0).contains(0L), "by the policy")
+      assert(second.position("blue").get("t", 0).contains(4L))
+      assert(second.identity("blue").kafkaId.contains("other"))
+      r.kafka.ends = Map(("t", 0) -> 9L)
+      val third = r.limited(second)
+      assert(third.position("blue").get("t", 0).contains(6L), "up to its end at the failover")
+      assert(r.limited(third).sameAs(third), "the run has ended")
+    }
+    run(limit) { r =>
+      val first = failedOver(r)
+      val e = intercept[DynamicKafkaRuntimeException](r.limited(first))
+      assert(e.getCondition.endsWith("CLUSTER_REPLACED"))
+    }
+  }
+
+  test("a cluster that only moves keeps the end of the run") {
+    run(limit) { r =>
+      val first = r.limited(r.begin())
+      r.kafka.ends = Map(("t", 0) -> 15L)
+      r.moves()
+      val last = r.next(first)
+      assert(last.position("blue").get("t", 0).contains(10L))
+      assert(r.next(last).sameAs(last))
     }
   }
 

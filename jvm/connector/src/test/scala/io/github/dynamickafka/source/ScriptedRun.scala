@@ -56,7 +56,7 @@ final class ScriptedRun(options: (String, String)*) extends AutoCloseable {
     new SourceCheckpoint(path, new Configuration),
     BatchPlanner(parsed, source),
     new QueryReporter(
-      commits = false,
+      parsed.offsets.commit,
       path,
       streams,
       feed,
@@ -65,6 +65,12 @@ final class ScriptedRun(options: (String, String)*) extends AutoCloseable {
     ),
     Clock.System
   )
+
+  /** The metadata have another address of the cluster; returns when the query knows it. */
+  def moves(): Unit = {
+    service.streams = Map("orders" -> Seq(Entry.at("blue", "b:2", "t")))
+    service.awaitAnswers()
+  }
 
   def begin(): CompositeOffset = stream.initialOffset().asInstanceOf[CompositeOffset]
 

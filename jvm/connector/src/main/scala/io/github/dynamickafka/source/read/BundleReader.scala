@@ -52,7 +52,7 @@ private[source] final class BundleReader(
       all =>
         bundle.ranges.map { case StreamRange(_, range) =>
           new TopicPartition(range.topic, range.partition) ->
-            all.of(LogKey(bundle.cluster, range.topic, range.partition))
+            all.of(LogKey(bundle.cluster, range.topic, range.partition), range.log.topicId)
         }.toMap
     }
 

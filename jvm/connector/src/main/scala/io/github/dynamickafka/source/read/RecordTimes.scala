@@ -10,9 +10,9 @@ import org.apache.kafka.common.utils.Utils
 import org.apache.spark.SparkContext
 import org.apache.spark.util.{AccumulatorV2, CollectionAccumulator}
 
-import io.github.dynamickafka.offset.Positions
 import io.github.dynamickafka.offset.alignment.LogKey
 import io.github.dynamickafka.offset.budget.MeanSize
+import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset}
 
 /**
  * The times and sizes of the records that the tasks of a query have read, by partition, in the driver. Tasks add their ranges when they
@@ -27,33 +27,33 @@ import io.github.dynamickafka.offset.budget.MeanSize
  */
 private[source] final class RecordTimes(measures: Boolean = false)
     extends CollectionAccumulator[Array[AnyRef]] {
-  @volatile private var known = Map.empty[LogKey, ReportedTimes]
+  @volatile private var known = LogTimes.none
 
   /** What tasks get. */
   val ofTasks: TaskTimes = new TaskTimes(this, measures)
 
-  override def isZero: Boolean = known.isEmpty
+  override def isZero: Boolean = known.logs.isEmpty
   override def copyAndReset(): CollectionAccumulator[Array[AnyRef]] = new CollectionAccumulator
 
   override def merge(task: AccumulatorV2[Array[AnyRef], ju.List[Array[AnyRef]]]): Unit = {
     val found = task.value.asScala.flatMap(RangeTimes.found(_))
     synchronized {
-      known = RecordTimes.merged(known, found)
+      known = known.and(found)
     }
   }
 
   /** The same object until a task has found out something. */
-  def found: Map[LogKey, ReportedTimes] = known
+  def found: LogTimes = known
 
   /**
-   * Forgets partitions that are not read any more, and those that were read beyond these positions: their log is another one. Called
-   * by the driver when no task runs.
+   * Forgets logs that are not read any more, and those that were read beyond these positions. Called by the driver when no task runs.
    */
-  def retain(positions: SortedMap[String, Positions]): Unit = synchronized {
-    val kept = known.filter { case (key, times) =>
-      positions.get(key.cluster).flatMap(_.get(key.topic, key.partition)).exists(_ > times.last.offset)
+  def retain(reached: CompositeOffset): Unit = synchronized {
+    val kept = known.logs.filter { case ((key, topicId), times) =>
+      reached.identity(key.cluster).topics.get(key.topic) == topicId &&
+      reached.position(key.cluster).get(key.topic, key.partition).exists(_ > times.last.offset)
     }
-    if (kept.size < known.size) known = kept
+    if (kept.size < known.logs.size) known = LogTimes(kept)
   }
 }
 
@@ -64,13 +64,26 @@ private[source] object RecordTimes {
     context.register(times)
     times
   }
+}
 
-  private def merged(
-      known: Map[LogKey, ReportedTimes],
-      found: Iterable[(LogKey, ReportedTimes)]
-  ): Map[LogKey, ReportedTimes] = found.foldLeft(known) { case (all, (key, times)) =>
-    all.updated(key, all.get(key).fold(times)(_.and(times)))
-  }
+/**
+ * What tasks have reported, by the partition and the id of its topic (KIP-516), if it is known: two logs with the same name have offsets
+ * and times that cannot be compared. Immutable.
+ */
+private[source] final case class LogTimes(logs: Map[(LogKey, Option[String]), ReportedTimes]) {
+
+  /** Of the log that a query reads whose positions have these identities. */
+  def in(identities: SortedMap[String, ClusterIdentity], key: LogKey): Option[ReportedTimes] =
+    logs.get((key, identities.get(key.cluster).flatMap(_.topics.get(key.topic))))
+
+  def and(found: Iterable[((LogKey, Option[String]), ReportedTimes)]): LogTimes =
+    LogTimes(found.foldLeft(logs) { case (all, (log, times)) =>
+      all.updated(log, all.get(log).fold(times)(_.and(times)))
+    })
+}
+
+private[source] object LogTimes {
+  val none: LogTimes = LogTimes(Map.empty)
 }
 
 /**
@@ -82,8 +95,8 @@ private[source] final class TaskTimes(to: CollectionAccumulator[Array[AnyRef]], 
     extends Serializable {
 
   /** The times of a range, which begins. */
-  def of(key: LogKey): RangeTimes = {
-    val range = new RangeTimes(key, measures)
+  def of(key: LogKey, topicId: Option[String]): RangeTimes = {
+    val range = new RangeTimes(key, topicId, measures)
     to.add(range.reported)
     range
   }
@@ -96,12 +109,13 @@ private[source] final class TaskTimes(to: CollectionAccumulator[Array[AnyRef]], 
  *
  * @param measures whether sizes are measured
  */
-private[source] final class RangeTimes(key: LogKey, measures: Boolean = false) {
+private[source] final class RangeTimes(key: LogKey, topicId: Option[String], measures: Boolean = false) {
   import RangeTimes._
   private val numbers = Array(-1L, -1L, -1L, -1L, -1L, 0L, 0L, -1L)
 
-  /** Cluster, topic, partition and numbers, which change while records are read. */
-  val reported: Array[AnyRef] = Array(key.cluster, key.topic, Int.box(key.partition), numbers)
+  /** Cluster, topic, its id or "", partition and numbers, which change while records are read. */
+  val reported: Array[AnyRef] =
+    Array(key.cluster, key.topic, topicId.getOrElse(""), Int.box(key.partition), numbers)
 
   /**
    * The records of a slice are read.
@@ -134,7 +148,7 @@ private[source] final class RangeTimes(key: LogKey, measures: Boolean = false) {
   }
 
   /** None: no record was read. */
-  def found: Option[(LogKey, ReportedTimes)] = RangeTimes.found(reported)
+  def found: Option[((LogKey, Option[String]), ReportedTimes)] = RangeTimes.found(reported)
 }
 
 private[source] object RangeTimes {
@@ -148,8 +162,8 @@ private[source] object RangeTimes {
   private val Written = 7
 
   /** What a task has reported of a range. */
-  def found(reported: Array[AnyRef]): Option[(LogKey, ReportedTimes)] = reported match {
-    case Array(cluster: String, topic: String, partition: Integer, numbers: Array[Long]) =>
+  def found(reported: Array[AnyRef]): Option[((LogKey, Option[String]), ReportedTimes)] = reported match {
+    case Array(cluster: String, topic: String, id: String, partition: Integer, numbers: Array[Long]) =>
       Option.when(numbers(Offset) >= 0) {
         val next =
           Option.when(numbers(NextOffset) > numbers(Offset))(TimedOffset(
@@ -160,11 +174,8 @@ private[source] object RangeTimes {
         val size =
           if (count == 0L) MeanSize.none else MeanSize(count, numbers(Bytes).toDouble / count.toDouble)
         val last = TimedOffset(numbers(Offset), numbers(Time))
-        LogKey(
-          cluster,
-          topic,
-          partition
-        ) -> ReportedTimes(last, numbers(Greatest), next, size, numbers(Written))
+        (LogKey(cluster, topic, partition), Option(id).filter(_.nonEmpty)) ->
+          ReportedTimes(last, numbers(Greatest), next, size, numbers(Written))
       }
     case other => throw new IllegalArgumentException(s"no times of a range: ${other.mkString(", ")}")
   }

@@ -16,12 +16,12 @@ import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
  * changed it. A file that is lost or older is no error, so a thread of its own writes the newest state: on some file systems a file takes
  * longer than a small batch, or hangs. Used only by the thread of the query.
  *
- * @param reported the last record that the tasks of this run have read of a partition
+ * @param reported the last record that the tasks of this run have read of a partition, whose log these positions are about
  * @param executor starts the thread that writes
  */
 private[source] final class LastRecords(
     checkpoint: SourceCheckpoint,
-    reported: LogKey => Option[LastRecord],
+    reported: (CompositeOffset, LogKey) => Option[LastRecord],
     executor: Executor = NewestWriter.daemon("dynamic-kafka-last-records")
 ) {
   import LastRecords._
@@ -42,7 +42,8 @@ private[source] final class LastRecords(
       last = Some(end)
       val before = known
       try {
-        val next = before.after(reached, reported)
+        val at = reached
+        val next = before.after(at, reported(at, _))
         if (next ne before) {
           current = Some(next)
           writer.offer(next)

@@ -35,7 +35,7 @@ private[dynamickafka] object PlannedReplacements {
     )
     try {
       streams.set(configs)
-      ReplacedClusters(policy, streams, new LastRecords(checkpoint, _ => None), clock)
+      ReplacedClusters(policy, streams, new LastRecords(checkpoint, (_, _) => None), clock)
         .decide(replacing.start, replacing, transition, views, next)
     } finally streams.close()
   }

@@ -6,7 +6,7 @@ import scala.util.control.NonFatal
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.gauge.{GaugeNames, GaugeSet}
-import io.github.dynamickafka.offset.{CompositeOffset, OffsetRange, Positions, Retained}
+import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, OffsetRange, Positions, Retained}
 import io.github.dynamickafka.page.PageQuery
 import io.github.dynamickafka.source.cluster.{ClusterStreams, CommitCounter, CommitCounts}
 import io.github.dynamickafka.source.trigger.{TopologyFeed, TriggerSnapshot}
@@ -109,7 +109,7 @@ private[source] final class QueryReporter(
       known: SortedMap[String, Positions]
   ): Unit =
     safely {
-      if (!beginning.contains(start)) reached(start)
+      if (!beginning.contains(start)) reached(start, Some(snapshot))
       shows(start, snapshot, known)
     }
 
@@ -122,7 +122,7 @@ private[source] final class QueryReporter(
    * @param start the start offset of the batch
    */
   def readsFiles(start: CompositeOffset): Unit = safely {
-    if (!beginning.contains(start)) reached(start)
+    if (!beginning.contains(start)) reached(start, last)
     updateTimes(start)
   }
 
@@ -181,18 +181,26 @@ private[source] final class QueryReporter(
       read = sizes.foldLeft(read) { case (all, (id, n)) => all.updated(id, all.getOrElse(id, 0L) + n) }
       planned = None
     }
-    reached(at)
+    reached(at, last)
     updateTimes(at)
     show()
   }
 
   def close(): Unit = safely(gauges.close())
 
-  private def reached(offset: CompositeOffset): Unit = {
+  /**
+   * A position is committed only in the log that it is about. Where the cluster of this snapshot has another one under the name, or is
+   * not known, nothing is committed.
+   */
+  private def reached(offset: CompositeOffset, snapshot: Option[TriggerSnapshot]): Unit = {
     consumed = Some(offset)
-    if (commits) offset.clusters.foreach { case (id, positions) =>
-      streams.commit(id, positions, commitCounter)
-    }
+    if (commits)
+      for {
+        (id, positions) <- offset.clusters
+        view <- snapshot.flatMap(_.views.get(id)).collect { case view: ClusterView.Reachable => view }
+        here = positions.filterTopics(offset.identity(id).isOf(view))
+        if here.nonEmpty
+      } streams.commit(id, here, commitCounter)
   }
 
   private def updateTimes(at: CompositeOffset): Unit = {

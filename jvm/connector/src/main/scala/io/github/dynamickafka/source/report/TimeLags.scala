@@ -11,7 +11,7 @@ import io.github.dynamickafka.offset.history.ClusterFiles
 import io.github.dynamickafka.offset.{CompositeOffset, Positions, Span}
 import io.github.dynamickafka.source.client.ListedOffset
 import io.github.dynamickafka.source.cluster.{ClusterStreams, Futures}
-import io.github.dynamickafka.source.read.{RecordTimes, ReportedTimes}
+import io.github.dynamickafka.source.read.{LogTimes, RecordTimes}
 import io.github.dynamickafka.time.Clock
 
 /**
@@ -31,7 +31,7 @@ private[source] final class TimeLags(
 ) {
   import TimeLags._
 
-  private var last = Seen(CompositeOffset.empty, SortedMap.empty, Map.empty, Map.empty)
+  private var last = Seen(CompositeOffset.empty, SortedMap.empty, LogTimes.none, Map.empty)
   private var found = Map.empty[String, ClusterTimes]
   // By cluster, of the reports that it is computed from.
   private var lastRead = (last.read, Map.empty[String, Long])
@@ -74,8 +74,8 @@ private[source] final class TimeLags(
       }).toMap
       if (reached ne last.reached) ofFiles = filesAt(reached)
       found = timesOf(now)
-      send()
-    } else if (isOpen && clock.monotonicMs() - triedAt >= RetryMs) send()
+      send(reached)
+    } else if (isOpen && clock.monotonicMs() - triedAt >= RetryMs) send(reached)
     last = now
   }
 
@@ -85,7 +85,7 @@ private[source] final class TimeLags(
 
   /** No task runs: forgets what is about other logs. */
   def retain(reached: CompositeOffset): Unit =
-    if (last.reached ne reached) records.retain(reached.clusters)
+    if (last.reached ne reached) records.retain(reached)
 
   /** When the partition was last read to its end at this position, in milliseconds since the epoch. */
   private def levelAt(key: LogKey, position: Long): Option[Long] = {
@@ -98,7 +98,7 @@ private[source] final class TimeLags(
   }
 
   private def timesOf(now: Seen): Map[String, ClusterTimes] = {
-    val firsts = unread.groupMap(_._1.cluster) { case (key, u) => first(key, u) }
+    val firsts = unread.groupMap(_._1.cluster) { case (key, u) => first(now.reached, key, u) }
     if (now.read ne lastRead._1) lastRead = now.read -> TimeLags.lastRead(now.read)
     (now.reached.clusters.keySet ++ ofFiles.keySet).iterator.map { id =>
       val ofCluster = firsts.getOrElse(id, Nil)
@@ -121,16 +121,19 @@ private[source] final class TimeLags(
     historyFrom.filterNot(_ => isOver).fold(ofFiles)(files(_, reached))
   }
 
-  private def first(key: LogKey, u: Unread): Option[FirstUnread] =
-    FirstUnread(u.position, records.found.get(key), u.answer, u.levelAt)
+  private def first(reached: CompositeOffset, key: LogKey, u: Unread): Option[FirstUnread] =
+    FirstUnread(u.position, records.found.in(reached.identities, key), u.answer, u.levelAt)
 
-  private def send(): Unit = {
+  private def send(reached: CompositeOffset): Unit = {
     val (now, time) = (clock.monotonicMs(), clock.currentTimeMillis())
     requests = requests.filter { case (_, r) => r.response.isDefined || now - r.sentAt < PauseMs }
     val open = unread.flatMap { case (key, u) =>
-      val from = FirstUnread.asked(u.position, records.found.get(key))
+      val from = FirstUnread.asked(u.position, records.found.in(reached.identities, key))
       val isAnswered = u.answer.exists(a => a.position == u.position && a.from == from)
-      Option.when(!isAnswered && !first(key, u).exists(_.isCertain))(key -> Question(u.position, from))
+      Option.when(!isAnswered && !first(reached, key, u).exists(_.isCertain))(key -> Question(
+        u.position,
+        from
+      ))
     }
     // Usually the next batch reads it; until then it is known well enough.
     def isNew(key: LogKey) = unread(key).levelAt.exists(time - _ < PauseMs)
@@ -193,15 +196,16 @@ private[source] object TimeLags {
       )
     }
 
-  private def lastRead(read: Map[LogKey, ReportedTimes]): Map[String, Long] =
-    read.iterator.filter(_._2.last.time >= 0).foldLeft(Map.empty[String, Long]) { case (all, (key, times)) =>
-      all.updated(key.cluster, math.max(times.last.time, all.getOrElse(key.cluster, 0L)))
+  private def lastRead(read: LogTimes): Map[String, Long] =
+    read.logs.iterator.filter(_._2.last.time >= 0).foldLeft(Map.empty[String, Long]) {
+      case (all, ((key, _), times)) =>
+        all.updated(key.cluster, math.max(times.last.time, all.getOrElse(key.cluster, 0L)))
     }
 
   private final case class Seen(
       reached: CompositeOffset,
       ends: SortedMap[String, Positions],
-      read: Map[LogKey, ReportedTimes],
+      read: LogTimes,
       answeredAt: Map[String, Long]
   ) {
 

@@ -15,7 +15,7 @@ import io.github.dynamickafka.offset.alignment.{
   TimeAnswer
 }
 import io.github.dynamickafka.offset.history.UnreadFiles
-import io.github.dynamickafka.offset.{ClusterView, Span}
+import io.github.dynamickafka.offset.{ClusterView, NextOffset, Span}
 import io.github.dynamickafka.source.client.ListedOffset
 import io.github.dynamickafka.source.cluster.{ClusterStream, ClusterStreams, Futures}
 import io.github.dynamickafka.time.Clock
@@ -28,12 +28,12 @@ import io.github.dynamickafka.time.Clock
  * once, and not longer than for other requests.
  *
  * @param options None: clusters are not aligned, and nothing is asked
- * @param read what tasks have reported
+ * @param read what tasks have reported of the logs that a trigger reads
  */
 private[source] final class Aligner(
     options: Option[AlignmentOptions],
     streams: ClusterStreams,
-    read: ReadTimes,
+    read: NextOffset => ReadTimes,
     clock: Clock
 ) {
   import Aligner._
@@ -41,9 +41,6 @@ private[source] final class Aligner(
   private var alignment = Alignment.none
   private var current: Option[AlignedTrigger] = None
   private var pending = Map.empty[String, Pending]
-
-  /** What is known of record times. */
-  def times: EventTimes = alignment.times.reported(read)
 
   /** `Trigger.Once` reads all in one batch, which has one watermark. */
   def isAligned(limit: ReadLimit): Boolean = options.isDefined && !limit.isInstanceOf[ReadAllAvailable]
@@ -58,7 +55,7 @@ private[source] final class Aligner(
     val (waiting, spans) =
       snapshot.next.spans.partition(s => files.exists(_.precede(s.cluster, s.topic, s.partition)))
     val (drift, idle) = options.fold((0L, 0L))(o => (o.maxDriftMs, o.idleTimeoutMs))
-    val begun = alignment.copy(times = alignment.times.reported(read)).begin(
+    val begun = alignment.copy(times = alignment.times.reported(read(snapshot.next))).begin(
       Alignment.Rules(drift, idle, waits),
       spans,
       clustersOf(snapshot),

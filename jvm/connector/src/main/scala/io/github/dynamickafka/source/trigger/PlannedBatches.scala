@@ -6,7 +6,7 @@ import org.apache.spark.sql.connector.read.streaming.ReadLimit
 
 import io.github.dynamickafka.offset.budget.MeanSize
 import io.github.dynamickafka.offset.history.UnreadFiles
-import io.github.dynamickafka.offset.{CompositeOffset, OffsetRange, Positions, Span}
+import io.github.dynamickafka.offset.{CompositeOffset, NextOffset, OffsetRange, Positions, Span}
 import io.github.dynamickafka.source.checkpoint.{LoggedOffsets, SourceCheckpoint}
 import io.github.dynamickafka.source.loss.LostRecords
 
@@ -14,7 +14,7 @@ import io.github.dynamickafka.source.loss.LostRecords
  * Determines where batches end, and stores what is required to plan them again. Used only by the thread of the query.
  *
  * @param unread the files of histories that are not read at an offset
- * @param sizes of records, as tasks have reported them
+ * @param sizes of the records of a log that a trigger reads, as tasks have reported them
  */
 private[source] final class PlannedBatches(
     checkpoint: SourceCheckpoint,
@@ -23,7 +23,7 @@ private[source] final class PlannedBatches(
     lost: LostRecords,
     aligner: Aligner,
     unread: CompositeOffset => Option[UnreadFiles],
-    sizes: Span => Option[MeanSize]
+    sizes: (NextOffset, Span) => Option[MeanSize]
 ) {
   import PlannedBatches._
 
@@ -55,7 +55,14 @@ private[source] final class PlannedBatches(
       val spans = readable.spans
       val granted =
         if (readable.left.isDefined) spans.map(_ => 0L)
-        else limits.grant(spans, limit, snapshot.trigger.configs.maxOffsetsPerTrigger(_), now, wait, sizes)
+        else limits.grant(
+          spans,
+          limit,
+          snapshot.trigger.configs.maxOffsetsPerTrigger(_),
+          now,
+          wait,
+          sizes(snapshot.next, _)
+        )
       val left = readable.left.orElse(files)
       aligner.planned(spans, granted, left)
       val offset = deferred.resumed(start, snapshot.next.offset(granted))

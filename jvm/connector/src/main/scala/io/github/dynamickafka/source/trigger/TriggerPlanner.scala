@@ -146,7 +146,7 @@ private[source] final class TriggerPlanner(
     )
     if (before.isEmpty) streams.set(configsOf(trigger, transition, topology))
     val questions = before.fold(questionsOf(trigger, transition, topology))(_.questions)
-    trigger.pinned.orElse(streams.ask(questions, hasMoved(trigger, _))).flatMap { answers =>
+    answersTo(questions, trigger, topology).flatMap { answers =>
       val found =
         if (unlisted.isEmpty) answers
         else answers ++ unlisted.diff(answers.keySet).map(_ -> ClusterView.Unreachable)
@@ -168,6 +168,28 @@ private[source] final class TriggerPlanner(
         }
       }
     }
+  }
+
+  /** A pinned response applies to its logs only: a cluster whose address has changed since is asked whether it has them. */
+  private def answersTo(
+      questions: Map[String, ClusterQuestion],
+      trigger: Trigger,
+      topology: Topology
+  ): Option[Map[String, ClusterView]] =
+    trigger.pinned.fold(streams.ask(questions, hasMoved(trigger, _))) { pinned =>
+      val former = last.map(_.snapshot.topology)
+      val moved = questions.filter { case (id, _) =>
+        former.exists(propertiesOf(_, id) != propertiesOf(topology, id))
+      }
+      if (moved.isEmpty) Some(pinned)
+      else streams.ask(moved, hasMoved(trigger, _)).map(now =>
+        pinned ++ now.filterNot { case (id, view) => isOfSameLogs(pinned.get(id), view) }
+      )
+    }
+
+  private def isOfSameLogs(pinned: Option[ClusterView], now: ClusterView): Boolean = (pinned, now) match {
+    case (Some(before: ClusterView.Reachable), view: ClusterView.Reachable) => view.continues(before)
+    case _ => false
   }
 
   /** Whether the effect of a topology on these positions changes with time: a retention expires. */

@@ -49,6 +49,9 @@ final class ScriptedCluster {
   /** The response to the request for the `cluster.id`. */
   @volatile var id: () => CompletableFuture[String] = () => CompletableFuture.completedFuture("kafka-id")
 
+  /** What was committed to groups, oldest first. */
+  val commits = new ConcurrentLinkedQueue[Map[(String, Int), Long]]
+
   val opened = new AtomicInteger
   val closed = new AtomicInteger
 
@@ -135,8 +138,10 @@ final class ScriptedCluster {
     override def commit(
         group: String,
         offsets: Map[TopicPartition, Long]
-    ): Map[TopicPartition, CompletableFuture[Unit]] =
+    ): Map[TopicPartition, CompletableFuture[Unit]] = {
+      commits.add(offsets.map { case (tp, offset) => (tp.topic, tp.partition) -> offset })
       offsets.map { case (tp, _) => tp -> CompletableFuture.completedFuture(()) }
+    }
 
     /** As Kafka's: the thread of the client fails all pending requests, and is waited for. */
     override def close(): Unit = {

@@ -16,9 +16,9 @@ import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
-import io.github.dynamickafka.offset.Positions
 import io.github.dynamickafka.offset.alignment.LogKey
 import io.github.dynamickafka.offset.budget.MeanSize
+import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, Positions}
 import io.github.dynamickafka.source.SourceTest
 import io.github.dynamickafka.testkit.TimeLimit
 
@@ -27,7 +27,7 @@ class RecordTimesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
   import RecordTimesSuite._
 
   private def read(now: Long, slices: Slice*): Option[ReportedTimes] = {
-    val times = new RangeTimes(of)
+    val times = new RangeTimes(of, None)
     slices.foreach(times.read(_, now))
     times.found.map(_._2)
   }
@@ -77,7 +77,7 @@ class RecordTimesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
     )
     val tombstone = new ConsumerRecord[Array[Byte], Array[Byte]]("t", 0, 6L, null, null)
     def size(measures: Boolean) = {
-      val times = new RangeTimes(of, measures)
+      val times = new RangeTimes(of, None, measures)
       times.read(Slice(new TopicPartition("t", 0), ju.List.of(record, tombstone, record), 2), 100L)
       times.found.map(_._2.size)
     }
@@ -95,17 +95,24 @@ class RecordTimesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
   private val reports: Gen[List[(LogKey, ReportedTimes)]] =
     Gen.listOf(Gen.zip(Gen.choose(0, 2).map(p => of.copy(partition = p)), times))
 
+  /** Of topics without a known id. */
+  private def named(found: LogTimes): Map[LogKey, ReportedTimes] =
+    found.logs.map { case ((key, topicId), times) =>
+      assert(topicId.isEmpty)
+      key -> times
+    }
+
   private def merged(all: Seq[(LogKey, ReportedTimes)]): Map[LogKey, ReportedTimes] = {
     val driver = new RecordTimes
     all.foreach(report => driver.merge(reported(report)))
-    driver.found
+    named(driver.found)
   }
 
   /** The accumulator of a task with this result. */
   private def reported(report: (LogKey, ReportedTimes)): CollectionAccumulator[Array[AnyRef]] = {
     val (of, ReportedTimes(last, greatest, next, _, _)) = report
     val task = new CollectionAccumulator[Array[AnyRef]]
-    val range = new TaskTimes(task, measures = false).of(of)
+    val range = new TaskTimes(task, measures = false).of(of, None)
     // Of several records, the first one has the greatest time.
     val records = Seq(last.offset -> greatest, last.offset -> last.time) ++ next.map(n => n.offset -> n.time)
     range.read(slice(2, records: _*), 1000L)
@@ -134,22 +141,41 @@ class RecordTimesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
     forAll(reports) { reports =>
       val driver = new RecordTimes
       reports.foreach(report => driver.merge(reported(report)))
-      val before = driver.found
+      val before = named(driver.found)
       val positions = SortedMap("blue" -> Positions.from(Seq(("t", 0, 3L), ("t", 1, 100L))))
-      driver.retain(positions)
-      assert(driver.found == before.filter { case (of, known) =>
+      driver.retain(CompositeOffset(positions))
+      assert(named(driver.found) == before.filter { case (of, known) =>
         of.partition == 1 || (of.partition == 0 && known.last.offset < 3L)
       })
-      driver.retain(SortedMap.empty)
-      assert(driver.found.isEmpty)
+      driver.retain(CompositeOffset.empty)
+      assert(driver.found.logs.isEmpty)
     }
+  }
+
+  test("what was read of another log of the same name is not compared with the position") {
+    val driver = new RecordTimes
+    def reads(topicId: String, offset: Long, time: Long) = {
+      val task = new CollectionAccumulator[Array[AnyRef]]
+      new TaskTimes(task, measures = false).of(of, Some(topicId)).read(slice(1, offset -> time), 1000L)
+      driver.merge(task)
+    }
+    def at(topicId: String) = SortedMap("blue" -> ClusterIdentity(topics = SortedMap("t" -> topicId)))
+    reads("former", 90L, 400L)
+    reads("copy", 5L, 500L)
+    assert(driver.found.in(at("copy"), of).map(_.last).contains(TimedOffset(5L, 500L)))
+    assert(driver.found.in(at("former"), of).map(_.last).contains(TimedOffset(90L, 400L)))
+    assert(driver.found.in(at("third"), of).isEmpty)
+    val reached =
+      CompositeOffset(SortedMap("blue" -> Positions.from(Seq(("t", 0, 100L)))), identities = at("copy"))
+    driver.retain(reached)
+    assert(driver.found.in(at("former"), of).isEmpty && driver.found.in(at("copy"), of).isDefined)
   }
 
   test("what is known stays the same object until a task has ended") {
     val driver = new RecordTimes
     driver.merge(reported(of -> ReportedTimes(TimedOffset(5L, 50L), 60L)))
     val before = driver.found
-    driver.retain(SortedMap("blue" -> Positions.from(Seq(("t", 0, 6L)))))
+    driver.retain(CompositeOffset(SortedMap("blue" -> Positions.from(Seq(("t", 0, 6L))))))
     assert(driver.found eq before)
   }
 
@@ -165,13 +191,13 @@ class RecordTimesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
       p
     }
     assert(intercept[Exception](failing.count()).getMessage.contains("a task fails"))
-    assert(!driver.found.contains(of.copy(partition = 3)))
+    assert(!named(driver.found).contains(of.copy(partition = 3)))
     context.parallelize(1 to 4, 4).foreach(p => RecordTimesSuite.read(tasks, p, time = 20L * p))
-    assert(driver.found == (1 to 4).map(p =>
+    assert(named(driver.found) == (1 to 4).map(p =>
       of.copy(partition = p) -> ReportedTimes(TimedOffset(7L, 20L * p), 20L * p, written = 20L * p)
     ).toMap)
     assert(driver.copyAndReset().getClass == classOf[CollectionAccumulator[_]])
-    val bytes = new ju.ArrayList(ju.List.of(new RangeTimes(of).reported))
+    val bytes = new ju.ArrayList(ju.List.of(new RangeTimes(of, None).reported))
     val written = new ByteArrayOutputStream
     Using.resource(new ObjectOutputStream(written))(_.writeObject(bytes))
     assert(!written.toString("ISO-8859-1").contains("dynamickafka"))
@@ -203,5 +229,5 @@ private object RecordTimesSuite {
 
   /** A task reads the record at offset 7. */
   private def read(task: TaskTimes, partition: Int, time: Long): Unit =
-    task.of(of.copy(partition = partition)).read(slice(1, 7L -> time), now = 1000L)
+    task.of(of.copy(partition = partition), None).read(slice(1, 7L -> time), now = 1000L)
 }

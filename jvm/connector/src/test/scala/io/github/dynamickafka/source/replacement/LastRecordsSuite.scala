@@ -27,7 +27,7 @@ class LastRecordsSuite extends AnyFunSuite with TimeLimit {
 
   private def start() = new LastRecords(
     new SourceCheckpoint(home.resolve("sources/0").toUri.toString, new Configuration),
-    _ => reported,
+    (_, _) => reported,
     _.run()
   )
   private def at(offset: Long) = CompositeOffset(SortedMap("a" -> Positions.from(Seq(("t", 0, offset)))))
@@ -70,7 +70,7 @@ class LastRecordsSuite extends AnyFunSuite with TimeLimit {
     val checkpoint = new SourceCheckpoint(s"slow://${Files.createTempDirectory("slow")}", hadoop)
     // On a thread of its own, which a file system that hangs would hold up.
     val all = CompletableFuture.runAsync { () =>
-      val _ = body(new LastRecords(checkpoint, _ => reported, executor), checkpoint)
+      val _ = body(new LastRecords(checkpoint, (_, _) => reported, executor), checkpoint)
     }
     val _ = all.get(3, TimeUnit.MINUTES)
   }

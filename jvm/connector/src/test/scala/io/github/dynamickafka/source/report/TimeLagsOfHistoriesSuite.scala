@@ -99,7 +99,7 @@ class TimeLagsOfHistoriesSuite extends AnyFunSuite with TimeLimit {
         ))
       }
       val task = new CollectionAccumulator[Array[AnyRef]]
-      val range = new TaskTimes(task, measures = false).of(key)
+      val range = new TaskTimes(task, measures = false).of(key, None)
       range.read(Slice(tp, slice, 1), now)
       records.merge(task)
     }

@@ -56,7 +56,7 @@ class TimeLagsSuite extends AnyFunSuite with TimeLimit {
       add(last, time)
       next.foreach(add(last + 1, _))
       val task = new CollectionAccumulator[Array[AnyRef]]
-      val range = new TaskTimes(task, measures = false).of(LogKey(id, "t", p))
+      val range = new TaskTimes(task, measures = false).of(LogKey(id, "t", p), None)
       range.read(Slice(new TopicPartition("t", p), of, 1), clock.currentTimeMillis())
       records.merge(task)
     }

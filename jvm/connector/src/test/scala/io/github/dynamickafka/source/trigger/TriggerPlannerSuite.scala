@@ -57,7 +57,7 @@ class TriggerPlannerSuite extends AnyFunSuite with TimeLimit with Eventually {
     )
     private val checkpoint =
       new SourceCheckpoint(Files.createTempDirectory("checkpoint").toUri.toString, new Configuration)
-    val lastRecords = new LastRecords(checkpoint, read)
+    val lastRecords = new LastRecords(checkpoint, (_, key) => read(key))
     private val planner =
       new TriggerPlanner(
         options,

@@ -1,0 +1,34 @@
+package io.github.dynamickafka.source.report
+
+import java.util.concurrent.CompletableFuture
+
+import scala.jdk.CollectionConverters._
+
+import io.github.dynamickafka.source.{ScriptedRun, SourceTest}
+
+/** Commits to a group of a Kafka cluster that has taken the place of another one. */
+class GroupOfReplacedClusterSuite extends SourceTest {
+
+  test("positions of the former cluster are not committed to the group on the new one") {
+    spark.version
+    val run = new ScriptedRun(
+      "replacedClusterPolicy" -> "earliest",
+      "commitOffsets" -> "true",
+      "commitGroupId" -> "g"
+    )
+    def committed = run.kafka.commits.asScala.toSeq.map(_(("t", 0)))
+    try {
+      val first = run.next(run.begin())
+      run.stream.commit(first)
+      eventually(assert(committed == Seq(10L)))
+      run.kafka.id = () => CompletableFuture.completedFuture("other")
+      run.kafka.ends = Map(("t", 0) -> 6L)
+      run.moves()
+      val second = run.next(first)
+      assert(second.position("blue").get("t", 0).contains(6L))
+      run.stream.commit(second)
+      eventually(assert(committed.lastOption.contains(6L)))
+      assert(committed == Seq(10L, 6L))
+    } finally run.close()
+  }
+}
