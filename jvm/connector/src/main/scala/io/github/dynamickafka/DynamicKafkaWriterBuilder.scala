@@ -6,7 +6,7 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.{DataFrame, Row}
 
 import io.github.dynamickafka.config.SinkOptionSpecs
-import io.github.dynamickafka.format.options.WriteOptionSpecs
+import io.github.dynamickafka.format.table.WriteOptionSpecs
 import io.github.dynamickafka.sink.StreamWriter
 
 /**

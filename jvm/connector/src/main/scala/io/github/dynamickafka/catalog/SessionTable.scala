@@ -11,7 +11,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.options.FormatOptionSpecs
+import io.github.dynamickafka.format.table.FormatOptionSpecs
 import io.github.dynamickafka.kafka.SecretOptions
 import io.github.dynamickafka.option.OptionSpec
 import io.github.dynamickafka.source.DynamicKafkaTable

@@ -1,6 +1,6 @@
 package io.github.dynamickafka.config
 
-import io.github.dynamickafka.config.offsets.ClusterOffsets
+import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.gauge.{ClientMetricsReporter, GaugeNames}
 import io.github.dynamickafka.kafka.KafkaProperties
@@ -13,7 +13,6 @@ import io.github.dynamickafka.option.{
   RawOptions,
   Suggestions
 }
-import io.github.dynamickafka.redaction.Redaction
 import io.github.dynamickafka.topology.OffsetsPolicy
 
 /**

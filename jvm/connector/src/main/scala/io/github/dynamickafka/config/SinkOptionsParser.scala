@@ -5,7 +5,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.options.{ClusterRegistries, WriteOptionsParser}
+import io.github.dynamickafka.format.table.{ClusterRegistries, WriteOptionsParser}
 import io.github.dynamickafka.kafka.SecretOptions
 import io.github.dynamickafka.option.RawOptions
 import io.github.dynamickafka.page.PageOptionSpecs

@@ -19,9 +19,8 @@ import org.apache.kafka.common.errors.{
   UnknownMemberIdException
 }
 
+import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.error.{DynamicKafkaError, Errors}
-import io.github.dynamickafka.kafka.address.UnansweredAddresses
-import io.github.dynamickafka.redaction.Redaction
 
 /**
  * Maps an error of a Kafka client to an error of this connector: authentication failed, authorization failed, or the

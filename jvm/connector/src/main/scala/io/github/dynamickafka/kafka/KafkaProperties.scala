@@ -13,7 +13,7 @@ import org.apache.kafka.common.config.types.Password
 import org.apache.kafka.common.config.{ConfigDef, ConfigException, SaslConfigs}
 import org.apache.kafka.common.security.JaasContext
 
-import io.github.dynamickafka.redaction.Redaction
+import io.github.dynamickafka.base.Redaction
 
 /** The definitions of the properties of the Kafka clients. */
 private[dynamickafka] object KafkaProperties {

@@ -4,8 +4,8 @@ import java.util.concurrent.ConcurrentHashMap
 
 import org.slf4j.LoggerFactory
 
+import io.github.dynamickafka.base.AddressText
 import io.github.dynamickafka.option.{OptionName, RawOptions}
-import io.github.dynamickafka.redaction.AddressText
 
 /**
  * Finds secrets among options by the names of the options, before any of them is parsed: a name may be an alias, and have the prefix

@@ -19,13 +19,11 @@ import io.github.dynamickafka.config.{
   Subscription
 }
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.registry.NewestSchemas
-import io.github.dynamickafka.format.{DeclaredSchema, FormatOptions, MetadataColumn}
+import io.github.dynamickafka.format.{DeclaredSchema, FormatOptions, MetadataColumn, NewestSchemas}
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.service.MetadataServices
 import io.github.dynamickafka.metadata.watch.StreamSubjects
 import io.github.dynamickafka.option.SessionDefaults
-import io.github.dynamickafka.sink.route.InputColumns
 
 /**
  * The table for writing to streams. Spark creates one for each query and job.

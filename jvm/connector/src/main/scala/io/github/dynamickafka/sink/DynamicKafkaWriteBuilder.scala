@@ -7,7 +7,7 @@ import org.apache.spark.sql.connector.write.streaming.{StreamingDataWriterFactor
 import org.apache.spark.sql.internal.connector.SupportsStreamingUpdateAsAppend
 import org.apache.spark.sql.{DynamicKafkaQueries, SparkSession}
 
-import io.github.dynamickafka.lineage.{HasDatasets, TopicDataset}
+import io.github.dynamickafka.topology.{HasDatasets, TopicDataset}
 
 /**
  * Created for a batch job, and for each batch of a streaming query. All output modes append the rows of the query, as

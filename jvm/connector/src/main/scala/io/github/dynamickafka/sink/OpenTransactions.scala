@@ -2,7 +2,7 @@ package io.github.dynamickafka.sink
 
 import org.apache.spark.util.AccumulatorV2
 
-import io.github.dynamickafka.sink.transaction.TaskTransactions
+import io.github.dynamickafka.sink.commit.TaskTransactions
 
 /**
  * The transactions that the finished tasks of a batch have left open, by cluster. Spark passes no message of a task of a streaming

@@ -6,15 +6,13 @@ import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
 import org.apache.spark.sql.streaming.StreamingQueryListener.QueryTerminatedEvent
 import org.apache.spark.sql.{DynamicKafkaQueries, SparkSession}
 
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.{DeliveryGuarantee, SinkOptionSpecs, SinkOptions}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.gauge.GaugeNames
 import io.github.dynamickafka.metadata.KafkaStream
-import io.github.dynamickafka.sink.commit.CommitProbe
-import io.github.dynamickafka.sink.journal.{FreeSlots, Journal}
-import io.github.dynamickafka.sink.route.InputColumns
+import io.github.dynamickafka.sink.commit.{CommitProbe, FreeSlots, Journal}
 import io.github.dynamickafka.storage.SessionConfiguration
-import io.github.dynamickafka.time.Clock
 
 /**
  * The sink of one query or job, with the lifetime of Spark's table, because Spark requests a new `Write` for each

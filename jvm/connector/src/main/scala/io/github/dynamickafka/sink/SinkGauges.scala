@@ -4,9 +4,9 @@ import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.gauge.GaugeSet
-import io.github.dynamickafka.sink.transaction.Prepared
-import io.github.dynamickafka.time.Clock
+import io.github.dynamickafka.sink.commit.Prepared
 
 /**
  * The gauges of one query that writes. Those of a cluster exist while it is in the metadata or has transactions to commit. The

@@ -5,8 +5,8 @@ import scala.collection.mutable
 import org.apache.spark.sql.connector.write.WriterCommitMessage
 import org.apache.spark.util.AccumulatorV2
 
-import io.github.dynamickafka.kafka.producer.TaskSender.Record
-import io.github.dynamickafka.sink.transaction.TaskTransactions
+import io.github.dynamickafka.kafka.TaskSender.Record
+import io.github.dynamickafka.sink.commit.TaskTransactions
 
 /** @param bytes of keys, values and headers, before they are compressed */
 private[sink] final case class Written(records: Long, bytes: Long) {

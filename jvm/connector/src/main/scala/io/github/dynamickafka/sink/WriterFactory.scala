@@ -7,24 +7,29 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.write.streaming.StreamingDataWriterFactory
 import org.apache.spark.sql.connector.write.{DataWriter, DataWriterFactory, WriterCommitMessage}
 
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.{ClusterRouting, DeadLetterOptions, DeliveryGuarantee, PartitionerChoice}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.kafka.producer.TaskSender.Record
-import io.github.dynamickafka.kafka.producer.{SendFailures, SharedProducers, SharedSender, TaskSender}
-import io.github.dynamickafka.kafka.{ProducerSettings, TopicLimits, TransactionTimeLimits}
+import io.github.dynamickafka.kafka.TaskSender.Record
+import io.github.dynamickafka.kafka.{
+  ProducerSettings,
+  SendFailures,
+  SharedProducers,
+  SharedSender,
+  TaskSender,
+  TopicLimits,
+  TransactionTimeLimits
+}
 import io.github.dynamickafka.schemaregistry.{Frame, Framing}
-import io.github.dynamickafka.sink.journal.LostParts
-import io.github.dynamickafka.sink.route.InputColumns
-import io.github.dynamickafka.sink.route.{PartitionPicker, RecordRouting, Router}
-import io.github.dynamickafka.sink.transaction.{
+import io.github.dynamickafka.sink.commit.{
   Ages,
+  LostParts,
   TaskAttempt,
   TaskTransactions,
   TransactionName,
   TransactionPool,
   TransactionalSender
 }
-import io.github.dynamickafka.time.Clock
 import io.github.dynamickafka.topology.WriteStream
 
 /**

@@ -7,7 +7,6 @@ import scala.jdk.CollectionConverters._
 import com.fasterxml.jackson.databind.ObjectMapper
 import org.apache.spark.sql.DataFrame
 
-import io.github.dynamickafka.sink.{SinkTest, Target}
 import io.github.dynamickafka.source.Entry
 import io.github.dynamickafka.source.report.SparkUi
 

@@ -2,8 +2,8 @@ package io.github.dynamickafka.schemaregistry
 
 import java.net.URI
 
+import io.github.dynamickafka.base.ClientCredentials
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.http.ClientCredentials
 import io.github.dynamickafka.option.{OptionName, OptionSpec}
 
 /**

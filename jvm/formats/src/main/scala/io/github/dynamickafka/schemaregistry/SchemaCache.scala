@@ -3,7 +3,7 @@ package io.github.dynamickafka.schemaregistry
 import java.lang.{Long => JLong}
 import java.util.concurrent.ConcurrentHashMap
 
-import io.github.dynamickafka.time.Clock
+import io.github.dynamickafka.base.Clock
 
 /**
  * The schemas of registries, by registry, log-in and id, for the life of the process: an id never gets another schema. Thread-safe.

@@ -1,7 +1,7 @@
 package io.github.dynamickafka.schemaregistry
 
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.time.Clock
 
 /** The ids of the schemas that are written, by registry, log-in and subject. Thread-safe. */
 private[dynamickafka] final class SchemaRegistrar private[schemaregistry] (client: RegistryClient) {

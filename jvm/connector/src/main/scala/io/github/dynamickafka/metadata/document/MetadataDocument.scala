@@ -8,7 +8,7 @@ import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.ObjectMapper
 
-import io.github.dynamickafka.config.offsets.OffsetsParser
+import io.github.dynamickafka.config.OffsetsParser
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.KafkaProperties
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream, StreamHistory}

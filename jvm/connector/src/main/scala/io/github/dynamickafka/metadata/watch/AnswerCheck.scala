@@ -5,7 +5,7 @@ import java.util.Locale
 import scala.collection.immutable.SortedSet
 import scala.jdk.CollectionConverters._
 
-import io.github.dynamickafka.config.offsets.OffsetsParser
+import io.github.dynamickafka.config.OffsetsParser
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.KafkaProperties
 import io.github.dynamickafka.metadata.document.{DocumentFormat, DocumentParts, Names}

@@ -4,10 +4,9 @@ import java.util.concurrent.{Callable, ExecutionException, ExecutorService, Exec
 
 import scala.util.control.NonFatal
 
+import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.config.ProducerProperties
 import io.github.dynamickafka.kafka.{ClusterFailure, ProducerSettings, TransactionTimeLimits}
-import io.github.dynamickafka.redaction.Redaction
-import io.github.dynamickafka.sink.journal.JournalEntry
 
 /**
  * The driver's connections to the clusters of a batch, and to clusters in decisions that are no longer in the metadata.

@@ -25,10 +25,11 @@ import org.apache.kafka.common.errors.{
 import org.apache.kafka.common.{KafkaFuture, TopicPartition, Uuid}
 import org.slf4j.LoggerFactory
 
+import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.config.ProducerProperties
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.kafka.{ClientCloser, ClientOpener, TopicLimits}
-import io.github.dynamickafka.redaction.Redaction
+import io.github.dynamickafka.kafka.{ClientOpener, TopicLimits}
+import io.github.dynamickafka.source.cluster.ClientCloser
 
 /**
  * Asks with Kafka's admin client.

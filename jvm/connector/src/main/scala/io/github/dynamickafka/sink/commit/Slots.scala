@@ -4,9 +4,7 @@ import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.sink.journal.{Claim, FreeSlot, FreeSlots, Journal}
-import io.github.dynamickafka.sink.transaction.ResumableProducer.Handle
-import io.github.dynamickafka.sink.transaction.{TransactionName, TransactionPool}
+import io.github.dynamickafka.sink.commit.ResumableProducer.Handle
 
 /**
  * Which transactional ids a run uses: those of a run that has ended, or new ones.

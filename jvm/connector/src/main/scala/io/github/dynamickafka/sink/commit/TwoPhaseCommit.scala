@@ -7,21 +7,10 @@ import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.UnknownCommitPolicy
 import io.github.dynamickafka.error.{DynamicKafkaRuntimeException, Errors}
-import io.github.dynamickafka.query.PlannedDeferrals
-import io.github.dynamickafka.sink.journal.{
-  BatchInput,
-  BatchPlans,
-  Claim,
-  DoneMarks,
-  Journal,
-  JournalCluster,
-  JournalEntry,
-  LostParts
-}
-import io.github.dynamickafka.sink.transaction.{Prepared, TaskTransactions, TransactionName, TransactionPool}
-import io.github.dynamickafka.time.Clock
+import io.github.dynamickafka.storage.PlannedDeferrals
 
 /**
  * Makes each batch visible once or not at all: tasks prepare transactions, the driver writes the decision to the journal, and

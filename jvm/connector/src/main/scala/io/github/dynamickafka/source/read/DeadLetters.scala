@@ -7,11 +7,10 @@ import org.apache.kafka.clients.producer.ProducerRecord
 import org.apache.kafka.common.header.internals.RecordHeaders
 import org.apache.spark.TaskContext
 
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.error.{Errors, RecordPlace}
-import io.github.dynamickafka.format.options.FormatOptionSpecs
-import io.github.dynamickafka.kafka.ProducerSettings
-import io.github.dynamickafka.kafka.producer.{SharedProducers, SharedSender}
-import io.github.dynamickafka.time.Clock
+import io.github.dynamickafka.format.table.FormatOptionSpecs
+import io.github.dynamickafka.kafka.{ProducerSettings, SharedProducers, SharedSender}
 
 /**
  * Where bad records are written. Sent to executors.

@@ -9,7 +9,7 @@ import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.dynamickafka.error.{Errors, RecordPlace}
 import io.github.dynamickafka.format.change.ChangeDecoder
-import io.github.dynamickafka.format.decode.{Decoders, LazyDecoder}
+import io.github.dynamickafka.format.table.{Decoders, LazyDecoder}
 import io.github.dynamickafka.format.{
   ChangeLayout,
   DecodeFailure,

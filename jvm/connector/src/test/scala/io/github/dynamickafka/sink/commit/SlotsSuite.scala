@@ -9,11 +9,9 @@ import org.apache.kafka.clients.producer.Callback
 import org.apache.kafka.common.errors.TimeoutException
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.kafka.producer.TaskSender.Record
-import io.github.dynamickafka.sink.journal.{FreeSlots, Journal}
-import io.github.dynamickafka.sink.transaction.{ResumableProducer, TransactionName, TransactionPool}
+import io.github.dynamickafka.base.ManualClock
+import io.github.dynamickafka.kafka.TaskSender.Record
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.time.ManualClock
 
 /** When a run may use the transactional ids of another one. */
 class SlotsSuite extends AnyFunSuite with TimeLimit {

@@ -15,8 +15,8 @@ import io.github.dynamickafka.TestSeed
 import io.github.dynamickafka.config.Options
 import io.github.dynamickafka.format.Layout
 import io.github.dynamickafka.format.avro.RandomAvro
-import io.github.dynamickafka.format.decode.{Decoded, Layouts}
 import io.github.dynamickafka.format.json.JsonRecords
+import io.github.dynamickafka.format.table.{Decoded, Layouts}
 import io.github.dynamickafka.testkit.{RandomCases, TimeLimit}
 
 /**

@@ -5,9 +5,8 @@ import java.nio.charset.StandardCharsets.UTF_8
 import org.apache.kafka.clients.consumer.ConsumerRecord
 import org.apache.kafka.common.header.internals.{RecordHeader, RecordHeaders}
 import org.apache.kafka.common.record.TimestampType
-import org.apache.spark.sql.catalyst.CatalystTypeConverters
-import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
+import org.apache.spark.sql.catalyst.{CatalystTypeConverters, InternalRow}
 import org.apache.spark.unsafe.types.UTF8String
 import org.apache.spark.util.LongAccumulator
 import org.scalatest.funsuite.AnyFunSuite
@@ -15,7 +14,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.github.dynamickafka.config.Options
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.format.Layout
-import io.github.dynamickafka.format.decode.Layouts
+import io.github.dynamickafka.format.table.Layouts
 import io.github.dynamickafka.testkit.TimeLimit
 
 class RecordDecoderSuite extends AnyFunSuite with TimeLimit {

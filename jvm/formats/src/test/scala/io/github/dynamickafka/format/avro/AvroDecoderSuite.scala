@@ -13,7 +13,7 @@ import org.apache.spark.sql.types.StructType
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.TestSeed
-import io.github.dynamickafka.format.decode.{AgainstSpark, BySpark, Decoded}
+import io.github.dynamickafka.format.table.{AgainstSpark, BySpark, Decoded}
 import io.github.dynamickafka.testkit.{RandomCases, TimeLimit}
 
 class AvroDecoderSuite extends AnyFunSuite with TimeLimit with AgainstSpark {

@@ -12,7 +12,7 @@ import org.apache.spark.sql.types.{DataType, Decimal, StructType}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.TestSeed
-import io.github.dynamickafka.format.decode.Decoded
+import io.github.dynamickafka.format.table.Decoded
 import io.github.dynamickafka.format.{DecodedValues, SideLayout}
 import io.github.dynamickafka.schemaregistry.{RegisteredSchema, WireFormat}
 import io.github.dynamickafka.testkit.{RandomCases, TimeLimit}

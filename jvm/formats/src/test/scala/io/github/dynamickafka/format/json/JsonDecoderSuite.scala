@@ -5,7 +5,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.TestSeed
-import io.github.dynamickafka.format.decode.{AgainstSpark, BySpark, Decoded}
+import io.github.dynamickafka.format.table.{AgainstSpark, BySpark, Decoded}
 import io.github.dynamickafka.format.{DecodeFailure, DecodedValues, SideLayout}
 import io.github.dynamickafka.testkit.{RandomCases, TimeLimit}
 
