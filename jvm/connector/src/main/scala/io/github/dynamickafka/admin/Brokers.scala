@@ -1,22 +1,37 @@
 package io.github.dynamickafka.admin
 
-import io.github.dynamickafka.base.Redaction
-import io.github.dynamickafka.kafka.{ClusterFailure, ProducerSettings}
-import io.github.dynamickafka.source.cluster.ClusterConfig
-import java.{util => ju}
 import java.security.cert.{CertPathBuilderException, CertificateException}
 import java.time.Duration
 import java.util.concurrent.{ExecutionException, TimeUnit, TimeoutException}
-import javax.net.ssl.SSLException
-import org.apache.kafka.clients.admin.{Admin, DescribeClusterResult, DescribeConsumerGroupsOptions, DescribeTopicsOptions, TopicDescription}
-import org.apache.kafka.clients.consumer.KafkaConsumer
-import org.apache.kafka.clients.producer.{KafkaProducer, ProducerConfig, ProducerRecord}
-import org.apache.kafka.common.{KafkaFuture, Node}
-import org.apache.kafka.common.acl.AclOperation
-import org.apache.kafka.common.config.ConfigResource
-import org.apache.kafka.common.errors.{AuthenticationException, AuthorizationException, GroupIdNotFoundException, SslAuthenticationException, UnknownTopicOrPartitionException}
+import java.{util => ju}
+
 import scala.jdk.CollectionConverters._
 import scala.util.{Failure, Success, Try, Using}
+
+import javax.net.ssl.SSLException
+import org.apache.kafka.clients.admin.{
+  Admin,
+  DescribeClusterResult,
+  DescribeConsumerGroupsOptions,
+  DescribeTopicsOptions,
+  TopicDescription
+}
+import org.apache.kafka.clients.consumer.KafkaConsumer
+import org.apache.kafka.clients.producer.{KafkaProducer, ProducerConfig, ProducerRecord}
+import org.apache.kafka.common.acl.AclOperation
+import org.apache.kafka.common.config.ConfigResource
+import org.apache.kafka.common.errors.{
+  AuthenticationException,
+  AuthorizationException,
+  GroupIdNotFoundException,
+  SslAuthenticationException,
+  UnknownTopicOrPartitionException
+}
+import org.apache.kafka.common.{KafkaFuture, Node}
+
+import io.github.dynamickafka.base.Redaction
+import io.github.dynamickafka.kafka.{ClusterFailure, ProducerSettings}
+import io.github.dynamickafka.source.cluster.ClusterConfig
 
 /**
  * What Kafka says about a cluster. The methods but `tls`, `login`, `advertised` and `unanswered` need a log-in that is `ok`, and brokers

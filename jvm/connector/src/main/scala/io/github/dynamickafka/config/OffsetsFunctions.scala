@@ -1,14 +1,16 @@
 package io.github.dynamickafka.config
 
+import java.util.UUID
+import java.util.concurrent.ConcurrentHashMap
+import java.{lang => jl}
+
+import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
+
 import io.github.dynamickafka.error.FailureText
 import io.github.dynamickafka.extension.OffsetsFunction
 import io.github.dynamickafka.option.NamedClass
 import io.github.dynamickafka.topology.OffsetsPolicy
-import java.{lang => jl}
-import java.util.UUID
-import java.util.concurrent.ConcurrentHashMap
-import scala.jdk.CollectionConverters._
-import scala.util.control.NonFatal
 
 /**
  * Functions of users that determine offsets. An option is a string, so a function is passed as `function:<handle>`, and a class as

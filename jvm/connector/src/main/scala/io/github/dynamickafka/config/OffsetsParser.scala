@@ -1,11 +1,14 @@
 package io.github.dynamickafka.config
 
+import java.util.Locale
+
+import scala.jdk.CollectionConverters._
+
 import com.fasterxml.jackson.core.{JsonParser, JsonProcessingException}
 import com.fasterxml.jackson.databind.{DeserializationFeature, JsonNode, ObjectMapper}
+
 import io.github.dynamickafka.option.ClusterKeys
 import io.github.dynamickafka.topology.OffsetsPolicy
-import java.util.Locale
-import scala.jdk.CollectionConverters._
 
 /**
  * Parses the text forms of an [[OffsetsPolicy]], which are the same in options and in the metadata: `earliest`,

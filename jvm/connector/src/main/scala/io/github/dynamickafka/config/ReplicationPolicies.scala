@@ -1,11 +1,14 @@
 package io.github.dynamickafka.config
 
-import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.topology.MirroredTopics
 import java.lang.reflect.InvocationTargetException
-import org.apache.kafka.common.Configurable
+
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
+
+import org.apache.kafka.common.Configurable
+
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.topology.MirroredTopics
 
 /** The values of `mirrorMakerReplicationPolicy`, and `mirrorMakerReplicationPolicy.<property>`. */
 private[dynamickafka] object ReplicationPolicies {

@@ -5,8 +5,10 @@ import java.net.{InetAddress, InetSocketAddress, Socket}
 import java.nio.ByteBuffer
 import java.nio.charset.StandardCharsets.UTF_8
 import java.security.cert.X509Certificate
-import javax.net.ssl.{SSLContext, SSLSocket, TrustManager, X509TrustManager}
+
 import scala.util.Try
+
+import javax.net.ssl.{SSLContext, SSLSocket, TrustManager, X509TrustManager}
 
 /**
  * Connections to addresses of brokers without a Kafka client, to find out why a client gets no answer. Only what Kafka answers before

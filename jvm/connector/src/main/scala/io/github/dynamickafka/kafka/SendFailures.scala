@@ -1,11 +1,13 @@
 package io.github.dynamickafka.kafka
 
-import io.github.dynamickafka.base.Redaction
-import io.github.dynamickafka.error.Errors
 import java.util.concurrent.atomic.AtomicReference
+
 import org.apache.kafka.clients.producer.RecordMetadata
 import org.apache.kafka.common.KafkaException
 import org.apache.kafka.common.errors.{InterruptException, TimeoutException}
+
+import io.github.dynamickafka.base.Redaction
+import io.github.dynamickafka.error.Errors
 
 /**
  * The first failure of a task to write a record. Callbacks run on the threads of the producers.

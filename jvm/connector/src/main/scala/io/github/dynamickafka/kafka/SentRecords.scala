@@ -1,10 +1,12 @@
 package io.github.dynamickafka.kafka
 
-import io.github.dynamickafka.base.Clock
-import io.github.dynamickafka.kafka.TaskSender.Record
 import java.util.concurrent.atomic.AtomicLong
+
 import org.apache.kafka.clients.producer.{Callback, RecordMetadata}
 import org.apache.kafka.common.errors.{InterruptException, TimeoutException}
+
+import io.github.dynamickafka.base.Clock
+import io.github.dynamickafka.kafka.TaskSender.Record
 
 /**
  * The records that a task sends with one producer. The task is done when each of them is answered, not when `flush` of the producer

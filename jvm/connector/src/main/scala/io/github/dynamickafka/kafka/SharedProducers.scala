@@ -1,14 +1,21 @@
 package io.github.dynamickafka.kafka
 
-import io.github.dynamickafka.base.Clock
 import java.time.Duration
 import java.util.concurrent.CompletableFuture
+
+import scala.util.control.NonFatal
+
 import org.apache.kafka.clients.producer.{KafkaProducer, Producer}
 import org.apache.kafka.common.KafkaException
-import org.apache.kafka.common.errors.{ClusterAuthorizationException, ProducerFencedException, TimeoutException}
+import org.apache.kafka.common.errors.{
+  ClusterAuthorizationException,
+  ProducerFencedException,
+  TimeoutException
+}
 import org.apache.spark.{SparkConf, SparkEnv}
 import org.slf4j.LoggerFactory
-import scala.util.control.NonFatal
+
+import io.github.dynamickafka.base.Clock
 
 /**
  * One producer per cluster, shared by all tasks of this JVM, as in Spark's Kafka sink. Idle producers are closed after

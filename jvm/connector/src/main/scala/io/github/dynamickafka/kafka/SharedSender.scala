@@ -1,15 +1,18 @@
 package io.github.dynamickafka.kafka
 
-import io.github.dynamickafka.base.Clock
-import io.github.dynamickafka.kafka.TaskSender.Record
 import java.util.concurrent.ConcurrentLinkedQueue
-import org.apache.kafka.clients.producer.Callback
-import org.apache.kafka.common.{InvalidRecordException, KafkaException}
-import org.apache.kafka.common.errors.{InvalidTimestampException, RecordTooLargeException}
-import org.apache.spark.sql.connector.write.WriterCommitMessage
-import org.slf4j.LoggerFactory
+
 import scala.collection.mutable
 import scala.util.control.NonFatal
+
+import org.apache.kafka.clients.producer.Callback
+import org.apache.kafka.common.errors.{InvalidTimestampException, RecordTooLargeException}
+import org.apache.kafka.common.{InvalidRecordException, KafkaException}
+import org.apache.spark.sql.connector.write.WriterCommitMessage
+import org.slf4j.LoggerFactory
+
+import io.github.dynamickafka.base.Clock
+import io.github.dynamickafka.kafka.TaskSender.Record
 
 /**
  * For `none` and `at-least-once`: uses producers that all tasks of an executor share.

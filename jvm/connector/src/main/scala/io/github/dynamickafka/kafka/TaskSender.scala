@@ -1,8 +1,9 @@
 package io.github.dynamickafka.kafka
 
-import io.github.dynamickafka.kafka.TaskSender.Record
 import org.apache.kafka.clients.producer.ProducerRecord
 import org.apache.spark.sql.connector.write.WriterCommitMessage
+
+import io.github.dynamickafka.kafka.TaskSender.Record
 
 /** Sends the records of one task to the clusters, with a delivery guarantee. Used by one thread. */
 private[dynamickafka] trait TaskSender {

@@ -1,12 +1,21 @@
 package io.github.dynamickafka.kafka
 
-import io.github.dynamickafka.error.FailureText
 import java.io.EOFException
-import java.net.{ConnectException, NoRouteToHostException, Socket, SocketTimeoutException, UnknownHostException}
-import java.util.{Locale => JLocale}
+import java.net.{
+  ConnectException,
+  NoRouteToHostException,
+  Socket,
+  SocketTimeoutException,
+  UnknownHostException
+}
 import java.util.concurrent.{CompletableFuture, TimeUnit}
-import org.apache.kafka.clients.CommonClientConfigs.{BOOTSTRAP_SERVERS_CONFIG, SECURITY_PROTOCOL_CONFIG}
+import java.util.{Locale => JLocale}
+
 import scala.util.{Failure, Success, Try, Using}
+
+import org.apache.kafka.clients.CommonClientConfigs.{BOOTSTRAP_SERVERS_CONFIG, SECURITY_PROTOCOL_CONFIG}
+
+import io.github.dynamickafka.error.FailureText
 
 /**
  * Why a client of Kafka gets no answer from the addresses of a cluster, which its time-out does not say: asks each address, in

@@ -1,13 +1,21 @@
 package io.github.dynamickafka.sink
 
-import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.{FormatOptions, Raw, SideSource, WriteContext}
-import io.github.dynamickafka.format.table.{Encoding, Encodings, FormatOptionSpecs, Formats, RowEncoder, UpsertKind}
-import io.github.dynamickafka.schemaregistry.Frame
 import org.apache.kafka.common.header.Header
 import org.apache.kafka.common.header.internals.RecordHeader
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types._
+
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.table.{
+  Encoding,
+  Encodings,
+  FormatOptionSpecs,
+  Formats,
+  RowEncoder,
+  UpsertKind
+}
+import io.github.dynamickafka.format.{FormatOptions, Raw, SideSource, WriteContext}
+import io.github.dynamickafka.schemaregistry.Frame
 
 /**
  * The columns of the rows of a query: those that route a record, and those that are its key and value.

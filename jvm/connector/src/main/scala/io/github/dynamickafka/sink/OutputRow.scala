@@ -1,6 +1,7 @@
 package io.github.dynamickafka.sink
 
 import java.lang.{Long => JLong}
+
 import org.apache.kafka.common.header.Header
 
 /**

@@ -1,8 +1,10 @@
 package io.github.dynamickafka.sink
 
-import io.github.dynamickafka.config.PartitionerChoice
-import org.apache.kafka.common.utils.Utils
 import scala.collection.mutable
+
+import org.apache.kafka.common.utils.Utils
+
+import io.github.dynamickafka.config.PartitionerChoice
 
 /**
  * Chooses the partitions of one task's records. Not thread-safe.

@@ -1,12 +1,15 @@
 package io.github.dynamickafka.sink
 
-import io.github.dynamickafka.config.DeadLetterOptions
-import io.github.dynamickafka.kafka.TaskSender.Record
 import java.nio.charset.StandardCharsets.UTF_8
+
+import scala.jdk.CollectionConverters._
+
 import org.apache.kafka.clients.producer.ProducerRecord
 import org.apache.kafka.common.header.Header
 import org.apache.kafka.common.header.internals.RecordHeader
-import scala.jdk.CollectionConverters._
+
+import io.github.dynamickafka.config.DeadLetterOptions
+import io.github.dynamickafka.kafka.TaskSender.Record
 
 /**
  * Converts rows to Kafka records and routes them to clusters. A row that cannot be routed is a dead letter or an error.

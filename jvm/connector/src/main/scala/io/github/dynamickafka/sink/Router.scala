@@ -1,11 +1,13 @@
 package io.github.dynamickafka.sink
 
+import java.nio.charset.StandardCharsets.UTF_8
+
+import scala.collection.mutable
+import scala.util.hashing.MurmurHash3
+
 import io.github.dynamickafka.config.ClusterRouting
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.topology.{WriteEntry, WriteStream}
-import java.nio.charset.StandardCharsets.UTF_8
-import scala.collection.mutable
-import scala.util.hashing.MurmurHash3
 
 /**
  * Determines the destinations of the rows of one task, with the topology of the batch. Deterministic. Not thread-safe.

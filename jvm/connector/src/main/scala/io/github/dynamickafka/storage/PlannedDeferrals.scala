@@ -1,6 +1,7 @@
 package io.github.dynamickafka.storage
 
 import java.util.concurrent.ConcurrentHashMap
+
 import org.apache.hadoop.fs.Path
 
 /**

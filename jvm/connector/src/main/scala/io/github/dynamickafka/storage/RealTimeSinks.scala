@@ -1,6 +1,7 @@
 package io.github.dynamickafka.storage
 
 import java.util.concurrent.ConcurrentHashMap
+
 import scala.jdk.CollectionConverters._
 
 /**

@@ -1,13 +1,15 @@
 package io.github.dynamickafka.admin
 
-import io.github.dynamickafka.kafka.BrokerSocket
 import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.kafka.BrokerSocket
 
 /** The order of the checks, and what the checks of several clusters mean together. */
 class DoctorChecksSuite extends AnyFunSuite {
 
   test("behind a failed check of the connection, the others are skipped") {
-    val found = Check.run("blue", name => if (name == "tcp") Finding.failed("no", "fix") else Finding.ok("yes"))
+    val found =
+      Check.run("blue", name => if (name == "tcp") Finding.failed("no", "fix") else Finding.ok("yes"))
     assert(found.map(_.name) == Check.Names)
     assert(found.map(_.result.status) == Seq("ok", "failed") ++ Seq.fill(9)("skipped"))
     assert(found.drop(2).map(_.result.message).distinct == Seq("behind 'tcp'"))

@@ -1,10 +1,12 @@
 package io.github.dynamickafka.config
 
+import java.{lang => jl, util => ju}
+
+import org.scalatest.funsuite.AnyFunSuite
+
 import io.github.dynamickafka.extension.OffsetsFunction
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.topology.OffsetsPolicy
-import java.{lang => jl, util => ju}
-import org.scalatest.funsuite.AnyFunSuite
 
 class OffsetsFunctionsSuite extends AnyFunSuite with TimeLimit {
   import OffsetsFunctionsSuite._

@@ -1,12 +1,13 @@
 package io.github.dynamickafka.config
 
-import io.github.dynamickafka.OffsetsInitializer
-import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.OffsetsPolicy._
 import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.prop.TableDrivenPropertyChecks
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+
+import io.github.dynamickafka.OffsetsInitializer
+import io.github.dynamickafka.testkit.TimeLimit
+import io.github.dynamickafka.topology.OffsetsPolicy._
 
 class OffsetsParserSuite extends AnyFunSuite with TimeLimit with TableDrivenPropertyChecks
     with ScalaCheckPropertyChecks {

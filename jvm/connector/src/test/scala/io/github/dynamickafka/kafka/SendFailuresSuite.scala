@@ -1,11 +1,12 @@
 package io.github.dynamickafka.kafka
 
-import io.github.dynamickafka.base.ManualClock
-import io.github.dynamickafka.testkit.TimeLimit
 import org.apache.kafka.clients.producer.{ProducerRecord, RecordMetadata}
 import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.TimeoutException
 import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.base.ManualClock
+import io.github.dynamickafka.testkit.TimeLimit
 
 /** What a task knows of records that were not written. */
 class SendFailuresSuite extends AnyFunSuite with TimeLimit {

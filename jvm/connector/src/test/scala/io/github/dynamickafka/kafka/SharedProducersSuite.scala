@@ -1,18 +1,27 @@
 package io.github.dynamickafka.kafka
 
+import java.util.concurrent.atomic.AtomicReference
+import java.util.concurrent.{CountDownLatch, TimeUnit}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.kafka.clients.producer.{MockProducer, ProducerRecord}
+import org.apache.kafka.common.errors.{
+  InvalidTimestampException,
+  RecordTooLargeException,
+  SaslAuthenticationException,
+  TimeoutException,
+  TopicAuthorizationException
+}
+import org.apache.kafka.common.serialization.ByteArraySerializer
+import org.apache.kafka.common.{InvalidRecordException, KafkaException}
+import org.scalatest.funsuite.AnyFunSuite
+
 import io.github.dynamickafka.base.ManualClock
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.sink.RecordRouting
 import io.github.dynamickafka.source.Logs
 import io.github.dynamickafka.testkit.TimeLimit
-import java.util.concurrent.{CountDownLatch, TimeUnit}
-import java.util.concurrent.atomic.AtomicReference
-import org.apache.kafka.clients.producer.{MockProducer, ProducerRecord}
-import org.apache.kafka.common.{InvalidRecordException, KafkaException}
-import org.apache.kafka.common.errors.{InvalidTimestampException, RecordTooLargeException, SaslAuthenticationException, TimeoutException, TopicAuthorizationException}
-import org.apache.kafka.common.serialization.ByteArraySerializer
-import org.scalatest.funsuite.AnyFunSuite
-import scala.jdk.CollectionConverters._
 
 /** Producers that several tasks share, and that fail. */
 class SharedProducersSuite extends AnyFunSuite with TimeLimit {

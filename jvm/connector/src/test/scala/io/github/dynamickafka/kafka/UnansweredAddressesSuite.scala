@@ -1,14 +1,17 @@
 package io.github.dynamickafka.kafka
 
-import io.github.dynamickafka.testkit.{KafkaClusters, SecureCluster, TimeLimit}
 import java.net.{InetAddress, ServerSocket}
 import java.util.concurrent.TimeoutException
+
+import scala.util.{Try, Using}
+
 import org.apache.kafka.common.KafkaException
 import org.apache.kafka.common.config.ConfigException
 import org.apache.kafka.common.errors.SaslAuthenticationException
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
-import scala.util.{Try, Using}
+
+import io.github.dynamickafka.testkit.{KafkaClusters, SecureCluster, TimeLimit}
 
 /** What a query says about addresses that do not respond to a client of Kafka. */
 class UnansweredAddressesSuite extends AnyFunSuite with TimeLimit with BeforeAndAfterAll {

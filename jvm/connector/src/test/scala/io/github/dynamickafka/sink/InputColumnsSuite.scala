@@ -1,13 +1,14 @@
 package io.github.dynamickafka.sink
 
-import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
-import io.github.dynamickafka.format.table.ParsedFormats
-import io.github.dynamickafka.testkit.TimeLimit
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.util.GenericArrayData
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
+import io.github.dynamickafka.format.table.ParsedFormats
+import io.github.dynamickafka.testkit.TimeLimit
 
 class InputColumnsSuite extends AnyFunSuite with TimeLimit {
 

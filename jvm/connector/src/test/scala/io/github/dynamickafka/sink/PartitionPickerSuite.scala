@@ -1,8 +1,9 @@
 package io.github.dynamickafka.sink
 
+import org.scalatest.funsuite.AnyFunSuite
+
 import io.github.dynamickafka.config.PartitionerChoice
 import io.github.dynamickafka.testkit.TimeLimit
-import org.scalatest.funsuite.AnyFunSuite
 
 class PartitionPickerSuite extends AnyFunSuite with TimeLimit {
   private val whole = Destination("a", "t", None)

@@ -1,14 +1,16 @@
 package io.github.dynamickafka.sink
 
+import scala.collection.immutable.SortedMap
+import scala.jdk.CollectionConverters._
+
+import org.apache.kafka.common.header.internals.RecordHeader
+import org.scalatest.funsuite.AnyFunSuite
+
 import io.github.dynamickafka.config.{ClusterRouting, DeadLetterOptions, PartitionerChoice}
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.kafka.TaskSender.Record
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.topology.{Topology, TopologyCluster, WriteEntry, WriteStream}
-import org.apache.kafka.common.header.internals.RecordHeader
-import org.scalatest.funsuite.AnyFunSuite
-import scala.collection.immutable.SortedMap
-import scala.jdk.CollectionConverters._
 
 /** Rows that have a destination, but that Kafka does not accept. */
 class RecordRoutingSuite extends AnyFunSuite with TimeLimit {

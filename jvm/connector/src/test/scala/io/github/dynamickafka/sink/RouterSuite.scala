@@ -1,12 +1,15 @@
 package io.github.dynamickafka.sink
 
+import java.nio.charset.StandardCharsets.UTF_8
+
+import scala.collection.immutable.SortedMap
+
+import org.apache.kafka.common.utils.Utils
+import org.scalatest.funsuite.AnyFunSuite
+
 import io.github.dynamickafka.config.ClusterRouting
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.topology.{WriteEntry, WriteStream}
-import java.nio.charset.StandardCharsets.UTF_8
-import org.apache.kafka.common.utils.Utils
-import org.scalatest.funsuite.AnyFunSuite
-import scala.collection.immutable.SortedMap
 
 class RouterSuite extends AnyFunSuite with TimeLimit {
 

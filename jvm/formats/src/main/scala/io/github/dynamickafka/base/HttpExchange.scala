@@ -1,11 +1,12 @@
 package io.github.dynamickafka.base
 
-import java.{util => ju}
 import java.io.IOException
 import java.net.http.{HttpClient, HttpRequest, HttpResponse}
 import java.nio.ByteBuffer
 import java.time.Duration
 import java.util.concurrent.{CompletionStage, ExecutionException, Flow, TimeUnit, TimeoutException}
+import java.{util => ju}
+
 import javax.net.ssl.SSLContext
 
 /** Sends one HTTP request, with limits for the time of the whole exchange and for the size of the response. */

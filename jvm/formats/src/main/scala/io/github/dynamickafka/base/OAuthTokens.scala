@@ -1,15 +1,17 @@
 package io.github.dynamickafka.base
 
-import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import java.io.IOException
-import java.net.{URI, URLEncoder}
-import java.net.http.{HttpClient, HttpRequest}
 import java.net.http.HttpRequest.BodyPublishers
+import java.net.http.{HttpClient, HttpRequest}
+import java.net.{URI, URLEncoder}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.Base64
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.locks.ReentrantLock
+
 import scala.util.Try
+
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
 /**
  * What an authorization server gives tokens for (RFC 6749, 4.4). Contains a secret, which `toString` omits.

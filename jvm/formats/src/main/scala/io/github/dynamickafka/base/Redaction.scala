@@ -1,10 +1,12 @@
 package io.github.dynamickafka.base
 
-import com.fasterxml.jackson.databind.ObjectMapper
 import java.util.Locale
+
 import scala.jdk.CollectionConverters._
 import scala.util.Using
 import scala.util.matching.Regex
+
+import com.fasterxml.jackson.databind.ObjectMapper
 
 /**
  * Keeps secrets out of what is printed or stored. An allow-list names the harmless Kafka properties; every other

@@ -1,15 +1,28 @@
 package io.github.dynamickafka.format
 
-import io.github.dynamickafka.extension.{CustomFormat, RecordHeader, RecordReader, RecordWriter, SourceRecord, TargetRecord}
-import io.github.dynamickafka.option.NamedClass
 import java.{lang => jl, util => ju}
-import org.apache.spark.sql.Row
-import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.CatalystTypeConverters.{createToCatalystConverter, createToScalaConverter}
-import org.apache.spark.sql.catalyst.util.{ArrayData, MapData}
-import org.apache.spark.sql.types._
+
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
+
+import org.apache.spark.sql.Row
+import org.apache.spark.sql.catalyst.CatalystTypeConverters.{
+  createToCatalystConverter,
+  createToScalaConverter
+}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.util.{ArrayData, MapData}
+import org.apache.spark.sql.types._
+
+import io.github.dynamickafka.extension.{
+  CustomFormat,
+  RecordHeader,
+  RecordReader,
+  RecordWriter,
+  SourceRecord,
+  TargetRecord
+}
+import io.github.dynamickafka.option.NamedClass
 
 /** A format that a class of the user implements: `format=class:<name>`. */
 private[dynamickafka] final case class ClassFormat(className: String, columns: Option[StructType])

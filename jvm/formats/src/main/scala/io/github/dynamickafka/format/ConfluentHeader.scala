@@ -1,7 +1,8 @@
 package io.github.dynamickafka.format
 
-import io.github.dynamickafka.schemaregistry.WireFormat
 import java.{util => ju}
+
+import io.github.dynamickafka.schemaregistry.WireFormat
 
 /** Decodes what follows the id of a schema by another decoder, for formats that do not need the schema. */
 private[format] final class ConfluentHeader(payload: Decoder) extends Decoder {

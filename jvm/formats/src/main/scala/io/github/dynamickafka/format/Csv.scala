@@ -1,10 +1,10 @@
 package io.github.dynamickafka.format
 
-import io.github.dynamickafka.format.FormatSetting.{anything, flags, texts}
-import io.github.dynamickafka.format.SideSource.Fields
-import io.github.dynamickafka.option.OptionType.{boolean, int}
 import java.io.CharArrayWriter
 import java.nio.charset.StandardCharsets.UTF_8
+
+import scala.util.control.NonFatal
+
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.csv.{CSVOptions, UnivocityGenerator, UnivocityParser}
 import org.apache.spark.sql.catalyst.expressions.StructsToCsv
@@ -12,7 +12,10 @@ import org.apache.spark.sql.catalyst.util.BadRecordException
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{BinaryType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
-import scala.util.control.NonFatal
+
+import io.github.dynamickafka.format.FormatSetting.{anything, flags, texts}
+import io.github.dynamickafka.format.SideSource.Fields
+import io.github.dynamickafka.option.OptionType.{boolean, int}
 
 /** One line of CSV. */
 private[dynamickafka] object Csv extends Format("csv") {

@@ -1,7 +1,8 @@
 package io.github.dynamickafka.format
 
-import io.github.dynamickafka.option.OptionType
 import java.util.ServiceLoader
+
+import io.github.dynamickafka.option.OptionType
 
 /**
  * Formats by classes of Kafka's interfaces `Deserializer` and `Serializer`. Formats do not depend on Kafka's clients: the connector has

@@ -1,7 +1,8 @@
 package io.github.dynamickafka.format
 
-import io.github.dynamickafka.schemaregistry.{RegisteredSchema, RegistrySettings, SchemaCache}
 import java.{util => ju}
+
+import io.github.dynamickafka.schemaregistry.{RegisteredSchema, RegistrySettings, SchemaCache}
 
 private[format] object SchemasById {
 

@@ -1,9 +1,11 @@
 package io.github.dynamickafka.base
 
-import io.github.dynamickafka.testkit.TimeLimit
 import java.net.URI
+
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.prop.TableDrivenPropertyChecks
+
+import io.github.dynamickafka.testkit.TimeLimit
 
 class AddressTextSuite extends AnyFunSuite with TimeLimit with TableDrivenPropertyChecks {
 

@@ -1,14 +1,16 @@
 package io.github.dynamickafka.base
 
-import com.sun.net.httpserver.HttpExchange
-import io.github.dynamickafka.error.FailureText
-import io.github.dynamickafka.testkit.{LocalHttpServer, TimeLimit}
 import java.io.IOException
 import java.net.URI
 import java.nio.charset.StandardCharsets.UTF_8
-import java.util.concurrent.{CountDownLatch, Executors, TimeUnit}
 import java.util.concurrent.atomic.AtomicInteger
+import java.util.concurrent.{CountDownLatch, Executors, TimeUnit}
+
+import com.sun.net.httpserver.HttpExchange
 import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.error.FailureText
+import io.github.dynamickafka.testkit.{LocalHttpServer, TimeLimit}
 
 class OAuthTokensSuite extends AnyFunSuite with TimeLimit {
 

@@ -1,9 +1,12 @@
 package io.github.dynamickafka.base
 
-import io.github.dynamickafka.Conformance
 import java.nio.file.{Files, Path}
-import org.scalatest.funsuite.AnyFunSuite
+
 import scala.util.Using
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.Conformance
 
 class RedactionConformanceSuite extends AnyFunSuite {
 

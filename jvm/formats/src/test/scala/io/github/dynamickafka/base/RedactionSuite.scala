@@ -1,9 +1,10 @@
 package io.github.dynamickafka.base
 
-import io.github.dynamickafka.testkit.TimeLimit
 import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+
+import io.github.dynamickafka.testkit.TimeLimit
 
 class RedactionSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {
 

@@ -1,14 +1,16 @@
 package io.github.dynamickafka.format
 
-import io.github.dynamickafka.extension.{CustomFormat, RecordReader, RecordWriter, SourceRecord, TargetRecord}
-import io.github.dynamickafka.format.table.{Decoded, Decoders, Encodings, Layouts, ParsedFormats, RowEncoder}
-import io.github.dynamickafka.testkit.TimeLimit
+import scala.jdk.CollectionConverters._
+
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 import org.scalatest.funsuite.AnyFunSuite
-import scala.jdk.CollectionConverters._
+
+import io.github.dynamickafka.extension.{CustomFormat, RecordReader, RecordWriter, SourceRecord, TargetRecord}
+import io.github.dynamickafka.format.table.{Decoded, Decoders, Encodings, Layouts, ParsedFormats, RowEncoder}
+import io.github.dynamickafka.testkit.TimeLimit
 
 /** A format that a class of the user implements. */
 class ClassFormatSuite extends AnyFunSuite with TimeLimit {

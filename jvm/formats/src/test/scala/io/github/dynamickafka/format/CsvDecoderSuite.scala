@@ -1,11 +1,13 @@
 package io.github.dynamickafka.format
 
+import java.nio.charset.StandardCharsets.UTF_8
+
+import org.scalacheck.Gen
+import org.scalatest.funsuite.AnyFunSuite
+
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
 import io.github.dynamickafka.format.table.{AgainstSpark, BySpark, Decoded, Decoders}
 import io.github.dynamickafka.testkit.TimeLimit
-import java.nio.charset.StandardCharsets.UTF_8
-import org.scalacheck.Gen
-import org.scalatest.funsuite.AnyFunSuite
 
 class CsvDecoderSuite extends AnyFunSuite with TimeLimit with AgainstSpark {
   private val Columns = "i INT, s STRING, d DOUBLE, b BOOLEAN, day DATE, at TIMESTAMP, c DECIMAL(6,2)"

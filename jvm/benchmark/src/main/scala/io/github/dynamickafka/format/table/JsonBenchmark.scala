@@ -1,13 +1,15 @@
 package io.github.dynamickafka.format.table
 
-import com.fasterxml.jackson.databind.ObjectMapper
-import io.github.dynamickafka.format.{DecodedValues, SideFormat, SideLayout}
-import io.github.dynamickafka.format.json.Json
 import java.lang.management.ManagementFactory
 import java.net.{URL, URLClassLoader}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.Path
+
+import com.fasterxml.jackson.databind.ObjectMapper
 import org.apache.spark.sql.types.StructType
+
+import io.github.dynamickafka.format.json.Json
+import io.github.dynamickafka.format.{DecodedValues, SideFormat, SideLayout}
 
 /**
  * Measures the decoder of JSON over the records of step `json`, which are bytes in memory, in one thread: `JsonBenchmark <records>

@@ -1,16 +1,23 @@
 package io.github.dynamickafka.format.table
 
+import scala.collection.immutable.ArraySeq
+
 import com.fasterxml.jackson.databind.ObjectMapper
-import io.github.dynamickafka.format.{DecodedValues, SideFormat, SideLayout}
-import io.github.dynamickafka.format.protobuf.{Protobuf, ProtobufDecoder, ProtobufOptions, ProtobufSchemas}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.unsafe.types.UTF8String
-import org.sparkproject.spark_core.protobuf.DynamicMessage
-import org.sparkproject.spark_core.protobuf.DescriptorProtos.{DescriptorProto, FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet}
 import org.sparkproject.spark_core.protobuf.DescriptorProtos.FieldDescriptorProto.{Label, Type}
+import org.sparkproject.spark_core.protobuf.DescriptorProtos.{
+  DescriptorProto,
+  FieldDescriptorProto,
+  FileDescriptorProto,
+  FileDescriptorSet
+}
 import org.sparkproject.spark_core.protobuf.Descriptors.{Descriptor, FieldDescriptor, FileDescriptor}
-import scala.collection.immutable.ArraySeq
+import org.sparkproject.spark_core.protobuf.DynamicMessage
+
+import io.github.dynamickafka.format.protobuf.{Protobuf, ProtobufDecoder, ProtobufOptions, ProtobufSchemas}
+import io.github.dynamickafka.format.{DecodedValues, SideFormat, SideLayout}
 
 /**
  * Measures the decoder of Protobuf beside the `DynamicMessage` of Java's library, here the copy inside Spark's core, whose fields

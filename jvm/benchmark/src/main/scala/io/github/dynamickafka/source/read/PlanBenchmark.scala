@@ -1,10 +1,12 @@
 package io.github.dynamickafka.source.read
 
+import scala.collection.immutable.SortedMap
+
 import com.fasterxml.jackson.databind.ObjectMapper
+import org.apache.kafka.common.TopicPartition
+
 import io.github.dynamickafka.kafka.ConsumerSettings
 import io.github.dynamickafka.offset.OffsetRange
-import org.apache.kafka.common.TopicPartition
-import scala.collection.immutable.SortedMap
 
 /**
  * Measures the planning of tasks, without Spark: `PlanBenchmark <clusters> <partitions of each> <rounds>`. Prints JSON with

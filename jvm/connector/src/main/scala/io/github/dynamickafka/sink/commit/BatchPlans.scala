@@ -1,9 +1,10 @@
 package io.github.dynamickafka.sink.commit
 
-import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.storage.PlannedDeferrals
 import java.nio.charset.StandardCharsets.UTF_8
 import java.security.MessageDigest
+
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.storage.PlannedDeferrals
 
 /**
  * What the batches of a streaming query are made from, when their tasks start and when they are decided: both have to be equal.

@@ -1,14 +1,17 @@
 package io.github.dynamickafka.sink.commit
 
-import com.fasterxml.jackson.databind.ObjectMapper
-import com.fasterxml.jackson.databind.node.ObjectNode
-import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.storage.{AtomicFiles, Heartbeat}
 import java.util.UUID
-import org.apache.hadoop.fs.{FileAlreadyExistsException, Path}
-import org.slf4j.LoggerFactory
+
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
+
+import com.fasterxml.jackson.databind.ObjectMapper
+import com.fasterxml.jackson.databind.node.ObjectNode
+import org.apache.hadoop.fs.{FileAlreadyExistsException, Path}
+import org.slf4j.LoggerFactory
+
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.storage.{AtomicFiles, Heartbeat}
 
 /**
  * The right of a run to decide batches and to abort transactions, as long as no later run has claimed the journal.

@@ -1,10 +1,12 @@
 package io.github.dynamickafka.sink.commit
 
+import scala.util.control.NonFatal
+
 import com.fasterxml.jackson.databind.ObjectMapper
-import io.github.dynamickafka.storage.AtomicFiles
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
-import scala.util.control.NonFatal
+
+import io.github.dynamickafka.storage.AtomicFiles
 
 /**
  * The transactional ids of a run that has ended, with no attempt of a task that may still use them.

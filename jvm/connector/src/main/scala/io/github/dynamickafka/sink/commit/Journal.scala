@@ -1,9 +1,10 @@
 package io.github.dynamickafka.sink.commit
 
-import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.storage.AtomicFiles
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileAlreadyExistsException, Path}
+
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.storage.AtomicFiles
 
 /**
  * The decisions of a query, in its checkpoint. Files are written atomically, and decisions are never overwritten: if

@@ -1,10 +1,12 @@
 package io.github.dynamickafka.sink.commit
 
-import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
-import com.fasterxml.jackson.databind.node.ObjectNode
-import io.github.dynamickafka.error.Errors
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
+
+import com.fasterxml.jackson.databind.node.ObjectNode
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+
+import io.github.dynamickafka.error.Errors
 
 /**
  * The decision to commit a batch. After it is written, the batch will be committed, regardless of failures.

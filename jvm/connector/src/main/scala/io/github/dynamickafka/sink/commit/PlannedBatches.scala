@@ -1,8 +1,9 @@
 package io.github.dynamickafka.sink.commit
 
-import io.github.dynamickafka.storage.{AtomicFiles, PlannedDeferrals}
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
+
+import io.github.dynamickafka.storage.{AtomicFiles, PlannedDeferrals}
 
 /**
  * The batches of a streaming query, by the files in its checkpoint that Spark and the source write before the tasks of a batch

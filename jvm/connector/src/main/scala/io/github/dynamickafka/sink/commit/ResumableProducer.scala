@@ -1,16 +1,19 @@
 package io.github.dynamickafka.sink.commit
 
-import io.github.dynamickafka.kafka.ProducerSettings
-import io.github.dynamickafka.kafka.TaskSender.Record
-import io.github.dynamickafka.sink.commit.ResumableProducer.Handle
-import java.{util => ju}
 import java.lang.reflect.{Field, Method}
 import java.time.Duration
+import java.{util => ju}
+
+import scala.util.control.NonFatal
+
 import org.apache.kafka.clients.producer.{Callback, KafkaProducer, ProducerConfig}
 import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.requests.FindCoordinatorRequest.CoordinatorType
 import org.apache.kafka.common.utils.{AppInfoParser, ProducerIdAndEpoch}
-import scala.util.control.NonFatal
+
+import io.github.dynamickafka.kafka.ProducerSettings
+import io.github.dynamickafka.kafka.TaskSender.Record
+import io.github.dynamickafka.sink.commit.ResumableProducer.Handle
 
 /**
  * A producer whose open transaction can be committed by another producer, in another process. No release of Kafka has a

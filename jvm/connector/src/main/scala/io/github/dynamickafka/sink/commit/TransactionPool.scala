@@ -1,11 +1,20 @@
 package io.github.dynamickafka.sink.commit
 
-import io.github.dynamickafka.base.Clock
-import io.github.dynamickafka.kafka.{ClientOpener, ClusterFailure, IdlePool, ProducerSettings, SharedProducers}
 import java.util.concurrent.ConcurrentHashMap
+
+import scala.util.control.NonFatal
+
 import org.apache.kafka.common.errors.TimeoutException
 import org.slf4j.LoggerFactory
-import scala.util.control.NonFatal
+
+import io.github.dynamickafka.base.Clock
+import io.github.dynamickafka.kafka.{
+  ClientOpener,
+  ClusterFailure,
+  IdlePool,
+  ProducerSettings,
+  SharedProducers
+}
 
 /**
  * The idle transactional producers of all queries of this JVM. Opening a producer takes fifty times as long as starting

@@ -1,12 +1,14 @@
 package io.github.dynamickafka.sink.commit
 
-import io.github.dynamickafka.base.Clock
-import io.github.dynamickafka.kafka.{ProducerSettings, SendFailures, SentRecords, TaskSender}
-import io.github.dynamickafka.kafka.TaskSender.Record
-import org.apache.spark.sql.connector.write.WriterCommitMessage
-import org.slf4j.LoggerFactory
 import scala.collection.mutable
 import scala.util.control.NonFatal
+
+import org.apache.spark.sql.connector.write.WriterCommitMessage
+import org.slf4j.LoggerFactory
+
+import io.github.dynamickafka.base.Clock
+import io.github.dynamickafka.kafka.TaskSender.Record
+import io.github.dynamickafka.kafka.{ProducerSettings, SendFailures, SentRecords, TaskSender}
 
 /**
  * For `exactly-once`: one transaction per cluster that the task writes to, which stays open until the driver commits

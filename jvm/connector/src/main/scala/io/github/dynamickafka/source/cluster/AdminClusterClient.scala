@@ -1,13 +1,15 @@
 package io.github.dynamickafka.source.cluster
 
-import java.{util => ju}
 import java.time.Duration
 import java.util.concurrent.CompletableFuture
+import java.{util => ju}
+
+import scala.jdk.CollectionConverters._
+import scala.jdk.OptionConverters._
+
 import org.apache.kafka.clients.admin.{Admin, ListOffsetsOptions, OffsetSpec}
 import org.apache.kafka.clients.consumer.OffsetAndMetadata
 import org.apache.kafka.common.{IsolationLevel, KafkaFuture, TopicPartition, Uuid}
-import scala.jdk.CollectionConverters._
-import scala.jdk.OptionConverters._
 
 /** A [[ClusterClient]] with Kafka's admin client. Opening it resolves addresses, which may block or fail. */
 private[dynamickafka] final class AdminClusterClient(properties: Map[String, String]) extends ClusterClient {

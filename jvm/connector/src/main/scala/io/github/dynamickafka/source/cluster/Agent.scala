@@ -1,7 +1,8 @@
 package io.github.dynamickafka.source.cluster
 
-import io.github.dynamickafka.base.{Backoff, Clock}
 import java.util.concurrent.CompletableFuture
+
+import io.github.dynamickafka.base.{Backoff, Clock}
 
 /**
  * Asks one cluster ahead of the triggers: keeps its newest response, and sends at most one request at a time. All its

@@ -1,7 +1,8 @@
 package io.github.dynamickafka.source.cluster
 
-import io.github.dynamickafka.base.Clock
 import java.util.concurrent.{CompletableFuture, ExecutionException, TimeUnit, TimeoutException}
+
+import io.github.dynamickafka.base.Clock
 
 /**
  * The clusters of one query that are asked ahead of the triggers, so that no trigger waits for a slow one. Triggers drive

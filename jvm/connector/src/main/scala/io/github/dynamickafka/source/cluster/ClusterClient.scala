@@ -1,6 +1,7 @@
 package io.github.dynamickafka.source.cluster
 
 import java.util.concurrent.CompletableFuture
+
 import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.{IsolationLevel, TopicPartition}
 

@@ -1,10 +1,12 @@
 package io.github.dynamickafka.source.cluster
 
-import java.util.concurrent.{CompletableFuture, TimeUnit}
 import java.util.concurrent.atomic.AtomicBoolean
+import java.util.concurrent.{CompletableFuture, TimeUnit}
+
+import scala.util.control.NonFatal
+
 import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.{IsolationLevel, TopicPartition}
-import scala.util.control.NonFatal
 
 /**
  * The clients of a driver. Queries and cluster ids with the same address, credentials and other properties share one, which is

@@ -1,16 +1,19 @@
 package io.github.dynamickafka.source.read
 
+import java.util.concurrent.TimeUnit
+
+import scala.collection.immutable.SortedMap
+import scala.collection.mutable
+import scala.util.hashing.MurmurHash3
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.connector.read.InputPartition
+import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
+
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.kafka.ConsumerSettings
 import io.github.dynamickafka.offset.{BudgetShare, CompositeOffsetJson, OffsetRange, Positions}
 import io.github.dynamickafka.source.cluster.ClusterStream
-import java.util.concurrent.TimeUnit
-import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.connector.read.InputPartition
-import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
-import scala.collection.mutable
-import scala.collection.immutable.SortedMap
-import scala.util.hashing.MurmurHash3
 
 /** Plans the ranges of all clusters as the tasks of one batch, for [[ReaderFactory]]. Makes no requests. */
 private[source] trait BatchPlanner {

@@ -1,6 +1,9 @@
 package io.github.dynamickafka.source.read
 
 import java.util.ServiceLoader
+
+import scala.jdk.CollectionConverters._
+
 import org.apache.spark.sql.connector.catalog.{SupportsRead, TableProvider}
 import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.connector.metric.CustomMetric
@@ -9,7 +12,6 @@ import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
 import org.apache.spark.sql.sources.DataSourceRegister
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
-import scala.jdk.CollectionConverters._
 
 /** Access to Spark's Kafka source, only through public interfaces. */
 private[source] final class SparkKafkaSource private (provider: Class[_ <: TableProvider]) {

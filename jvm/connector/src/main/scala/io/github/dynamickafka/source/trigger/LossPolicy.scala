@@ -1,7 +1,8 @@
 package io.github.dynamickafka.source.trigger
 
-import io.github.dynamickafka.offset.Loss
 import org.slf4j.LoggerFactory
+
+import io.github.dynamickafka.offset.Loss
 
 /**
  * Fails the query for lost records or logs them, depending on `failOnDataLoss`: for each kind of loss and each partition

@@ -1,7 +1,8 @@
 package io.github.dynamickafka.source.trigger
 
-import io.github.dynamickafka.offset.{CompositeOffset, Loss, NextOffset, OffsetRange, Positions}
 import scala.collection.immutable.SortedMap
+
+import io.github.dynamickafka.offset.{CompositeOffset, Loss, NextOffset, OffsetRange, Positions}
 
 /**
  * The records that the query has given up since it was started: `failOnDataLoss=false`, `unreachableReplayPolicy=skip`,

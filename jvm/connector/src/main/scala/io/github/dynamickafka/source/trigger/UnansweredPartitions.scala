@@ -1,10 +1,11 @@
 package io.github.dynamickafka.source.trigger
 
+import org.slf4j.LoggerFactory
+
 import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.ClusterOptions
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.offset.ClusterView
-import org.slf4j.LoggerFactory
 
 /**
  * Partitions whose offsets a reachable cluster does not return: without a leader, or with a leader that does not

@@ -1,14 +1,17 @@
 package io.github.dynamickafka.sink.commit
 
+import java.nio.file.{Files, Path}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{Path => HadoopPath}
+import org.scalatest.funsuite.AnyFunSuite
+
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.source.Logs
 import io.github.dynamickafka.storage.AtomicFiles
 import io.github.dynamickafka.testkit.TimeLimit
-import java.nio.file.{Files, Path}
-import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{Path => HadoopPath}
-import org.scalatest.funsuite.AnyFunSuite
-import scala.jdk.CollectionConverters._
 
 /** Which run may decide and abort. */
 class ClaimsSuite extends AnyFunSuite with TimeLimit {

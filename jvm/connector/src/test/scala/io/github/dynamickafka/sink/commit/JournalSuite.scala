@@ -1,15 +1,18 @@
 package io.github.dynamickafka.sink.commit
 
-import io.github.dynamickafka.error.DynamicKafkaRuntimeException
-import io.github.dynamickafka.testkit.TimeLimit
 import java.nio.file.{Files, Path}
+
+import scala.jdk.CollectionConverters._
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.FileAlreadyExistsException
 import org.scalacheck.Gen
 import org.scalacheck.Prop.forAll
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.Checkers
-import scala.jdk.CollectionConverters._
+
+import io.github.dynamickafka.error.DynamicKafkaRuntimeException
+import io.github.dynamickafka.testkit.TimeLimit
 
 class JournalSuite extends AnyFunSuite with TimeLimit with Checkers {
 

@@ -1,10 +1,12 @@
 package io.github.dynamickafka.sink.commit
 
+import java.util.UUID
+
+import org.scalatest.funsuite.AnyFunSuite
+
 import io.github.dynamickafka.storage.ObjectStore
 import io.github.dynamickafka.storage.ObjectStore._
 import io.github.dynamickafka.testkit.TimeLimit
-import java.util.UUID
-import org.scalatest.funsuite.AnyFunSuite
 
 /** What a driver leaves that dies while it deletes old decisions. */
 class OldDecisionsSuite extends AnyFunSuite with TimeLimit {

@@ -1,15 +1,17 @@
 package io.github.dynamickafka.sink.commit
 
+import java.util.concurrent.CountDownLatch
+
+import org.apache.kafka.clients.producer.Callback
+import org.apache.kafka.common.TopicPartition
+import org.apache.kafka.common.errors.SaslAuthenticationException
+import org.scalatest.funsuite.AnyFunSuite
+
 import io.github.dynamickafka.base.ManualClock
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.kafka.ProducerSettings
 import io.github.dynamickafka.kafka.TaskSender.Record
 import io.github.dynamickafka.testkit.TimeLimit
-import java.util.concurrent.CountDownLatch
-import org.apache.kafka.clients.producer.Callback
-import org.apache.kafka.common.TopicPartition
-import org.apache.kafka.common.errors.SaslAuthenticationException
-import org.scalatest.funsuite.AnyFunSuite
 
 /** What a task that writes in transactions tells the driver, without brokers. */
 class TransactionalSenderSuite extends AnyFunSuite with TimeLimit {

@@ -1,11 +1,13 @@
 package io.github.dynamickafka.source.cluster
 
-import io.github.dynamickafka.base.ManualClock
-import io.github.dynamickafka.testkit.TimeLimit
 import java.util.concurrent.CompletableFuture
+
 import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+
+import io.github.dynamickafka.base.ManualClock
+import io.github.dynamickafka.testkit.TimeLimit
 
 /** Clusters whose questions are positions, and whose responses are ends of logs. */
 class AgentsSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {

@@ -1,8 +1,9 @@
 package io.github.dynamickafka.source.cluster
 
+import org.scalatest.funsuite.AnyFunSuite
+
 import io.github.dynamickafka.base.ManualClock
 import io.github.dynamickafka.testkit.TimeLimit
-import org.scalatest.funsuite.AnyFunSuite
 
 /** Queries that rest while there is nothing to read and nothing to ask. */
 class IdleTriggersSuite extends AnyFunSuite with TimeLimit {

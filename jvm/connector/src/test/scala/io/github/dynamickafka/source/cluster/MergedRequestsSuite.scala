@@ -1,12 +1,14 @@
 package io.github.dynamickafka.source.cluster
 
-import io.github.dynamickafka.testkit.TimeLimit
 import java.lang.management.ManagementFactory
-import java.util.concurrent.{CompletableFuture, CompletionException, CountDownLatch, TimeUnit}
 import java.util.concurrent.atomic.AtomicInteger
+import java.util.concurrent.{CompletableFuture, CompletionException, CountDownLatch, TimeUnit}
+
 import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.{IsolationLevel, TopicPartition}
 import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.testkit.TimeLimit
 
 class MergedRequestsSuite extends AnyFunSuite with TimeLimit {
 

@@ -1,9 +1,11 @@
 package io.github.dynamickafka.source.cluster
 
+import java.util.concurrent.{CountDownLatch, TimeUnit}
+
+import org.scalatest.funsuite.AnyFunSuite
+
 import io.github.dynamickafka.config.Options
 import io.github.dynamickafka.testkit.TimeLimit
-import java.util.concurrent.{CountDownLatch, TimeUnit}
-import org.scalatest.funsuite.AnyFunSuite
 
 class SharedClientsSuite extends AnyFunSuite with TimeLimit {
 

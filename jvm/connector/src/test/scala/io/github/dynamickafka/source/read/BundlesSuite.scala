@@ -1,13 +1,15 @@
 package io.github.dynamickafka.source.read
 
-import io.github.dynamickafka.kafka.ConsumerSettings
-import io.github.dynamickafka.offset.OffsetRange
-import io.github.dynamickafka.testkit.TimeLimit
+import scala.collection.immutable.SortedMap
+
 import org.apache.spark.sql.connector.read.InputPartition
 import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
-import scala.collection.immutable.SortedMap
+
+import io.github.dynamickafka.kafka.ConsumerSettings
+import io.github.dynamickafka.offset.OffsetRange
+import io.github.dynamickafka.testkit.TimeLimit
 
 class BundlesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {
 

@@ -1,8 +1,9 @@
 package io.github.dynamickafka.source.read
 
-import io.github.dynamickafka.testkit.TimeLimit
 import org.apache.kafka.common.TopicPartition
 import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.testkit.TimeLimit
 
 class PlacesSuite extends AnyFunSuite with TimeLimit {
 

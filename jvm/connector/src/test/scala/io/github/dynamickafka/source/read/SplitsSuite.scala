@@ -1,10 +1,11 @@
 package io.github.dynamickafka.source.read
 
-import io.github.dynamickafka.offset.{LogIdentity, OffsetRange}
-import io.github.dynamickafka.testkit.TimeLimit
 import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+
+import io.github.dynamickafka.offset.{LogIdentity, OffsetRange}
+import io.github.dynamickafka.testkit.TimeLimit
 
 class SplitsSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {
 

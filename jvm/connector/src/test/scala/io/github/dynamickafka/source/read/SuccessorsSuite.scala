@@ -1,11 +1,12 @@
 package io.github.dynamickafka.source.read
 
-import io.github.dynamickafka.kafka.ConsumerSettings
-import io.github.dynamickafka.offset.OffsetRange
-import io.github.dynamickafka.testkit.TimeLimit
 import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+
+import io.github.dynamickafka.kafka.ConsumerSettings
+import io.github.dynamickafka.offset.OffsetRange
+import io.github.dynamickafka.testkit.TimeLimit
 
 class SuccessorsSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {
 

@@ -1,10 +1,11 @@
 package io.github.dynamickafka.source.trigger
 
+import org.scalatest.funsuite.AnyFunSuite
+
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.offset.Loss
 import io.github.dynamickafka.source.Logs
 import io.github.dynamickafka.testkit.TimeLimit
-import org.scalatest.funsuite.AnyFunSuite
 
 class LossPolicySuite extends AnyFunSuite with TimeLimit {
 

@@ -1,8 +1,10 @@
 package io.github.dynamickafka.source.trigger
 
-import io.github.dynamickafka.offset._
-import org.scalatest.funsuite.AnyFunSuite
 import scala.collection.immutable.SortedMap
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.offset._
 
 /** The metric `lostRecords`: what the driver knows of records that are given up. */
 class LostRecordsSuite extends AnyFunSuite {

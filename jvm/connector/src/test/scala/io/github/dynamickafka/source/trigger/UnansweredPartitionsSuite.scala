@@ -1,11 +1,12 @@
 package io.github.dynamickafka.source.trigger
 
+import org.scalatest.funsuite.AnyFunSuite
+
 import io.github.dynamickafka.base.ManualClock
 import io.github.dynamickafka.config.Options
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.offset.{ClusterView, Positions}
 import io.github.dynamickafka.source.Logs
-import org.scalatest.funsuite.AnyFunSuite
 
 /** How long a query continues without the offsets of a partition. */
 class UnansweredPartitionsSuite extends AnyFunSuite {

@@ -1,8 +1,9 @@
 package io.github.dynamickafka.format.table
 
+import scala.util.control.NonFatal
+
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.{Decoder, ReadContext, SideLayout, TaskResource}
-import scala.util.control.NonFatal
 
 /** Makes the decoder of keys or values, for one task. */
 private[dynamickafka] object Decoders {

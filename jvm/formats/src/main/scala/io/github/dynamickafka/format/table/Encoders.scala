@@ -1,10 +1,12 @@
 package io.github.dynamickafka.format.table
 
-import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.{Encoder, FormatWriter, TaskResource, WriteContext}
-import io.github.dynamickafka.format.SideSource.Fields
-import org.apache.spark.sql.types.StructType
 import scala.util.control.NonFatal
+
+import org.apache.spark.sql.types.StructType
+
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.SideSource.Fields
+import io.github.dynamickafka.format.{Encoder, FormatWriter, TaskResource, WriteContext}
 
 /** Makes the encoder of keys or values, for one task. */
 private[dynamickafka] object Encoders {

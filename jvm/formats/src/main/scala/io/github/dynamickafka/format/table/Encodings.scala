@@ -1,12 +1,21 @@
 package io.github.dynamickafka.format.table
 
-import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.{AvroSchemas, ChangeLayout, FormatOptions, MetadataColumn, SchemaText, SideFormat, SideSource}
-import io.github.dynamickafka.format.SideSource.{Column, Fields}
-import io.github.dynamickafka.schemaregistry.{Frame, RegisteredSchema}
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
+
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.SideSource.{Column, Fields}
+import io.github.dynamickafka.format.{
+  AvroSchemas,
+  ChangeLayout,
+  FormatOptions,
+  MetadataColumn,
+  SchemaText,
+  SideFormat,
+  SideSource
+}
+import io.github.dynamickafka.schemaregistry.{Frame, RegisteredSchema}
 
 /** Makes the [[Encoding]] of a query from the options and the columns of its rows. */
 private[dynamickafka] object Encodings {

@@ -1,6 +1,13 @@
 package io.github.dynamickafka.format.table
 
-import io.github.dynamickafka.format.{ChangeMode, Format, KafkaSerdes, MetadataColumn, MetadataItem, ParseErrors}
+import io.github.dynamickafka.format.{
+  ChangeMode,
+  Format,
+  KafkaSerdes,
+  MetadataColumn,
+  MetadataItem,
+  ParseErrors
+}
 import io.github.dynamickafka.option.{OptionSpec, OptionType}
 import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 

@@ -1,7 +1,18 @@
 package io.github.dynamickafka.format.table
 
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.{ChangeMode, DeclaredSchema, Format, FormatMetadata, FormatOptions, FormatSetting, MetadataItem, ParseErrors, SchemaText, SideFormat}
+import io.github.dynamickafka.format.{
+  ChangeMode,
+  DeclaredSchema,
+  Format,
+  FormatMetadata,
+  FormatOptions,
+  FormatSetting,
+  MetadataItem,
+  ParseErrors,
+  SchemaText,
+  SideFormat
+}
 import io.github.dynamickafka.option.{FormatKey, OptionSpec, RawOptions, Suggestions}
 
 /** Parses the options about formats, or throws an error for the first that is invalid or has no effect. Pure. */

@@ -1,10 +1,16 @@
 package io.github.dynamickafka.format.table
 
-import io.github.dynamickafka.format.{ClassFormat, Csv, Format, FormatOptions, Raw, SideFormat, Text}
 import io.github.dynamickafka.format.avro.{Avro, AvroConfluent}
-import io.github.dynamickafka.format.change.{CanalJson, DebeziumAvroConfluent, DebeziumJson, MaxwellJson, OggJson}
+import io.github.dynamickafka.format.change.{
+  CanalJson,
+  DebeziumAvroConfluent,
+  DebeziumJson,
+  MaxwellJson,
+  OggJson
+}
 import io.github.dynamickafka.format.json.{Json, JsonConfluent}
 import io.github.dynamickafka.format.protobuf.{Protobuf, ProtobufConfluent}
+import io.github.dynamickafka.format.{ClassFormat, Csv, Format, FormatOptions, Raw, SideFormat, Text}
 import io.github.dynamickafka.option.{FormatKey, OptionTable, OptionType}
 import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 

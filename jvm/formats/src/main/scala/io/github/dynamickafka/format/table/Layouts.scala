@@ -1,9 +1,24 @@
 package io.github.dynamickafka.format.table
 
-import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.{AvroSchemas, ChangeLayout, ColumnOrigin, FormatMetadata, FormatOptions, Layout, LayoutColumn, MetadataColumn, MetadataItem, ParseErrors, SchemaText, SideFormat, SideLayout}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{BinaryType, DataType, StringType, StructField, StructType}
+
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.{
+  AvroSchemas,
+  ChangeLayout,
+  ColumnOrigin,
+  FormatMetadata,
+  FormatOptions,
+  Layout,
+  LayoutColumn,
+  MetadataColumn,
+  MetadataItem,
+  ParseErrors,
+  SchemaText,
+  SideFormat,
+  SideLayout
+}
 
 /** Makes the [[Layout]] of a table from the options, or from the schema that the user gave to Spark. */
 private[dynamickafka] object Layouts {

@@ -1,7 +1,8 @@
 package io.github.dynamickafka.format.table
 
-import io.github.dynamickafka.format.{DecodeFailure, DecodedValues, Decoder, ParseErrors, SideLayout}
 import java.{util => ju}
+
+import io.github.dynamickafka.format.{DecodeFailure, DecodedValues, Decoder, ParseErrors, SideLayout}
 
 /**
  * Decodes of each record the fields that are accessed. Spark does not tell the source of a streaming query which columns the

@@ -1,11 +1,13 @@
 package io.github.dynamickafka.format.table
 
-import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.{SideSource, UnencodableException, WriteContext}
+import scala.util.control.NonFatal
+
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
 import org.apache.spark.sql.types.BinaryType
-import scala.util.control.NonFatal
+
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.{SideSource, UnencodableException, WriteContext}
 
 /**
  * Makes the keys or the values of rows. Used by one task. Not thread-safe.

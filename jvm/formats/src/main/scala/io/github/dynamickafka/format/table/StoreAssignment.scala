@@ -1,12 +1,21 @@
 package io.github.dynamickafka.format.table
 
-import io.github.dynamickafka.error.Errors
+import scala.util.control.NonFatal
+
 import org.apache.spark.sql.catalyst.analysis.TableOutputResolver
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeReference, BindReferences, Expression, Literal}
+import org.apache.spark.sql.catalyst.expressions.{
+  Alias,
+  Attribute,
+  AttributeReference,
+  BindReferences,
+  Expression,
+  Literal
+}
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, Project}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{StructField, StructType}
-import scala.util.control.NonFatal
+
+import io.github.dynamickafka.error.Errors
 
 /** Casts columns to those of a schema as an INSERT does, by the rules of ANSI SQL, whatever the session has set. */
 private[dynamickafka] final class StoreAssignment(input: StructType) {

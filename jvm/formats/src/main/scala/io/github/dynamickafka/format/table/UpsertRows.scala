@@ -1,9 +1,10 @@
 package io.github.dynamickafka.format.table
 
-import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.{ChangeLayout, SideSource}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.unsafe.types.UTF8String
+
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.{ChangeLayout, SideSource}
 
 /** What becomes of a row that is an upsert. */
 private[dynamickafka] sealed trait UpsertKind extends Product with Serializable

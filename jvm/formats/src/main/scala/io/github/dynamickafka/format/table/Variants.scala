@@ -1,7 +1,8 @@
 package io.github.dynamickafka.format.table
 
-import io.github.dynamickafka.format.Format
 import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructType, VariantType}
+
+import io.github.dynamickafka.format.Format
 
 /** Which formats have columns of type VARIANT. Pure. */
 private[format] object Variants {

@@ -1,6 +1,13 @@
 package io.github.dynamickafka.format.table
 
-import io.github.dynamickafka.format.{DeclaredSchema, Format, FormatOptions, FormatSetting, SchemaText, SideFormat}
+import io.github.dynamickafka.format.{
+  DeclaredSchema,
+  Format,
+  FormatOptions,
+  FormatSetting,
+  SchemaText,
+  SideFormat
+}
 import io.github.dynamickafka.option.{FormatKey, RawOptions}
 import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 

@@ -1,11 +1,13 @@
 package io.github.dynamickafka.format.table
 
-import io.github.dynamickafka.TestSeed
-import io.github.dynamickafka.format.{Decoder, SideLayout}
 import java.nio.charset.StandardCharsets.UTF_8
+
 import org.scalacheck.Gen
 import org.scalacheck.rng.Seed
 import org.scalatest.Assertions
+
+import io.github.dynamickafka.TestSeed
+import io.github.dynamickafka.format.{Decoder, SideLayout}
 
 /**
  * Compares decoders with Spark's expressions, over sequences of records: one decoder decodes them all, and the expression sees each

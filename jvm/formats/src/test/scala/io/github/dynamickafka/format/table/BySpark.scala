@@ -1,15 +1,17 @@
 package io.github.dynamickafka.format.table
 
-import io.github.dynamickafka.format.SideLayout
+import scala.util.Try
+import scala.util.control.NonFatal
+
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.avro.DynamicKafkaAvroFunctions
-import org.apache.spark.sql.catalyst.{CatalystTypeConverters, InternalRow}
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, CsvToStructs, Expression, JsonToStructs}
+import org.apache.spark.sql.catalyst.{CatalystTypeConverters, InternalRow}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{BinaryType, DataType, StringType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
-import scala.util.Try
-import scala.util.control.NonFatal
+
+import io.github.dynamickafka.format.SideLayout
 
 /**
  * What Spark's expressions `from_csv`, `from_json` and `from_avro` make of a record. Each record is evaluated by an expression of

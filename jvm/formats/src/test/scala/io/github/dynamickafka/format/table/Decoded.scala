@@ -1,10 +1,12 @@
 package io.github.dynamickafka.format.table
 
-import io.github.dynamickafka.format.{DecodedValues, Decoder, SideLayout}
 import java.{lang => jl}
+
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.CatalystTypeConverters
 import org.apache.spark.sql.types.StructType
+
+import io.github.dynamickafka.format.{DecodedValues, Decoder, SideLayout}
 
 /**
  * What a decoder made of a record, as text that is different where `==` is not: NaN, -0.0, arrays.

@@ -1,17 +1,24 @@
 package io.github.dynamickafka.format.table
 
-import io.github.dynamickafka.TestSeed
-import io.github.dynamickafka.format.AvroSchemas
-import io.github.dynamickafka.format.SideSource.Fields
-import io.github.dynamickafka.testkit.TimeLimit
 import org.apache.spark.sql.avro.DynamicKafkaAvroFunctions
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression, RuntimeReplaceable, StructsToCsv, StructsToJson}
+import org.apache.spark.sql.catalyst.expressions.{
+  BoundReference,
+  Expression,
+  RuntimeReplaceable,
+  StructsToCsv,
+  StructsToJson
+}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 import org.scalacheck.Gen
 import org.scalacheck.rng.Seed
 import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.TestSeed
+import io.github.dynamickafka.format.AvroSchemas
+import io.github.dynamickafka.format.SideSource.Fields
+import io.github.dynamickafka.testkit.TimeLimit
 
 /** What one encoder makes of the rows of random schemas is what Spark's expressions make of each. */
 class EncodersSuite extends AnyFunSuite with TimeLimit {

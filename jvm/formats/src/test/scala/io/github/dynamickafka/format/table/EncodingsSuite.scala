@@ -1,12 +1,14 @@
 package io.github.dynamickafka.format.table
 
-import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, DynamicKafkaRuntimeException}
-import io.github.dynamickafka.testkit.TimeLimit
 import java.nio.charset.StandardCharsets.UTF_8
+
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.{CatalystTypeConverters, InternalRow}
 import org.apache.spark.sql.types.StructType
 import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, DynamicKafkaRuntimeException}
+import io.github.dynamickafka.testkit.TimeLimit
 
 /** Which columns become keys and values, and as what. */
 class EncodingsSuite extends AnyFunSuite with TimeLimit {

@@ -1,10 +1,13 @@
 package io.github.dynamickafka.format.table
 
-import com.fasterxml.jackson.databind.ObjectMapper
-import io.github.dynamickafka.testkit.TimeLimit
 import java.nio.file.{Files, Path}
-import org.scalatest.funsuite.AnyFunSuite
+
 import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.ObjectMapper
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.testkit.TimeLimit
 
 /** The lists of formats that cannot be derived from the registration agree with it. */
 class FormatListsSuite extends AnyFunSuite with TimeLimit {

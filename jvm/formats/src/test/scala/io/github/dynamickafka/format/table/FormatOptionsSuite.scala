@@ -1,9 +1,10 @@
 package io.github.dynamickafka.format.table
 
-import io.github.dynamickafka.format.{FormatOptions, MetadataColumn, MetadataItem, ParseErrors, Text}
-import io.github.dynamickafka.format.table.ParsedFormats.{read, refused}
-import io.github.dynamickafka.testkit.TimeLimit
 import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.format.table.ParsedFormats.{read, refused}
+import io.github.dynamickafka.format.{FormatOptions, MetadataColumn, MetadataItem, ParseErrors, Text}
+import io.github.dynamickafka.testkit.TimeLimit
 
 class FormatOptionsSuite extends AnyFunSuite with TimeLimit {
 

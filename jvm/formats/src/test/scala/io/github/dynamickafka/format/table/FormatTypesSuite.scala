@@ -1,8 +1,10 @@
 package io.github.dynamickafka.format.table
 
-import io.github.dynamickafka.schemaregistry.{Framing, RegistryServer}
-import io.github.dynamickafka.testkit.TimeLimit
 import java.nio.file.{Files, Path}
+
+import scala.jdk.CollectionConverters._
+import scala.util.Try
+
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.{CatalystTypeConverters, InternalRow}
 import org.apache.spark.sql.types.StructType
@@ -10,8 +12,9 @@ import org.apache.spark.types.variant.VariantBuilder
 import org.apache.spark.unsafe.types.VariantVal
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
-import scala.jdk.CollectionConverters._
-import scala.util.Try
+
+import io.github.dynamickafka.schemaregistry.{Framing, RegistryServer}
+import io.github.dynamickafka.testkit.TimeLimit
 
 /** The table of types in docs/formats.md is what the formats do. */
 class FormatTypesSuite extends AnyFunSuite with BeforeAndAfterAll with TimeLimit {

@@ -1,10 +1,11 @@
 package io.github.dynamickafka.format.table
 
-import io.github.dynamickafka.format.{ColumnOrigin, Layout}
-import io.github.dynamickafka.format.table.ParsedFormats.{read, refused}
-import io.github.dynamickafka.testkit.TimeLimit
 import org.apache.spark.sql.types.StructType
 import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.format.table.ParsedFormats.{read, refused}
+import io.github.dynamickafka.format.{ColumnOrigin, Layout}
+import io.github.dynamickafka.testkit.TimeLimit
 
 class LayoutsSuite extends AnyFunSuite with TimeLimit {
 

@@ -1,14 +1,17 @@
 package io.github.dynamickafka.format.table
 
-import io.github.dynamickafka.TestSeed
-import io.github.dynamickafka.format.{DecodeFailure, DecodedValues, Decoder, ParseErrors, SideLayout}
-import io.github.dynamickafka.format.json.JsonRecords
-import io.github.dynamickafka.testkit.TimeLimit
 import java.nio.charset.StandardCharsets.UTF_8
-import org.apache.spark.sql.catalyst.CatalystTypeConverters
-import org.scalatest.funsuite.AnyFunSuite
+
 import scala.collection.mutable
 import scala.util.Random
+
+import org.apache.spark.sql.catalyst.CatalystTypeConverters
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.TestSeed
+import io.github.dynamickafka.format.json.JsonRecords
+import io.github.dynamickafka.format.{DecodeFailure, DecodedValues, Decoder, ParseErrors, SideLayout}
+import io.github.dynamickafka.testkit.TimeLimit
 
 class LazyDecoderSuite extends AnyFunSuite with TimeLimit {
 

@@ -1,11 +1,13 @@
 package io.github.dynamickafka.format.table
 
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+import org.scalatest.Assertions.intercept
+
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
 import io.github.dynamickafka.format.{Format, FormatOptions}
 import io.github.dynamickafka.option.{FormatKey, OptionSpec, OptionTable, RawOptions, UnsupportedOptions}
-import org.apache.spark.sql.util.CaseInsensitiveStringMap
-import org.scalatest.Assertions.intercept
-import scala.jdk.CollectionConverters._
 
 /** Parses options of formats, without those of source and sink. */
 private[dynamickafka] final class ParsedFormats(formats: Formats) {

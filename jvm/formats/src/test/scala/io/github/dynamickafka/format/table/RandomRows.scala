@@ -1,6 +1,7 @@
 package io.github.dynamickafka.format.table
 
 import java.math.{BigDecimal => JBigDecimal, BigInteger}
+
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.util.{ArrayBasedMapData, GenericArrayData}
 import org.apache.spark.sql.types._

@@ -1,9 +1,5 @@
 package io.github.dynamickafka.format.table
 
-import io.github.dynamickafka.TestSeed
-import io.github.dynamickafka.format.SideFormat
-import io.github.dynamickafka.format.SideSource.Fields
-import io.github.dynamickafka.testkit.{RandomCases, TimeLimit}
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.CatalystTypeConverters
 import org.apache.spark.sql.catalyst.expressions.BoundReference
@@ -11,6 +7,11 @@ import org.apache.spark.sql.types._
 import org.scalacheck.Gen
 import org.scalacheck.rng.Seed
 import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.TestSeed
+import io.github.dynamickafka.format.SideFormat
+import io.github.dynamickafka.format.SideSource.Fields
+import io.github.dynamickafka.testkit.{RandomCases, TimeLimit}
 
 /** What is written is what is read, for random schemas and rows. */
 class RoundTripSuite extends AnyFunSuite with TimeLimit {

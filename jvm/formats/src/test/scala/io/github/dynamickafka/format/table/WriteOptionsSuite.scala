@@ -1,10 +1,11 @@
 package io.github.dynamickafka.format.table
 
-import io.github.dynamickafka.format.{FormatOptions, Raw}
+import org.scalatest.funsuite.AnyFunSuite
+
 import io.github.dynamickafka.format.json.Json
+import io.github.dynamickafka.format.{FormatOptions, Raw}
 import io.github.dynamickafka.option.FormatKey
 import io.github.dynamickafka.testkit.TimeLimit
-import org.scalatest.funsuite.AnyFunSuite
 
 class WriteOptionsSuite extends AnyFunSuite with TimeLimit {
 
