@@ -26,6 +26,7 @@ import io.github.dynamickafka.metadata.service.MetadataServices
 import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
 import io.github.dynamickafka.option.{ClusterKeys, OptionName, OptionSpec}
 import io.github.dynamickafka.source.DynamicKafkaTable
+import io.github.dynamickafka.topology.OffsetsPolicy
 
 /**
  * The streams of one metadata service. The service is created at the first use, and kept as long as the session, so that
@@ -171,7 +172,15 @@ private[catalog] final class PastTable(table: StreamTable, micros: Long) extends
         "the query reads the table as of a time, which is where reading stops."
       )
     }
-    table.newScanBuilder(new CaseInsensitiveStringMap((query + (EndingTimestamp.name -> ms.toString)).asJava))
+    val options = new CaseInsensitiveStringMap((query + (EndingTimestamp.name -> ms.toString)).asJava)
+    if (table.starting(options) == OffsetsPolicy.Latest)
+      throw Errors.invalidOption(
+        SourceOptionSpecs.StartingOffsets.name,
+        "latest",
+        "the query reads the table as of a time, and all records of that time are before the latest offsets. Read it WITH " +
+          "('startingOffsets' = 'earliest')."
+      )
+    table.newScanBuilder(options)
   }
 
   /** Kafka's timestamps are milliseconds: the first one that is not before the time. */
