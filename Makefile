@@ -252,8 +252,8 @@ coverage: $(VENV)/ready ## Lines and branches that the suites and python/tests r
 	cd python && ../$(RUN) -m coverage html --quiet && ../$(RUN) -m coverage report
 
 # Packages of the connector.
-MUTATED := offset sink/journal sink/commit
-mutation: $(VENV)/ready ## Changes of `offset`, `sink.journal` and `sink.commit` that their tests do not notice: tables in target/mutation; MUTATED="offset" for a part
+MUTATED := offset sink/commit
+mutation: $(VENV)/ready ## Changes of `offset` and `sink.commit` that their tests do not notice: tables in target/mutation; MUTATED="offset" for a part
 	./sbt -Dmutation=true $(foreach package,$(MUTATED),"mutation $(package)")
 
 lint: lint-python ## Formatting, lint, types, warnings as errors

@@ -27,7 +27,7 @@ def run(bench: Context) -> None:
     """Measure what needs no brokers in JVMs of their own, then the query."""
     clusters, partitions = bench.sizes.large
     (found,) = run_program("offset.OffsetBenchmark", clusters, clusters * partitions, bench.sizes.large_rounds)
-    (plan,) = run_program("source.plan.PlanBenchmark", clusters, partitions, bench.sizes.large_rounds)
+    (plan,) = run_program("source.read.PlanBenchmark", clusters, partitions, bench.sizes.large_rounds)
     _pure(bench, found, plan)
     _places(bench, plan["places"])
     _query(bench, clusters, partitions)

@@ -9,7 +9,7 @@ from benchmark.stats import Spread, ratios
 from benchmark.steps.programs import run_program
 
 STEP = "protobuf"
-PROGRAM = "format.decode.ProtobufBenchmark"
+PROGRAM = "format.table.ProtobufBenchmark"
 PRODUCT = "product"
 TEXTS = {"small": "6 fields, all of them", "wide": "40 fields, 3 of them"}
 

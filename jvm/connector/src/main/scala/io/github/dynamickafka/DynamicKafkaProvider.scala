@@ -55,7 +55,7 @@ final class DynamicKafkaProvider extends DataSourceRegister with TableProvider w
     checkJar()
     val options = new CaseInsensitiveStringMap(properties)
     val forWriting = SessionDefaults.without(options, SinkOptionSpecs.table, SourceOptionSpecs.table)
-    if (SessionTable.isOne(properties)) SessionTable.of(properties, Some(schema))
+    if (SessionTable.isOne(properties)) SessionTable.of(properties, Some(schema), partitioning)
     else if (inferred.isDefined) inferred.get
     else if (reads(forWriting)) read(options, Some(schema))._1
     else MetadataFormat.writing(forWriting, schema).getOrElse {

@@ -6,8 +6,8 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.{DataFrame, Row}
 
 import io.github.dynamickafka.config.SinkOptionSpecs
-import io.github.dynamickafka.format.options.WriteOptionSpecs
-import io.github.dynamickafka.sink.realtime.StreamWriter
+import io.github.dynamickafka.format.table.WriteOptionSpecs
+import io.github.dynamickafka.sink.StreamWriter
 
 /**
  * Writes a DataFrame to the clusters of a stream: set the metadata service and the stream, then call

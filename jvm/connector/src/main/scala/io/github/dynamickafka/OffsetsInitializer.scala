@@ -6,8 +6,7 @@ import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.ObjectMapper
 
-import io.github.dynamickafka.config.SourceOptionSpecs
-import io.github.dynamickafka.config.offsets.OffsetsFunctions
+import io.github.dynamickafka.config.{OffsetsFunctions, SourceOptionSpecs}
 
 /** A start or stopping position for `setStartingOffsets` and `setEndingOffsets`. Immutable. */
 final class OffsetsInitializer private (kind: String, value: String, fallback: Option[String]) {

@@ -60,6 +60,70 @@ class SessionTableSuite extends SinkTest {
     }
   }
 
+  test(
+    "the columns of the table are those of INSERT: their names, types and order, or an error with the name"
+  ) {
+    val topic = newTopicOn(1, blue)
+    target { t =>
+      t.streams("out" -> Seq(Entry("blue", blue, topic)))
+      val all = Seq(
+        create(t, "(id INT, name STRING, cluster STRING)", "format" -> "json"),
+        create(t, "", "format" -> "json", "schema" -> "id INT, name STRING")
+      )
+      all.foreach { table =>
+        Seq(
+          s"INSERT INTO $table VALUES (1, 'a')" -> "col1",
+          s"INSERT INTO $table SELECT 1 AS id, 'a' AS nam" -> "nam",
+          s"INSERT INTO $table SELECT 'x' AS id, 'a' AS name" -> "id",
+          s"INSERT INTO $table SELECT map('a', 1) AS id" -> "id",
+          s"INSERT INTO $table (id, nam) VALUES (1, 'a')" -> "nam"
+        ).foreach { case (sql, column) =>
+          val text = message(spark.sql(sql))
+          assert(text.contains(s"'$column'") || text.contains(s"`$column`"), s"$sql: $text")
+        }
+        assert(
+          message(
+            spark.sql(s"INSERT INTO $table VALUES (1, 'a')")
+          ).contains("INSERT INTO <table> (id, name) VALUES")
+        )
+      }
+      assert(values(blue, topic).isEmpty)
+      all.zipWithIndex.foreach { case (table, i) =>
+        spark.sql(s"INSERT INTO $table (name, id) VALUES ('a', $i)")
+        spark.sql(s"INSERT INTO $table SELECT 'b' AS NAME, ${10 + i}L AS Id")
+        spark.range(1).selectExpr(s"${20 + i} AS id").writeTo(table).append()
+      }
+      val found = rows(s"SELECT id, name FROM ${all.head} ORDER BY id")
+      assert(found == Seq(row(0, "a"), row(1, "a"), row(10, "b"), row(11, "b"), row(20, null), row(21, null)))
+    }
+  }
+
+  test("what records cannot have is refused by CREATE TABLE") {
+    target { t =>
+      t.streams("out" -> Seq(Entry("blue", blue, "topic")))
+      Seq(
+        "(id INT, n INT DEFAULT 5)" -> "DEFAULT",
+        "(id INT NOT NULL)" -> "NOT NULL",
+        "(id INT, name VARCHAR(3))" -> "VARCHAR(3)",
+        "(id INT, name CHAR(3))" -> "CHAR(3)"
+      ).foreach { case (columns, what) =>
+        val text = message(create(t, columns, "format" -> "json"))
+        assert(
+          text.contains("INVALID_SCHEMA") && text.contains(what) && text.contains("column"),
+          s"$columns: $text"
+        )
+      }
+      val name = s"t${UUID.randomUUID.toString.replace("-", "").take(8)}"
+      val options = t.options("format" -> "json").map { case (k, v) => s"'$k' = '$v'" }.mkString(", ")
+      val text = message(
+        spark.sql(
+          s"CREATE TABLE $name (id INT, d STRING) USING `dynamic-kafka` OPTIONS ($options) PARTITIONED BY (d)"
+        )
+      )
+      assert(text.contains("PARTITIONED BY"), text)
+    }
+  }
+
   test("without columns: those of the options, also of several streams, which are not written") {
     val topic = newTopicOn(1, blue)
     produce(blue, topic, 1, Seq("""{"id": 1}"""))

@@ -56,6 +56,31 @@ class TimeTravelSuite extends SinkTest {
     }
   }
 
+  test("a table that starts at its end has no past: starting at the latest offsets is refused as of a time") {
+    val topic = newTopicOn(1, blue)
+    target { t =>
+      t.out(Entry("blue", blue, topic))
+      write(blue, topic, 1000L)
+      val k = catalog(t)
+      def asOf(options: String) =
+        spark.sql(s"SELECT * FROM $k.out TIMESTAMP AS OF timestamp_millis(2000) $options")
+      val ofQuery = message(asOf("WITH ('startingOffsets' = 'Latest')").collect())
+      assert(ofQuery.contains("INVALID_OPTION") && ofQuery.contains("startingOffsets"), ofQuery)
+      spark.conf.set(s"spark.sql.catalog.$k.startingOffsets", "latest")
+      val late = s"${k}late"
+      spark.conf.getAll.collect {
+        case (name, value) if name.startsWith(s"spark.sql.catalog.$k") =>
+          spark.conf.set(name.replaceFirst(k, late), value)
+      }
+      val ofCatalog =
+        message(spark.sql(s"SELECT * FROM $late.out TIMESTAMP AS OF timestamp_millis(2000)").collect())
+      assert(ofCatalog.contains("INVALID_OPTION") && ofCatalog.contains("startingOffsets"), ofCatalog)
+      assert(texts(spark.sql(
+        s"SELECT * FROM $late.out TIMESTAMP AS OF timestamp_millis(2000) WITH ('startingOffsets' = 'earliest')"
+      )) == Seq("1000"))
+    }
+  }
+
   test("what is not possible as of a time or a version is refused, and no stream is said to be missing") {
     val topic = newTopicOn(1, blue)
     target { t =>

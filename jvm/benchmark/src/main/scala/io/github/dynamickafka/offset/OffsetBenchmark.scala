@@ -7,7 +7,6 @@ import scala.util.Random
 
 import com.fasterxml.jackson.databind.ObjectMapper
 
-import io.github.dynamickafka.offset.budget.BudgetShare
 import io.github.dynamickafka.topology.{
   OffsetsPolicy,
   ReplacedClusterPolicy,

@@ -8,8 +8,7 @@ import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.document.MetadataDocument
 import io.github.dynamickafka.metadata.service.FileMetadataService
 import io.github.dynamickafka.sink.operate.Refused
-import io.github.dynamickafka.source.client.{AdminClusterClient, ClusterClient}
-import io.github.dynamickafka.source.cluster.ClusterConfig
+import io.github.dynamickafka.source.cluster.{AdminClusterClient, ClusterClient, ClusterConfig}
 
 /**
  * What a command works with: the metadata service and the settings of a catalog, or a metadata file and the options of a command

@@ -1,5 +1,7 @@
 package io.github.dynamickafka.admin
 
+import java.net.{Socket, UnknownHostException}
+
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 import scala.util.{Failure, Success, Try, Using}
@@ -7,12 +9,10 @@ import scala.util.{Failure, Success, Try, Using}
 import org.apache.kafka.clients.admin.AdminClientConfig
 
 import io.github.dynamickafka.admin.checkpoint.OffsetLog
-import io.github.dynamickafka.admin.doctor.{Brokers, Check, Network, Result => Found}
+import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.error.FailureText
-import io.github.dynamickafka.kafka.address.BrokerSocket
-import io.github.dynamickafka.kafka.{ClientDefaults, SecretReferences}
+import io.github.dynamickafka.kafka.{BrokerSocket, ClientDefaults, SecretReferences}
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
-import io.github.dynamickafka.redaction.Redaction
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.cluster.ClusterConfigs
 
@@ -100,7 +100,8 @@ private[admin] object DoctorCommand {
         .getList(AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG).asScala.mkString(",")) match {
         case Failure(e) => wrong(reason(e))
         case Success(servers) => BrokerSocket.addresses(servers) match {
-            case None => only(Found.failed("bootstrap.servers is not host:port", "correct bootstrap.servers"))
+            case None =>
+              only(Finding.failed("bootstrap.servers is not host:port", "correct bootstrap.servers"))
             case Some(addresses) =>
               val network = new Network(addresses, math.min(config.attemptMs, Int.MaxValue.toLong).toInt)
               Using.resource(new Brokers(config))(brokers =>
@@ -123,11 +124,11 @@ private[admin] object DoctorCommand {
     }
 
     private def wrong(message: String) =
-      only(Found.failed(message, "correct the properties of the cluster"))
+      only(Finding.failed(message, "correct the properties of the cluster"))
 
-    private def only(result: Found) = Check.run(cluster.id, _ => result)
+    private def only(result: Finding) = Check.run(cluster.id, _ => result)
 
-    private def check(name: String, network: Network, brokers: Brokers): Found = name match {
+    private def check(name: String, network: Network, brokers: Brokers): Finding = name match {
       case "dns" => network.dns
       case "tcp" => network.tcp
       case "tls" => brokers.tls(network.speaksTls)
@@ -137,14 +138,14 @@ private[admin] object DoctorCommand {
         val found = network.advertised(brokers.advertised)
         if (found.isFailed) found else brokers.unanswered.getOrElse(found)
       case other =>
-        if (brokers.unanswered.isEmpty) answer(other, brokers) else Found.skipped("behind 'advertised'")
+        if (brokers.unanswered.isEmpty) answer(other, brokers) else Finding.skipped("behind 'advertised'")
     }
 
-    private def answer(name: String, brokers: Brokers): Found = name match {
+    private def answer(name: String, brokers: Brokers): Finding = name match {
       case "topics" => known.topics(brokers.topics(cluster.topics, cluster.patterns))
       case "groups" => brokers.groups(cluster.properties.get("group.id"))
       case "transactional_ids" =>
-        writeTest.fold(Found.skipped("only by the command, with --write-test TOPIC"))(
+        writeTest.fold(Finding.skipped("only by the command, with --write-test TOPIC"))(
           brokers.transactionalIds(_, configs.producer(cluster.id, cluster.properties))
         )
       case "cluster_id" => brokers.clusterId(known.clusterId)
@@ -152,9 +153,9 @@ private[admin] object DoctorCommand {
         brokers.transactionTimeout(cluster.properties.get("transaction.timeout.ms"))
     }
 
-    private def safely(check: => Found): Found =
+    private def safely(check: => Finding): Finding =
       try check
-      catch { case NonFatal(e) => Found("failed", reason(e)) }
+      catch { case NonFatal(e) => Finding("failed", reason(e)) }
 
     private def reason(e: Throwable) =
       FailureText.of(Redaction.scrub(e, config.properties.client ++ config.properties.admin))
@@ -204,32 +205,32 @@ private[admin] object DoctorCommand {
   ) {
 
     /** Whether this is the Kafka cluster that the query has read. */
-    def clusterId(found: String): Found = kafkaId match {
+    def clusterId(found: String): Finding = kafkaId match {
       case _ if isMigrated =>
-        Found.warning(
+        Finding.warning(
           s"$found; whether the query has read it is not known: migrated checkpoints have no cluster.id",
           "compare bootstrap.servers with kafka.bootstrap.servers of the former query"
         )
-      case None => Found.ok(found)
-      case Some(`found`) => Found.ok(s"$found, as in the checkpoint")
+      case None => Finding.ok(found)
+      case Some(`found`) => Finding.ok(s"$found, as in the checkpoint")
       case Some(other) if policy != "fail" =>
-        Found.warning(
+        Finding.warning(
           s"$found, but the checkpoint has read $other: replacedClusterPolicy=$policy decides where the query continues",
           "look at what 'plan' says"
         )
-      case Some(other) => Found.failed(
+      case Some(other) => Finding.failed(
           s"$found, but the checkpoint has read $other",
           "correct bootstrap.servers; if the cluster was replaced, see replacedClusterPolicy"
         )
     }
 
     /** With the topics that the first start would miss. */
-    def topics(found: Found): Found =
+    def topics(found: Finding): Finding =
       if (missingTopics.isEmpty) found
       else {
         val lacking =
           s"no stream has ${missingTopics.mkString(", ")} of the migrated checkpoint: MIGRATION_MISMATCH"
-        Found.failed(
+        Finding.failed(
           if (found.status == "ok") lacking else s"${found.message}; $lacking",
           found.remedy.getOrElse("add the topic to a stream of the query")
         )
@@ -265,12 +266,99 @@ private[admin] object DoctorCommand {
     case "cluster_id" => Check(
         id,
         "cluster_id",
-        Found.failed(
+        Finding.failed(
           "no stream has this cluster of the migrated checkpoint: MIGRATION_MISMATCH." +
             suggestion.fold("")(s => s" Did you mean '$s'?"),
           "give it its id of the metadata, with rename-cluster"
         )
       )
-    case name => Check(id, name, Found.skipped("no stream has the cluster"))
+    case name => Check(id, name, Finding.skipped("no stream has the cluster"))
   }
+}
+
+/**
+ * Names and ports of brokers, without a Kafka client. Nothing but the versions of requests is asked, so that no certificate has to be
+ * trusted.
+ *
+ * @param servers hosts and ports
+ * @param timeoutMs the time limit of a connection, and of a response
+ */
+private[admin] final class Network(servers: Seq[(String, Int)], timeoutMs: Int) {
+  import Network._
+
+  def dns: Finding = {
+    val unknown = servers.map(_._1).distinct.filterNot(BrokerSocket.resolves)
+    val remedy = "correct bootstrap.servers, or the name server of this machine"
+    if (unknown.isEmpty) Finding.ok(s"${servers.size} of ${servers.size} names resolve")
+    else partly(unknown.size, s"no address for ${unknown.mkString(", ")}", remedy)
+  }
+
+  def tcp: Finding = {
+    val bad = unreachable(servers)
+    val remedy = "start the broker, correct the port, or open the firewall"
+    if (bad.isEmpty) Finding.ok(s"${servers.size} of ${servers.size} addresses accept connections")
+    else partly(bad.size, s"no connection to ${bad.mkString("; ")}", remedy)
+  }
+
+  /** By which addresses brokers want to be reached. */
+  def advertised(addresses: Seq[(String, Int)]): Finding = {
+    val bad = unreachable(addresses)
+    if (bad.isEmpty) Finding.ok(s"${addresses.size} of ${addresses.size} brokers can be reached")
+    else Finding.failed(
+      s"brokers want to be reached at ${bad.mkString("; ")}",
+      "correct advertised.listeners of the brokers, or the names and routes of this machine"
+    )
+  }
+
+  /** Whether a port that should be without TLS answers with it. */
+  def speaksTls: Boolean = servers.headOption.exists { address =>
+    Try(Using.resource(connect(address))(socket =>
+      Using.resource(BrokerSocket.tls(socket, address))(_.startHandshake())
+    ))
+      .isSuccess
+  }
+
+  /** Kafka answers this before a log-in. */
+  def versions(hasTls: Boolean): Finding = {
+    val answers = servers.iterator.map(address =>
+      Try(Using.resource(connect(address)) { socket =>
+        if (hasTls) Using.resource(BrokerSocket.tls(socket, address))(BrokerSocket.newestMetadata)
+        else BrokerSocket.newestMetadata(socket)
+      })
+    )
+    answers.collectFirst { case Success(newest) => newest } match {
+      case None => Finding("warning", "the broker does not say which requests it supports")
+      case Some(newest) if newest < WithTopicIds =>
+        Finding.warning(
+          "the broker is older than Kafka 2.8, without topic ids: a recreated topic may not be recognized",
+          "update the brokers"
+        )
+      case Some(newest) => Finding.ok(s"Kafka 2.8 or later (Metadata up to version $newest)")
+    }
+  }
+
+  private def partly(bad: Int, message: String, remedy: String) =
+    if (bad < servers.size) Finding.warning(message, remedy) else Finding.failed(message, remedy)
+
+  private def unreachable(addresses: Seq[(String, Int)]): Seq[String] =
+    addresses.distinct.flatMap { case address @ (host, port) =>
+      Try(connect(address).close()) match {
+        case Success(_) => None
+        case Failure(e) =>
+          val reason = e match {
+            case _: UnknownHostException => "unknown host"
+            case _: java.net.SocketTimeoutException => "no answer"
+            case other => Option(other.getMessage).getOrElse(other.getClass.getSimpleName)
+          }
+          Some(s"$host:$port ($reason)")
+      }
+    }
+
+  private def connect(address: (String, Int)): Socket = BrokerSocket.connect(address, timeoutMs)
+}
+
+private[admin] object Network {
+
+  /** The version of this request with topic ids, in Kafka 2.8. */
+  private val WithTopicIds = 10
 }

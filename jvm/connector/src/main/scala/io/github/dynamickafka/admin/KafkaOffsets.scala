@@ -13,11 +13,10 @@ import org.apache.kafka.clients.consumer.KafkaConsumer
 import org.apache.kafka.common.TopicPartition
 
 import io.github.dynamickafka.admin.checkpoint.Refusal
+import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.error.FailureText
 import io.github.dynamickafka.kafka.ClusterFailure
-import io.github.dynamickafka.redaction.Redaction
-import io.github.dynamickafka.source.client.ClusterClient
-import io.github.dynamickafka.source.cluster.{ClusterConfig, Futures}
+import io.github.dynamickafka.source.cluster.{ClusterClient, ClusterConfig, Futures}
 
 /** Requests to the clusters of a catalog, each with a client of its own and the time limit of the catalog. Blocks. */
 private[admin] object KafkaOffsets {

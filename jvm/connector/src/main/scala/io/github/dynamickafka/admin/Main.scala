@@ -11,9 +11,11 @@ import scala.util.Using
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{FileUtil, Path}
+import org.apache.hadoop.fs.{FileUtil, Path, UnsupportedFileSystemException}
 
+import io.github.dynamickafka.admin.checkpoint.Refusal
 import io.github.dynamickafka.build.BuildInfo
+import io.github.dynamickafka.error.FailureText
 import io.github.dynamickafka.option.Suggestions
 import io.github.dynamickafka.source.cluster.ClusterConfigs
 
@@ -227,7 +229,19 @@ private[admin] final class Main(
     val path = new Path(value)
     // Hadoop takes longer to start than to read a local file.
     val isLocal = path.toUri.getScheme == null && Files.exists(LocalPath.of(value))
-    if (!isLocal && !path.getFileSystem(configuration).exists(path))
+    def exists =
+      try path.getFileSystem(configuration).exists(path)
+      catch {
+        case NonFatal(e) =>
+          val why = (e, e.getCause) match {
+            case (_: UnsupportedFileSystemException, _) | (_, _: ClassNotFoundException) =>
+              s"the file system of ${path.toUri.getScheme}: is in no jar. Its jars have to be in Spark's folder 'jars' or in --jars " +
+                s"(${e.getMessage})"
+            case _ => FailureText.of(e)
+          }
+          throw new Refusal(s"${p.lineName} '$value' cannot be read: $why", e)
+      }
+    if (!isLocal && !exists)
       throw new WrongUsage(s"${p.lineName} '$value' does not exist")
     if (isLocal && p.kind == Kind.MetadataFile && Files.isDirectory(LocalPath.of(value)))
       throw new WrongUsage(s"${p.lineName} '$value' is a folder")

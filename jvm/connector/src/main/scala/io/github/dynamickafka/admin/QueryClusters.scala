@@ -5,12 +5,12 @@ import scala.jdk.CollectionConverters._
 import org.apache.kafka.clients.consumer.ConsumerConfig
 
 import io.github.dynamickafka.admin.checkpoint.{OffsetLog, SourceId}
+import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.catalog.StreamProperties
 import io.github.dynamickafka.config.{SourceOptionSpecs, SourceOptions}
 import io.github.dynamickafka.kafka.KafkaProperties
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
 import io.github.dynamickafka.offset.CompositeOffset
-import io.github.dynamickafka.redaction.Redaction
 import io.github.dynamickafka.source.checkpoint.{MigratedPositions, RememberedTopology, SourceCheckpoint}
 import io.github.dynamickafka.source.cluster.{ClusterConfig, ClusterConfigs}
 import io.github.dynamickafka.topology.TopologyCluster

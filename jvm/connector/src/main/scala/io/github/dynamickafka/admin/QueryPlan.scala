@@ -11,7 +11,7 @@ import org.apache.kafka.common.errors.UnknownTopicOrPartitionException
 import org.apache.spark.sql.connector.read.streaming.ReadLimit
 
 import io.github.dynamickafka.admin.checkpoint.{OffsetLog, Refusal, SourceId}
-import io.github.dynamickafka.admin.doctor.Brokers
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.error.DynamicKafkaError
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.watch.{RemovalGuard, Resolution}
@@ -27,9 +27,9 @@ import io.github.dynamickafka.offset.{
   Transition
 }
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
-import io.github.dynamickafka.source.client.ClusterClient
 import io.github.dynamickafka.source.cluster.{
   ClusterAdmin,
+  ClusterClient,
   ClusterConfig,
   ClusterConfigs,
   FunctionCalls,
@@ -38,7 +38,6 @@ import io.github.dynamickafka.source.cluster.{
 }
 import io.github.dynamickafka.source.replacement.{DecidedReplacements, PlannedReplacements}
 import io.github.dynamickafka.source.trigger.{Limits, Trigger, TriggerPlanner}
-import io.github.dynamickafka.time.Clock
 import io.github.dynamickafka.topology.{ReplacedClusterPolicy, Topology}
 
 /**

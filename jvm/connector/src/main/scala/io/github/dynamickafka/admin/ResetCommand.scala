@@ -6,7 +6,7 @@ import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.TopicPartition
 
 import io.github.dynamickafka.admin.checkpoint.{CheckpointEdit, Refusal, SourceId}
-import io.github.dynamickafka.config.offsets.OffsetsParser
+import io.github.dynamickafka.config.OffsetsParser
 import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, CompositeOffsetJson, Positions}
 import io.github.dynamickafka.source.cluster.ClusterConfig
 import io.github.dynamickafka.topology.OffsetsPolicy

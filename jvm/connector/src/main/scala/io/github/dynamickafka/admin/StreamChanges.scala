@@ -2,8 +2,8 @@ package io.github.dynamickafka.admin
 
 import scala.jdk.CollectionConverters._
 
+import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
-import io.github.dynamickafka.redaction.Redaction
 
 /**
  * One change of the metadata that queries notice. Secret values of properties are redacted.

@@ -4,9 +4,10 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
+import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.options.Formats
+import io.github.dynamickafka.format.table.Formats
 import io.github.dynamickafka.kafka.SecretOptions
 import io.github.dynamickafka.option.{
   ClusterKeys,
@@ -16,7 +17,6 @@ import io.github.dynamickafka.option.{
   OptionTable,
   Suggestions
 }
-import io.github.dynamickafka.redaction.Redaction
 
 /**
  * The settings of tables, of all of a catalog or of one of the session catalog, and what of them applies to one side. Pure.

@@ -1,7 +1,7 @@
 package io.github.dynamickafka.catalog
 
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.options.{FormatOptionSpecs, WriteOptionSpecs}
+import io.github.dynamickafka.format.table.{FormatOptionSpecs, WriteOptionSpecs}
 import io.github.dynamickafka.option.{FormatKey, OptionSpec, OptionTable}
 
 /**

@@ -22,7 +22,7 @@ import io.github.dynamickafka.config.{
 }
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.FormatOptions
-import io.github.dynamickafka.format.options.{FormatOptionSpecs, Formats}
+import io.github.dynamickafka.format.table.{FormatOptionSpecs, Formats}
 import io.github.dynamickafka.metadata.service.MetadataServices
 import io.github.dynamickafka.metadata.watch.DescribedStreams
 import io.github.dynamickafka.option.OptionTable

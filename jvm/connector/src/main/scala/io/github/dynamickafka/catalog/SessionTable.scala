@@ -5,12 +5,13 @@ import java.{util => ju}
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.connector.catalog.TableCatalog
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.connector.expressions.Transform
+import org.apache.spark.sql.types.{StructField, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.options.FormatOptionSpecs
+import io.github.dynamickafka.format.table.FormatOptionSpecs
 import io.github.dynamickafka.kafka.SecretOptions
 import io.github.dynamickafka.option.OptionSpec
 import io.github.dynamickafka.source.DynamicKafkaTable
@@ -48,9 +49,18 @@ private[dynamickafka] object SessionTable {
    * table can also be dropped while they are down.
    *
    * @param columns those of the table; None: they are determined by the options, for CREATE TABLE without columns
+   * @param partitioning what PARTITIONED BY has
    * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException for options that are not valid, and for secrets
    */
-  def of(properties: ju.Map[String, String], columns: Option[StructType]): StreamTable = {
+  def of(
+      properties: ju.Map[String, String],
+      columns: Option[StructType],
+      partitioning: Array[Transform] = Array.empty
+  ): StreamTable = {
+    if (partitioning.nonEmpty)
+      throw Errors.invalidSchema(
+        "a stream has no PARTITIONED BY: the metadata name the clusters and topics of the stream."
+      )
     val all = properties match {
       // Its own keys are in lower case.
       case options: CaseInsensitiveStringMap => options.asCaseSensitiveMap.asScala.toMap
@@ -72,14 +82,14 @@ private[dynamickafka] object SessionTable {
     // was asked when the table was created.
     val user = columns.filter(_ => declared.isEmpty || fromRegistry)
     val own = new Options(options, asksRegistry = user.isEmpty)
+    val reads = DynamicKafkaTable.parse(own.reading(none), isCatalogTable = true)
+    val decoded = user.filterNot(_ => fromRegistry).flatMap(DynamicKafkaTable.decoded(reads, _))
+    for (fields <- decoded; field <- user.get if fields.fieldNames.contains(field.name)) refuse(field)
+    val written = decoded.map(FormatOptionSpecs.Schema.name -> _.json).toMap
     new StreamTable(
       "dynamic-kafka",
-      own,
-      DynamicKafkaTable.of(
-        DynamicKafkaTable.parse(own.reading(none), isCatalogTable = true),
-        user,
-        isCatalogTable = true
-      ),
+      new Options(options, asksRegistry = user.isEmpty, written),
+      DynamicKafkaTable.of(reads, user, isCatalogTable = true),
       all.filter { case (name, _) => name.startsWith(TableCatalog.OPTION_PREFIX) || SparksOwn(name) },
       () => None
     )
@@ -87,8 +97,26 @@ private[dynamickafka] object SessionTable {
 
   private def none = CaseInsensitiveStringMap.empty
 
-  /** @param asksRegistry whether `schema=registry` is an option of reads */
-  private final class Options(options: Map[String, String], asksRegistry: Boolean) extends TableOptions {
+  /** What a column can have in Spark, and not in records. */
+  private def refuse(field: StructField): Unit = {
+    val found =
+      if (field.metadata.contains("CURRENT_DEFAULT")) Some("a DEFAULT: leave it out, and write the value")
+      else if (!field.nullable) Some("NOT NULL: leave it out, since any record may lack a field")
+      else Length.findFirstIn(field.dataType.sql).map(length => s"the type $length: use STRING")
+    found.foreach(what => throw Errors.invalidSchema(s"the column '${field.name}' cannot have $what."))
+  }
+
+  private val Length = """\b(VAR)?CHAR\(\d+\)""".r
+
+  /**
+   * @param asksRegistry whether `schema=registry` is an option of reads
+   * @param written what the columns of the table add to the options of writes
+   */
+  private final class Options(
+      options: Map[String, String],
+      asksRegistry: Boolean,
+      written: Map[String, String] = Map.empty
+  ) extends TableOptions {
     private val (selecting, others) = options.partition { case (name, _) => specOf(name).exists(Selecting) }
     private val settings = new CatalogSettings(CatalogSettings.OwnOptions, others)
     private val ofReads =
@@ -114,13 +142,14 @@ private[dynamickafka] object SessionTable {
     override def writing(ofQuery: CaseInsensitiveStringMap): CaseInsensitiveStringMap = {
       val one = selected(SinkOptionSpecs.StreamId)
         .orElse(selected(SourceOptionSpecs.StreamIds).filterNot(_.exists(c => c == ',' || c == ';')))
-      settings.forWriting(
+      val set = settings.forWriting(
         one.getOrElse(throw Errors.missingOption(
           SinkOptionSpecs.StreamId.name,
           "the table is read from several streams. Set it in OPTIONS of CREATE TABLE to the stream to write to."
         )),
         ofQuery
       )
+      new CaseInsensitiveStringMap((set.asCaseSensitiveMap.asScala.toMap ++ written).asJava)
     }
   }
 

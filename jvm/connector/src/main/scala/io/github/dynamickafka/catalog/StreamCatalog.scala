@@ -1,11 +1,19 @@
 package io.github.dynamickafka.catalog
 
+import java.util.concurrent.atomic.AtomicReference
+import java.util.concurrent.{CompletableFuture, ExecutionException, TimeUnit, TimeoutException}
+import java.{util => ju}
+
 import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.spark.sql.connector.catalog.Table
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.connector.catalog.{SupportsRead, Table, TableCapability}
+import org.apache.spark.sql.connector.read.ScanBuilder
+import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.{
   SinkOptions,
   SinkOptionsParser,
@@ -13,12 +21,12 @@ import io.github.dynamickafka.config.{
   SourceOptions,
   SourceOptionsParser
 }
-import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Errors}
+import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Errors, FailureText}
 import io.github.dynamickafka.metadata.service.MetadataServices
 import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
-import io.github.dynamickafka.option.OptionSpec
+import io.github.dynamickafka.option.{ClusterKeys, OptionName, OptionSpec}
 import io.github.dynamickafka.source.DynamicKafkaTable
-import io.github.dynamickafka.time.Clock
+import io.github.dynamickafka.topology.OffsetsPolicy
 
 /**
  * The streams of one metadata service. The service is created at the first use, and kept as long as the session, so that
@@ -119,4 +127,138 @@ private[dynamickafka] final class StreamCatalog(
     override def writing(ofQuery: CaseInsensitiveStringMap): CaseInsensitiveStringMap =
       own.forWriting(stream, ofQuery, document)
   }
+}
+
+/**
+ * The answer of the metadata service with which a table was made, for the read or write of the same statement. It is used once,
+ * and only soon: a DataFrame may be executed again, or later, and the streams may have changed.
+ */
+private[catalog] final class AnswerOnce(stream: KafkaStream, clock: Clock)
+    extends (() => Option[KafkaStream]) {
+  private val answer = new AtomicReference(Option(stream))
+  private val since = clock.nanoTime()
+
+  override def apply(): Option[KafkaStream] =
+    answer.getAndSet(None).filter(_ => clock.nanoTime() - since < AnswerOnce.LimitNanos)
+}
+
+private[catalog] object AnswerOnce {
+  val LimitNanos: Long = 10L * 1000 * 1000 * 1000
+}
+
+/**
+ * A stream as of a time, for batch reads: of each partition the records before the first one with this timestamp or a later one, as
+ * `endingTimestamp` has it.
+ *
+ * @param micros since 1970-01-01 UTC
+ */
+private[catalog] final class PastTable(table: StreamTable, micros: Long) extends Table with SupportsRead {
+  import PastTable._
+
+  override def name(): String = table.name()
+
+  override def schema(): StructType = table.schema()
+
+  override def properties(): ju.Map[String, String] = table.properties()
+
+  override def capabilities(): ju.Set[TableCapability] = ju.EnumSet.of(TableCapability.BATCH_READ)
+
+  override def newScanBuilder(ofQuery: CaseInsensitiveStringMap): ScanBuilder = {
+    val query = ofQuery.asCaseSensitiveMap.asScala.toMap.filterNot { case (name, _) => isOfSpark(name) }
+    query.find { case (name, _) => isEnding(name) }.foreach { case (name, value) =>
+      throw Errors.invalidOption(
+        name,
+        value,
+        "the query reads the table as of a time, which is where reading stops."
+      )
+    }
+    val options = new CaseInsensitiveStringMap((query + (EndingTimestamp.name -> ms.toString)).asJava)
+    if (table.starting(options) == OffsetsPolicy.Latest)
+      throw Errors.invalidOption(
+        SourceOptionSpecs.StartingOffsets.name,
+        "latest",
+        "the query reads the table as of a time, and all records of that time are before the latest offsets. Read it WITH " +
+          "('startingOffsets' = 'earliest')."
+      )
+    table.newScanBuilder(options)
+  }
+
+  /** Kafka's timestamps are milliseconds: the first one that is not before the time. */
+  private def ms = math.max(0L, -Math.floorDiv(-micros, 1000L))
+}
+
+private[catalog] object PastTable {
+  private val EndingTimestamp = SourceOptionSpecs.EndingTimestamp
+  private val Endings =
+    Seq(EndingTimestamp, SourceOptionSpecs.EndingOffsetsByTimestamp, SourceOptionSpecs.EndingOffsets)
+
+  private def isEnding(name: String) = Endings.exists(_.named(name)) ||
+    OptionName.afterPrefix(name, OptionName.Cluster)
+      .flatMap(ClusterKeys.endsWithOption(_, SourceOptionSpecs.table)).exists(option =>
+        Endings.contains(option._2)
+      )
+
+  /** The time itself, as an option of `spark.read`, which Spark passes on. */
+  private def isOfSpark(name: String) =
+    SparkSession.active.conf.get("spark.sql.timeTravelTimestampKey").equalsIgnoreCase(name)
+}
+
+/**
+ * Asks the metadata service for streams, once for each call, and never two calls at a time, as the SPI guarantees.
+ * Thread-safe.
+ *
+ * @param name the name of the service, for errors
+ * @param timeoutMs how long a call may take, in milliseconds
+ */
+private[dynamickafka] final class StreamLookup(service: KafkaMetadataService, name: String, timeoutMs: Long) {
+  private var last: Option[CompletableFuture[_]] = None
+
+  /** @throws DynamicKafkaRuntimeException `METADATA_UNAVAILABLE` */
+  def all(): Seq[KafkaStream] =
+    answer("getAllStreams")(service.getAllStreams()).asScala.toSeq.sortBy(_.streamId)
+
+  /** @return None if the service does not have the stream */
+  def stream(id: String): Option[KafkaStream] = {
+    val streams = answer("describeStreams")(service.describeStreams(ju.List.of(id)))
+    Option(streams.get(id)).map { found =>
+      if (found.streamId != id)
+        throw Errors.metadataInvalid(
+          s"stream '$id'",
+          s"the answer contains stream '${found.streamId}' under this id"
+        )
+      found
+    }
+  }
+
+  /** Whether a call that is no longer waited for has not returned yet. */
+  private[catalog] def isBusy: Boolean = synchronized(last.exists(!_.isDone))
+
+  private def answer[A <: AnyRef](method: String)(call: => A): A = synchronized {
+    if (isBusy)
+      throw unavailable("an earlier call has not returned", null)
+    val result = new CompletableFuture[A]
+    // Before the wait, which an interrupt may end as well.
+    last = Some(result)
+    // A thread of its own, because the call may never return.
+    val thread = new Thread(() => complete(result, call), s"dynamic-kafka-catalog-$name")
+    thread.setDaemon(true)
+    thread.start()
+    val found =
+      try result.get(timeoutMs, TimeUnit.MILLISECONDS)
+      catch {
+        case e: ExecutionException => throw unavailable(FailureText.of(e.getCause), e.getCause)
+        case e: TimeoutException =>
+          thread.interrupt()
+          throw unavailable(s"no response within $timeoutMs ms", e)
+      }
+    if (found == null) throw Errors.metadataInvalid(s"the return value of $method", "it is null")
+    found
+  }
+
+  private def complete[A](result: CompletableFuture[A], call: => A): Unit =
+    try { val _ = result.complete(call) }
+    catch { case e: Throwable => val _ = result.completeExceptionally(e) }
+
+  private def unavailable(reason: String, cause: Throwable) =
+    Errors.metadataUnavailable(name, failures = 1, reason, cause)
 }

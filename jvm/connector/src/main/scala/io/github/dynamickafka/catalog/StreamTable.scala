@@ -14,6 +14,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.sink.{DynamicKafkaSinkTable, StatementInfo}
 import io.github.dynamickafka.source.DynamicKafkaTable
+import io.github.dynamickafka.topology.OffsetsPolicy
 
 /**
  * Streams as a table, for reading and writing.
@@ -64,6 +65,14 @@ private[dynamickafka] final class StreamTable(
     TableCapability.STREAMING_WRITE,
     TableCapability.ACCEPT_ANY_SCHEMA
   )
+
+  /** Where a read with these options starts. */
+  private[catalog] def starting(ofQuery: CaseInsensitiveStringMap): OffsetsPolicy =
+    DynamicKafkaTable.parse(
+      options.reading(ofQuery),
+      isCatalogTable = true,
+      StreamTable.names(ofQuery)
+    ).offsets.starting
 
   override def newScanBuilder(ofQuery: CaseInsensitiveStringMap): ScanBuilder =
     read.newScanBuilder(options.reading(ofQuery), StreamTable.names(ofQuery))

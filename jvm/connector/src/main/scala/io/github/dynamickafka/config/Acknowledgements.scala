@@ -33,15 +33,15 @@ private[dynamickafka] object Acknowledgements {
    * @return a warning
    * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException METADATA_INVALID
    */
-  def check(guarantee: DeliveryGuarantee, cluster: ProducerProperties): Option[String] = {
-    val set = Seq(Acks, Idempotence).flatMap(name => cluster.client.get(name).map(name -> _))
+  def check(guarantee: DeliveryGuarantee, cluster: String, client: Map[String, String]): Option[String] = {
+    val set = Seq(Acks, Idempotence).flatMap(name => client.get(name).map(name -> _))
     for ((name, value) <- set; reason <- refusal(guarantee, name, value))
       throw Errors.metadataInvalid(
-        s"cluster '${cluster.clusterId}', property '$name'",
+        s"cluster '$cluster', property '$name'",
         s"the value is '$value': $reason"
       )
-    cluster.client.get(Acks).filter(_.trim == "1" && guarantee == DeliveryGuarantee.AtLeastOnce).map(_ =>
-      s"Kafka cluster '${cluster.clusterId}' has 'acks=1': records that the leader of a partition has acknowledged are " +
+    client.get(Acks).filter(_.trim == "1" && guarantee == DeliveryGuarantee.AtLeastOnce).map(_ =>
+      s"Kafka cluster '$cluster' has 'acks=1': records that the leader of a partition has acknowledged are " +
         "lost if it fails before another broker has copied them"
     )
   }

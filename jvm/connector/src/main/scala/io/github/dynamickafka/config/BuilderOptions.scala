@@ -5,10 +5,10 @@ import java.util.regex.Pattern
 
 import scala.collection.mutable
 
+import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.KafkaProperties
 import io.github.dynamickafka.option.{ClusterKeys, OptionName, OptionSpec, OptionTable, Suggestions}
-import io.github.dynamickafka.redaction.Redaction
 
 /** The options that a builder collects: one value per option, in the order in which they were set. */
 private[dynamickafka] final class BuilderOptions(table: OptionTable) {

@@ -1,6 +1,6 @@
 package io.github.dynamickafka.config
 
-import io.github.dynamickafka.config.offsets.ClusterOffsets
+import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.gauge.{ClientMetricsReporter, GaugeNames}
 import io.github.dynamickafka.kafka.KafkaProperties
@@ -10,9 +10,9 @@ import io.github.dynamickafka.option.{
   OptionName,
   OptionSpec,
   OptionTable,
+  RawOptions,
   Suggestions
 }
-import io.github.dynamickafka.redaction.Redaction
 import io.github.dynamickafka.topology.OffsetsPolicy
 
 /**
@@ -98,6 +98,29 @@ private[dynamickafka] object ClusterScope {
         Suggestions.closest(name, known).map(s => s"${OptionName.Cluster}$id.$s")
       )
     }
+
+  /**
+   * Checks the values of the properties that are set by options, before a query starts.
+   *
+   * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION
+   */
+  private[config] def checkValues(raw: RawOptions): Unit = {
+    val ofClusters = raw.cluster.toSeq.flatMap { case (key, value) =>
+      // The id may contain dots.
+      val names = key.indices.filter(key(_) == '.').map(dot => key.drop(dot + 1))
+      names.find(KafkaProperties.isJudged).map(name =>
+        (OptionName.Cluster + key.stripSuffix(name), name, value)
+      )
+    }
+    (raw.kafka.toSeq.map { case (name, value) => (OptionName.Kafka, name, value) } ++ ofClusters)
+      .groupMap(_._1)(o => o._2 -> o._3).toSeq.sortBy(_._1).foreach { case (prefix, all) =>
+        val set = all.toMap
+        KafkaProperties.problems(set).headOption.foreach { case (name, reason) =>
+          val shown = if (Redaction.isSafe(name, set(name))) set(name) else Redaction.Redacted
+          throw Errors.invalidOption(prefix + name, shown, s"$reason.")
+        }
+      }
+  }
 
   /** The Kafka property that a name below `cluster.<id>.` means; None: it is an option of this connector. */
   private def property(id: String, name: String, table: OptionTable): Option[String] =

@@ -1,7 +1,7 @@
 package io.github.dynamickafka.config
 
+import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.kafka.ClientDefaults
-import io.github.dynamickafka.redaction.Redaction
 
 /**
  * The Kafka properties of one cluster for writing, with the precedence of [[ClusterProperties]]. Contains secrets,

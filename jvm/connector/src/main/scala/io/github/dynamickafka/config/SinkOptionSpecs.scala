@@ -1,6 +1,6 @@
 package io.github.dynamickafka.config
 
-import io.github.dynamickafka.format.options.WriteOptionSpecs
+import io.github.dynamickafka.format.table.WriteOptionSpecs
 import io.github.dynamickafka.kafka.KafkaProperties
 import io.github.dynamickafka.option.{OptionSpec, OptionTable, OptionType}
 import io.github.dynamickafka.page.PageOptionSpecs

@@ -3,7 +3,7 @@ package io.github.dynamickafka.config
 import org.apache.kafka.clients.producer.Partitioner
 
 import io.github.dynamickafka.format.FormatOptions
-import io.github.dynamickafka.format.options.{ClusterRegistries, Formats}
+import io.github.dynamickafka.format.table.{ClusterRegistries, Formats}
 import io.github.dynamickafka.page.PageSettings
 
 /**

@@ -5,7 +5,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.options.{ClusterRegistries, WriteOptionsParser}
+import io.github.dynamickafka.format.table.{ClusterRegistries, WriteOptionsParser}
 import io.github.dynamickafka.kafka.SecretOptions
 import io.github.dynamickafka.option.RawOptions
 import io.github.dynamickafka.page.PageOptionSpecs
@@ -26,6 +26,7 @@ private[dynamickafka] object SinkOptionsParser {
   ): SinkOptions = {
     val raw = RawOptions(withoutName(options), table)
     SecretOptions.warn(raw)
+    ClusterScope.checkValues(raw)
     val guarantee = raw.get(Guarantee)
     Acknowledgements.check(guarantee, raw)
     SinkOptions(

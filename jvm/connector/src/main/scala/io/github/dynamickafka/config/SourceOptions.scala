@@ -6,7 +6,7 @@ import scala.util.matching.Regex
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.format.FormatOptions
-import io.github.dynamickafka.format.options.{ClusterRegistries, Formats}
+import io.github.dynamickafka.format.table.{ClusterRegistries, Formats}
 import io.github.dynamickafka.option.OptionTable
 import io.github.dynamickafka.page.PageSettings
 import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy, UnreachableReplayPolicy}

@@ -8,10 +8,8 @@ import scala.jdk.CollectionConverters._
 import org.apache.kafka.clients.consumer.ConsumerConfig
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.config.offsets.ClusterOffsets
-import io.github.dynamickafka.config.replacement.ReplacedClusterOptions
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.options.{ClusterRegistries, FormatOptionsParser}
+import io.github.dynamickafka.format.table.{ClusterRegistries, FormatOptionsParser}
 import io.github.dynamickafka.kafka.SecretOptions
 import io.github.dynamickafka.option.{ClusterKeys, OptionName, OptionSpec, RawOptions}
 import io.github.dynamickafka.page.PageOptionSpecs
@@ -35,6 +33,7 @@ private[dynamickafka] object SourceOptionsParser {
   ): SourceOptions = {
     val raw = RawOptions(options, table)
     SecretOptions.warn(raw)
+    ClusterScope.checkValues(raw)
     // What a policy requires is named first.
     val replacedClusters = new ReplacedClusterOptions(raw, CommitGroupId, CommitOffsets).parse()
     val offsets = this.offsets(raw)

@@ -1,6 +1,6 @@
 package io.github.dynamickafka.kafka
 
-import io.github.dynamickafka.time.AttemptLimit
+import io.github.dynamickafka.base.AttemptLimit
 
 /**
  * Defaults of the Kafka clients that differ from Kafka's. Measured: with the fetch settings, reading is three to four

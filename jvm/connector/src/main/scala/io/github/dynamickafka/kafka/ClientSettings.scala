@@ -5,7 +5,7 @@ import java.{util => ju}
 
 import org.apache.kafka.clients.CommonClientConfigs
 
-import io.github.dynamickafka.redaction.Redaction
+import io.github.dynamickafka.base.Redaction
 
 /**
  * How the clients of one cluster are created. Clients of equal settings are interchangeable: where anything differs (an

@@ -19,9 +19,8 @@ import org.apache.kafka.common.errors.{
   UnknownMemberIdException
 }
 
+import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.error.{DynamicKafkaError, Errors}
-import io.github.dynamickafka.kafka.address.UnansweredAddresses
-import io.github.dynamickafka.redaction.Redaction
 
 /**
  * Maps an error of a Kafka client to an error of this connector: authentication failed, authorization failed, or the
@@ -106,7 +105,8 @@ private[dynamickafka] object ClusterFailure {
 
   /** Includes errors before a request is sent, such as a key store that cannot be opened: the remedy is the same. */
   private def isAuthentication(error: Throwable): Boolean =
-    error.isInstanceOf[AuthenticationException] || error.isInstanceOf[GeneralSecurityException]
+    error.isInstanceOf[AuthenticationException] || error.isInstanceOf[GeneralSecurityException] ||
+      Redaction.isAboutJaas(error.getMessage)
 
   private def chain(error: Throwable): Seq[Throwable] =
     Iterator.iterate(error)(_.getCause).takeWhile(_ != null).take(LongestChain).toSeq

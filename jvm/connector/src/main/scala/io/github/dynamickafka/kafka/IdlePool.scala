@@ -2,7 +2,7 @@ package io.github.dynamickafka.kafka
 
 import java.util.concurrent.{CompletableFuture, TimeUnit}
 
-import io.github.dynamickafka.time.Clock
+import io.github.dynamickafka.base.Clock
 
 /**
  * Kafka clients between two uses, of all queries of this JVM. An idle client is closed when it has been idle for too

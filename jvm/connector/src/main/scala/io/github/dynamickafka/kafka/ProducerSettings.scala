@@ -32,6 +32,14 @@ private[dynamickafka] final class ProducerSettings(
     else this
   }
 
+  /** Kafka's limit for what a producer does before it sends a record. */
+  def maxBlockMs: Long =
+    properties.get(ProducerConfig.MAX_BLOCK_MS_CONFIG).flatMap(_.trim.toLongOption).getOrElse(60000L)
+
+  /** Whether the size of a batch differs from the sizes of its records. */
+  def compresses: Boolean =
+    properties.get(ProducerConfig.COMPRESSION_TYPE_CONFIG).exists(!_.trim.equalsIgnoreCase("none"))
+
   def forProducer: ju.Map[String, AnyRef] = clientProperties(
     "dynamic-kafka-sink",
     defaults = Map.empty,

@@ -4,8 +4,8 @@ import java.util.concurrent.ConcurrentHashMap
 
 import org.slf4j.LoggerFactory
 
+import io.github.dynamickafka.base.AddressText
 import io.github.dynamickafka.option.{OptionName, RawOptions}
-import io.github.dynamickafka.redaction.AddressText
 
 /**
  * Finds secrets among options by the names of the options, before any of them is parsed: a name may be an alias, and have the prefix
@@ -33,7 +33,7 @@ private[dynamickafka] object SecretOptions {
   private val telling = Seq("password", "passwd", "pwd", "secret", "token", "passphrase", "userinfo")
 
   /** `name: value` in a document, in YAML or JSON. */
-  private val entry = """([\w.-]+)["']?\s*:\s*["']?([^\s"'\[{][^\n"']*)""".r
+  private val entry = """(?<![\w.-])([\w.-]++)["']?\s*:\s*["']?([^\s"'\[{][^\n"']*)""".r
 
   /** Names of options with a secret that Spark would print. A reference such as `${file:...}` is not a secret. */
   def exposed(options: Map[String, String]): Seq[String] =

@@ -1,7 +1,12 @@
 package io.github.dynamickafka.offset
 
-import java.io.StringWriter
+import java.io.{ByteArrayOutputStream, StringWriter}
+import java.nio.ByteBuffer
+import java.nio.charset.StandardCharsets.UTF_8
+import java.util.Base64
+import java.util.zip.{DeflaterOutputStream, InflaterInputStream}
 
+import scala.collection.immutable.SortedMap
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
@@ -78,4 +83,95 @@ private[dynamickafka] object CompositeOffsetJson {
     }
 
   private def shorten(text: String): String = if (text.length <= 200) text else text.take(200) + "..."
+}
+
+/**
+ * The packed form of large offsets: Base64 of zlib of
+ *
+ *   - the length of a JSON text in bytes, as a varint, and this text: the offset as it is written otherwise, with the
+ *     numbers of its partitions in place of their offsets: `n` for the partitions 0 to n - 1, otherwise an array;
+ *   - the offsets as varints (7 bits a byte, lowest first), in the order of the text.
+ */
+private[offset] object PackedOffset {
+
+  def pack(offset: CompositeOffset): String = {
+    val offsets = new ByteArrayOutputStream
+    val numbers: OffsetJsonWriter.Partitions = (json, partitions) => {
+      if (partitions.lastOption.forall(_._1 == partitions.size - 1)) json.writeNumber(partitions.size)
+      else {
+        json.writeStartArray()
+        partitions.keysIterator.foreach(json.writeNumber(_))
+        json.writeEndArray()
+      }
+      partitions.valuesIterator.foreach(writeVarint(offsets, _))
+    }
+    val text = CompositeOffsetJson.written(OffsetJsonWriter.write(_, offset, numbers)).getBytes(UTF_8)
+    val packed = new ByteArrayOutputStream
+    val deflate = new DeflaterOutputStream(packed)
+    val length = new ByteArrayOutputStream
+    writeVarint(length, text.length.toLong)
+    length.writeTo(deflate)
+    deflate.write(text)
+    offsets.writeTo(deflate)
+    deflate.close()
+    Base64.getEncoder.encodeToString(packed.toByteArray)
+  }
+
+  def read(root: JsonNode): CompositeOffset = {
+    root.properties.asScala.map(_.getKey).find(!Set("version", "packed")(_)).foreach { name =>
+      throw Errors.invalidOffset(s"unknown section '$name' beside 'packed'")
+    }
+    val bytes =
+      try ByteBuffer.wrap(inflated(root.get("packed").textValue))
+      catch { case NonFatal(e) => throw Errors.invalidOffset("section 'packed' is damaged", e) }
+    val text = new Array[Byte](checked(readVarint(bytes), bytes.remaining.toLong))
+    bytes.get(text)
+    val skeleton =
+      try CompositeOffsetJson.mapper.readTree(text)
+      catch { case NonFatal(e) => throw Errors.invalidOffset("section 'packed' contains no JSON", e) }
+    val offset = new OffsetJsonReader(numbers(bytes)).read(skeleton)
+    if (bytes.hasRemaining) throw Errors.invalidOffset("section 'packed' has more offsets than partitions")
+    offset
+  }
+
+  private def numbers(bytes: ByteBuffer): OffsetJsonReader.Partitions = (node, where) => {
+    val partitions: Iterator[Int] =
+      if (node.isInt) Iterator.range(0, checked(node.longValue, bytes.remaining.toLong))
+      else if (node.isArray && node.elements.asScala.forall(p => p.isInt && p.intValue >= 0))
+        node.elements.asScala.map(_.intValue)
+      else throw Errors.invalidOffset(s"$where is neither a number of partitions nor an array of partitions")
+    SortedMap.from(partitions.map(_ -> readVarint(bytes)))
+  }
+
+  /** Each partition has at least one byte, so that a damaged count does not fill the memory. */
+  private def checked(count: Long, most: Long): Int =
+    if (count >= 0 && count <= most) count.toInt
+    else throw Errors.invalidOffset("section 'packed' is cut off")
+
+  private def inflated(text: String): Array[Byte] = {
+    val in = new InflaterInputStream(new java.io.ByteArrayInputStream(Base64.getDecoder.decode(text)))
+    try in.readAllBytes()
+    finally in.close()
+  }
+
+  private def writeVarint(out: ByteArrayOutputStream, value: Long): Unit = {
+    var rest = value
+    while ((rest & ~0x7fL) != 0) {
+      out.write(((rest & 0x7f) | 0x80).toInt)
+      rest >>>= 7
+    }
+    out.write(rest.toInt)
+  }
+
+  private def readVarint(bytes: ByteBuffer): Long = {
+    var (value, shift, more) = (0L, 0, true)
+    while (more) {
+      if (!bytes.hasRemaining || shift > 56) throw Errors.invalidOffset("section 'packed' is cut off")
+      val next = bytes.get()
+      value |= (next & 0x7fL) << shift
+      shift += 7
+      more = next < 0
+    }
+    value
+  }
 }

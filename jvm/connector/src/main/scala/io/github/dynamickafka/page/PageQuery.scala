@@ -1,6 +1,6 @@
 package io.github.dynamickafka.page
 
-import io.github.dynamickafka.time.Clock
+import io.github.dynamickafka.base.Clock
 
 /**
  * One source or the sink of a query, as the page shows it. The thread of the query calls all methods but `point` and `view`, which

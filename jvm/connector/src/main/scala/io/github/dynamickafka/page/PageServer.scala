@@ -3,6 +3,11 @@ package io.github.dynamickafka.page
 import java.io.IOException
 import java.net.{BindException, InetSocketAddress, URLDecoder}
 import java.nio.charset.StandardCharsets.UTF_8
+import java.security.{MessageDigest, SecureRandom}
+import java.util.Base64
+import java.util.concurrent.TimeUnit.MILLISECONDS
+import java.util.concurrent.{CompletableFuture, Executor}
+import java.{util => ju}
 
 import scala.util.{Try, Using}
 
@@ -146,4 +151,97 @@ private[page] object PageServer {
 
   private def resource(path: String): Array[Byte] =
     Using.resource(classOf[PageServer].getResourceAsStream(path.stripPrefix("/")))(_.readAllBytes())
+}
+
+/**
+ * Who may see the page. Pure, except for the random value of the session cookie.
+ *
+ * With a token, a visitor has to know it: in the header `Authorization: Bearer`, or in a form, which sets a cookie. Without one, only
+ * requests are answered that are addressed to this machine: a page of another site, whose name resolves to 127.0.0.1, cannot read it.
+ */
+private[page] final class PageAccess(settings: PageSettings) {
+  import PageAccess._
+
+  /** The token is not in the cookie. Another driver on another port of the same host has a cookie of another name. */
+  private val session = {
+    val bytes = new Array[Byte](32)
+    new SecureRandom().nextBytes(bytes)
+    Base64.getUrlEncoder.withoutPadding.encodeToString(bytes)
+  }
+  private val name = s"dynamic-kafka-${session.take(8)}"
+
+  val cookie: String = s"$name=$session; HttpOnly; SameSite=Strict; Path=/"
+
+  def decide(host: Option[String], authorization: Option[String], cookies: Option[String]): Decision =
+    if (settings.token.isEmpty)
+      if (host.exists(addressed => PageSettings.isLoopback(withoutPort(addressed)))) Allowed else Refused
+    else {
+      val bearer =
+        authorization.collect { case text if text.startsWith("Bearer ") => text.stripPrefix("Bearer ") }
+      val sent = cookies.toSeq.flatMap(_.split(";")).map(_.trim).collect {
+        case pair if pair.startsWith(s"$name=") => pair.stripPrefix(s"$name=")
+      }
+      if (bearer.exists(isToken) || sent.exists(same(_, session))) Allowed else Asked
+    }
+
+  def isToken(text: String): Boolean = settings.token.exists(same(_, text))
+
+  /** The time does not depend on where they differ. */
+  private def same(a: String, b: String) = MessageDigest.isEqual(a.getBytes(UTF_8), b.getBytes(UTF_8))
+
+  private def withoutPort(host: String) = host.replaceFirst(":\\d+$", "")
+}
+
+private[page] object PageAccess {
+  sealed trait Decision extends Product with Serializable
+  case object Allowed extends Decision
+
+  /** The visitor has to enter the token. */
+  case object Asked extends Decision
+  case object Refused extends Decision
+}
+
+/**
+ * A daemon thread for each request. A request that takes too long is interrupted, which closes its connection, and so is the oldest one
+ * when there are too many: a visitor who sends or reads slowly, with the token or without, blocks no other visitor.
+ */
+private[page] final class PageThreads(limitMs: Long = PageThreads.LimitMs) extends Executor
+    with AutoCloseable {
+  private val running = new ju.LinkedHashSet[Thread]
+
+  override def execute(request: Runnable): Unit = synchronized {
+    val thread = PageThreads.daemon { () =>
+      try request.run()
+      finally ended(Thread.currentThread)
+    }
+    running.add(thread)
+    if (running.size > PageThreads.Most) interruptOldest()
+    thread.start()
+    CompletableFuture.delayedExecutor(limitMs, MILLISECONDS).execute(() => thread.interrupt())
+  }
+
+  private def interruptOldest(): Unit = {
+    val oldest = running.iterator
+    oldest.next().interrupt()
+    oldest.remove()
+  }
+
+  private def ended(thread: Thread): Unit = synchronized { val _ = running.remove(thread) }
+
+  override def close(): Unit = synchronized(running.forEach(_.interrupt()))
+}
+
+private[page] object PageThreads {
+
+  /** Far more than a browser opens. */
+  val Most = 32
+
+  /** Far longer than a request of a browser. */
+  val LimitMs = 30000L
+
+  def daemon(task: Runnable): Thread = {
+    val thread = new Thread(task, "dynamic-kafka-page")
+    thread.setDaemon(true)
+    thread
+  }
 }

@@ -1,13 +1,18 @@
 package io.github.dynamickafka.python
 
+import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
+
+import com.fasterxml.jackson.databind.ObjectMapper
 import org.apache.spark.sql.streaming.{DataStreamWriter, StreamingQuery}
 import org.apache.spark.sql.{DataFrame, Row}
 
 import io.github.dynamickafka.build.BuildInfo
-import io.github.dynamickafka.config.offsets.OffsetsFunctions
+import io.github.dynamickafka.config.OffsetsFunctions
+import io.github.dynamickafka.error.PythonServiceException
 import io.github.dynamickafka.metadata.service.ServiceRegistry
 import io.github.dynamickafka.page.LivePage
-import io.github.dynamickafka.sink.realtime.StreamWriter
+import io.github.dynamickafka.sink.StreamWriter
 import io.github.dynamickafka.source.realtime.RealTimeQueries
 
 /**
@@ -48,4 +53,22 @@ private[dynamickafka] object PythonApi {
 
   /** Does not close the service, because Python owns it. */
   def unregister(handle: String): Unit = ServiceRegistry.unregister(handle)
+}
+
+/** Adapts a function written in Python that determines offsets. */
+private[dynamickafka] final class JsonOffsetsFunction(python: PythonOffsetsFunction)
+    extends ((String, String, Seq[Int]) => Map[Int, Long]) {
+  import JsonOffsetsFunction._
+
+  override def apply(cluster: String, topic: String, partitions: Seq[Int]): Map[Int, Long] = {
+    val answer =
+      try python.offsets(cluster, topic, mapper.writeValueAsString(partitions.asJava))
+      catch { case NonFatal(e) => throw new PythonServiceException(JsonMetadataService.pythonText(e), e) }
+    // Python has checked the types.
+    mapper.readTree(answer).properties.asScala.map(e => e.getKey.toInt -> e.getValue.longValue).toMap
+  }
+}
+
+private object JsonOffsetsFunction {
+  private val mapper = new ObjectMapper
 }

@@ -3,10 +3,10 @@ package io.github.dynamickafka.serde
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
+import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.error.{Errors, FailureText}
 import io.github.dynamickafka.kafka.SecretReferences
 import io.github.dynamickafka.option.NamedClass
-import io.github.dynamickafka.redaction.Redaction
 
 /**
  * The instance of a task, which is created when the first record needs it.

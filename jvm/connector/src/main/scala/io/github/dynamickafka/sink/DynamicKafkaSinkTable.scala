@@ -11,13 +11,19 @@ import org.apache.spark.sql.connector.write.{LogicalWriteInfo, WriteBuilder}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.config.{SinkOptionSpecs, SinkOptions, SinkOptionsParser, SourceOptionSpecs}
+import io.github.dynamickafka.config.{
+  SinkOptionSpecs,
+  SinkOptions,
+  SinkOptionsParser,
+  SourceOptionSpecs,
+  Subscription
+}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.FormatOptions
+import io.github.dynamickafka.format.{DeclaredSchema, FormatOptions, MetadataColumn, NewestSchemas}
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.service.MetadataServices
+import io.github.dynamickafka.metadata.watch.StreamSubjects
 import io.github.dynamickafka.option.SessionDefaults
-import io.github.dynamickafka.sink.row.InputColumns
 
 /**
  * The table for writing to streams. Spark creates one for each query and job.
@@ -73,6 +79,7 @@ private[dynamickafka] final class DynamicKafkaSinkTable(
           case statement: StatementInfo => statement.ofStatement
           case _ => Set.empty[String]
         }
+        if (catalogTable.isDefined) DynamicKafkaSinkTable.refuseNameless(info.schema, tableSchema)
         DynamicKafkaSinkTable.check(own, info.schema, info.queryId, catalogTable, answer, ofStatement)
       }
     )
@@ -105,9 +112,21 @@ private[dynamickafka] object DynamicKafkaSinkTable {
     parsed
   }
 
-  /** The sink of a streaming query, with options that are checked. */
-  private[sink] def sink(options: CaseInsensitiveStringMap, schema: StructType, queryId: String): QuerySink =
-    check(options, schema, queryId, None, () => None, Set.empty)
+  /** Spark calls the columns of an INSERT without names so, since the table takes any columns. */
+  private def refuseNameless(written: StructType, table: StructType): Unit =
+    if (
+      written.nonEmpty && written.fieldNames.zipWithIndex.forall { case (name, i) =>
+        name == s"col${i + 1}"
+      } &&
+      !table.fieldNames.contains("col1")
+    ) {
+      val names =
+        table.fieldNames.filter(MetadataColumn.find(_).forall(c => c.code >= MetadataColumn.KeyCode))
+      throw Errors.invalidColumn(
+        "col1",
+        s"this INSERT does not name its columns. Name them: INSERT INTO <table> (${names.mkString(", ")}) VALUES (...)."
+      )
+    }
 
   private def check(
       options: CaseInsensitiveStringMap,
@@ -132,4 +151,31 @@ private[dynamickafka] object DynamicKafkaSinkTable {
       SparkSession.active.conf.get("spark.sql.caseSensitive").toBoolean,
       format
     )
+}
+
+/** `schema=registry`: the columns are cast to those of the newest schema of the subject, when a query or job starts. */
+private[sink] object TargetSchemas {
+
+  /** Asks the metadata service and the registry of the first cluster, in the order of the metadata. */
+  def withSchema(options: SinkOptions): SinkOptions =
+    if (!options.format.schemaFromRegistry) options
+    else
+      options.copy(format = options.format.copy(schema = Some(ofStream(options)), schemaFromRegistry = false))
+
+  private def ofStream(options: SinkOptions): DeclaredSchema = {
+    val stream = options.streamId.getOrElse(throw Errors.missingOption(
+      SinkOptionSpecs.StreamId.name,
+      "set it to the stream whose schema is meant, because 'schema' is 'registry'."
+    ))
+    NewestSchemas.first(
+      options.format.value.format,
+      StreamSubjects.of(
+        options.clusterRegistries.ofValues(options.format, _),
+        options.service,
+        Subscription.Ids(Seq(stream)),
+        options.discovery,
+        SparkSession.active.sparkContext.hadoopConfiguration
+      )
+    )
+  }
 }

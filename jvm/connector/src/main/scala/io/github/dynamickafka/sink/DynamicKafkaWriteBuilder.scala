@@ -5,9 +5,9 @@ import org.apache.spark.sql.connector.expressions.{Expression, Expressions, Sort
 import org.apache.spark.sql.connector.write._
 import org.apache.spark.sql.connector.write.streaming.{StreamingDataWriterFactory, StreamingWrite}
 import org.apache.spark.sql.internal.connector.SupportsStreamingUpdateAsAppend
+import org.apache.spark.sql.{DynamicKafkaQueries, SparkSession}
 
-import io.github.dynamickafka.lineage.{HasDatasets, TopicDataset}
-import io.github.dynamickafka.sink.report.TaskReport
+import io.github.dynamickafka.topology.{HasDatasets, TopicDataset}
 
 /**
  * Created for a batch job, and for each batch of a streaming query. All output modes append the rows of the query, as
@@ -62,7 +62,15 @@ private[sink] final class QueryWrite(sink: QuerySink) extends StreamingWrite wit
   override def datasets: Seq[TopicDataset] = written()
 
   override def createStreamingWriterFactory(info: PhysicalWriteInfo): StreamingDataWriterFactory =
-    sink.streaming().factory()
+    factory()
+
+  private def factory(): WriterFactory = {
+    val made = sink.streaming().factory()
+    if (DynamicKafkaQueries.isRealTime(SparkSession.active)) made.forRealTime else made
+  }
+
+  /** For a writer whose tasks send no message to [[commit]]. */
+  def ofForeach(): (WriterFactory, WrittenRecords) = (factory(), sink.streaming().written)
 
   /** Only with exactly-once must the records of other task attempts stay invisible. */
   override def useCommitCoordinator(): Boolean = sink.isExactlyOnce

@@ -2,17 +2,17 @@ package io.github.dynamickafka.sink
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.SparkContext
+import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
+import org.apache.spark.sql.streaming.StreamingQueryListener.QueryTerminatedEvent
 import org.apache.spark.sql.{DynamicKafkaQueries, SparkSession}
 
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.{DeliveryGuarantee, SinkOptionSpecs, SinkOptions}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.gauge.GaugeNames
 import io.github.dynamickafka.metadata.KafkaStream
-import io.github.dynamickafka.sink.commit.CommitProbe
-import io.github.dynamickafka.sink.journal.{FreeSlots, Journal}
-import io.github.dynamickafka.sink.row.InputColumns
+import io.github.dynamickafka.sink.commit.{CommitProbe, FreeSlots, Journal}
 import io.github.dynamickafka.storage.SessionConfiguration
-import io.github.dynamickafka.time.Clock
 
 /**
  * The sink of one query or job, with the lifetime of Spark's table, because Spark requests a new `Write` for each
@@ -134,4 +134,27 @@ private[sink] object QuerySink {
 
   /** What Spark's `ContinuousExecution` sets for its jobs. */
   private val EpochCoordinator = "__epoch_coordinator_id"
+}
+
+/** Detects the termination of a query with a listener, because Spark does not notify a sink. */
+private[sink] object QueryEnd {
+
+  /** Spark uses the run id of a query as its job group. */
+  private val RunId = "spark.jobGroup.id"
+
+  /** Must be called on the thread of the query. */
+  def whenOver(spark: SparkContext, queryId: String)(close: => Unit): Unit = {
+    val runId = spark.getLocalProperty(RunId)
+    spark.addSparkListener(new SparkListener {
+      override def onOtherEvent(event: SparkListenerEvent): Unit = event match {
+        // The event of an earlier run of the query may arrive late.
+        case over: QueryTerminatedEvent if over.id.toString == queryId && over.runId.toString == runId =>
+          spark.removeSparkListener(this)
+          // Closing may wait for a file system or a cluster, and all listeners of Spark share this thread. Not a daemon: what the
+          // run has to say is written before the JVM ends.
+          new Thread(() => close, "dynamic-kafka-sink-close").start()
+        case _ =>
+      }
+    })
+  }
 }

@@ -1,15 +1,20 @@
 package io.github.dynamickafka.sink
 
 import java.util.UUID
+import java.util.concurrent.atomic.AtomicBoolean
 
 import scala.collection.mutable
+import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.SparkContext
+import org.apache.spark.scheduler._
 import org.slf4j.LoggerFactory
 
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.{
   Acknowledgements,
+  ClusterRouting,
   ClusterScope,
   DeliveryGuarantee,
   PartitionerChoice,
@@ -20,26 +25,29 @@ import io.github.dynamickafka.config.{
 }
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.gauge.{GaugeNames, GaugeSet}
-import io.github.dynamickafka.kafka.{ProducerSettings, TopicLimits, TransactionTimeLimits}
-import io.github.dynamickafka.lineage.TopicDataset
+import io.github.dynamickafka.kafka.{ClientDefaults, ProducerSettings, TopicLimits, TransactionTimeLimits}
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.service.{KnownAnswer, MetadataServices}
 import io.github.dynamickafka.metadata.watch.{MetadataWatcher, WrittenTopologies}
+import io.github.dynamickafka.option.OptionName
 import io.github.dynamickafka.page.{LivePage, PageQuery}
-import io.github.dynamickafka.query.PlannedDeferrals
-import io.github.dynamickafka.sink.commit.{Clusters, CommitProbe, CommitStep, Slots, TwoPhaseCommit}
-import io.github.dynamickafka.sink.journal.{FreeSlots, Journal}
-import io.github.dynamickafka.sink.report.{OpenTransactions, SinkGauges, TaskReport, WrittenRecords}
-import io.github.dynamickafka.sink.row.InputColumns
-import io.github.dynamickafka.sink.transaction.{
+import io.github.dynamickafka.schemaregistry.{Frame, SchemaRegistrar}
+import io.github.dynamickafka.sink.commit.{
+  Clusters,
+  CommitProbe,
+  CommitStep,
+  FreeSlots,
   IdSets,
+  Journal,
   ResumableProducer,
+  Slots,
   TaskTransactions,
   TransactionName,
-  TransactionPool
+  TransactionPool,
+  TwoPhaseCommit
 }
-import io.github.dynamickafka.time.Clock
-import io.github.dynamickafka.topology.Topology
+import io.github.dynamickafka.storage.{PlannedDeferrals, RealTimeSinks}
+import io.github.dynamickafka.topology.{TopicDataset, Topology, WriteEntry}
 
 /**
  * The state of a query that writes, over all of its batches, while Spark creates a new `Write` for each batch. Used
@@ -125,8 +133,10 @@ private[sink] final class SinkRun(
   private val idSets = new IdSets
   private val stalled = new StalledAttempts
   if (exactlyOnce && isStreaming) spark.addSparkListener(stalled)
+  private val fits = () => isNewest
+  if (isStreaming) RealTimeSinks.add(queryId, fits)
   private var plan: Option[SinkPlan] = None
-  private var connected: Option[(Topology, Map[String, ProducerProperties])] = None
+  @volatile private var connected: Option[(Topology, Map[String, ProducerProperties])] = None
   private var isRecovered = false
   private var startedNanos = 0L
   private val gauges = new SinkGauges(
@@ -146,6 +156,12 @@ private[sink] final class SinkRun(
     val counted = new WrittenRecords(task => gauges.committed(Seq(task), 0))
     spark.register(counted)
     counted
+  }
+
+  /** Whether the running batch has the newest topology. Called by any thread. */
+  private def isNewest: Boolean = {
+    val state = watcher.current
+    state.fatal.isEmpty && connected.forall(of => state.topology.forall(_ eq of._1))
   }
 
   /** The factory for the batch that starts now, with the current topology. */
@@ -189,11 +205,11 @@ private[sink] final class SinkRun(
           idSets.current,
           commits.lastCommitted,
           commits.replay,
-          decisions.path,
-          if (options.deadLetters.isDefined) next.limits else Map.empty
+          decisions.path
         )
       ),
-      open
+      open,
+      next.limits
     )
   }
 
@@ -268,6 +284,7 @@ private[sink] final class SinkRun(
   override def close(): Unit = {
     if (isRecovered) commits.close()
     spark.removeSparkListener(stalled)
+    RealTimeSinks.remove(queryId, fits)
     watcher.close()
     clusters.close()
     gauges.close()
@@ -306,10 +323,8 @@ private[sink] final class SinkRun(
     val properties = topology.clusters.map { case (id, cluster) =>
       id -> scope.producer(id, cluster.properties)
     }.toMap
-    properties.values.flatMap(Acknowledgements.check(
-      options.guarantee,
-      _
-    )).filter(loggedWarnings.add).foreach(log.warn(_))
+    properties.flatMap { case (id, p) => Acknowledgements.check(options.guarantee, id, p.client) }
+      .filter(loggedWarnings.add).foreach(log.warn(_))
     // With a column, the streams of rows are not known before they are written.
     clusters.set(properties, if (columns.hasStream) Set.empty else writable(topology))
     properties
@@ -361,4 +376,213 @@ private[sink] final case class SinkPlan(
     limits: Map[String, Map[String, TopicLimits]]
 ) {
   def leftOut: Set[String] = topology.leftOut
+}
+
+/** The topics for lineage that have got records of a batch: what is written, not what could be. Pure. */
+private[sink] object WrittenDatasets {
+
+  /**
+   * @param address the bootstrap servers of a cluster
+   * @param written of each task, the topics by cluster
+   */
+  def apply(
+      topology: Topology,
+      address: String => Option[String],
+      written: Seq[Map[String, Set[String]]]
+  ): Seq[TopicDataset] =
+    for {
+      (cluster, topics) <- written.flatten.groupMapReduce(_._1)(_._2)(_ ++ _).toSeq.sortBy(_._1)
+      servers <- address(cluster).toSeq
+      topic <- topics.toSeq.sorted
+      stream = topology.streams.values.find(_.entry(cluster).exists(_.has(topic))).map(_.id)
+      dataset <- TopicDataset.of(servers, cluster, topic, stream)
+    } yield dataset
+}
+
+/**
+ * Whether Spark has started a second attempt of any task or has lost an executor, so that a first attempt may still run
+ * when its batch is over. Spark reports this within a moment, and a set of ids is used again in the batch after the next
+ * one, so a late report is in time.
+ */
+private[sink] final class StalledAttempts extends SparkListener {
+  private val isFound = new AtomicBoolean
+
+  override def onTaskStart(start: SparkListenerTaskStart): Unit =
+    if (start.stageAttemptId > 0 || start.taskInfo.attemptNumber > 0 || start.taskInfo.speculative)
+      isFound.set(true)
+
+  override def onExecutorRemoved(removed: SparkListenerExecutorRemoved): Unit = isFound.set(true)
+
+  /** Since the last call. */
+  def found(): Boolean = isFound.getAndSet(false)
+}
+
+/** What precedes keys and values on the clusters that a query writes to, whose registries the metadata may change. */
+private[sink] final class ClusterFrames(
+    options: SinkOptions,
+    columns: InputColumns,
+    registrar: SchemaRegistrar = SchemaRegistrar.shared
+) {
+
+  /** By cluster id, where the metadata says something about the registry. */
+  def of(topology: Topology): Map[String, Seq[Frame]] = (for {
+    stream <- options.streamId.flatMap(topology.streams.get).toSeq
+    entry <- stream.clusters
+    registry = options.clusterRegistries.of(entry.registry) if registry.nonEmpty
+  } yield entry.cluster ->
+    columns.frames.map(frame => frame.copy(registries = frame.registries.in(registry)))).toMap
+
+  /**
+   * The ids of the schemas of all records whose cluster and topic do not depend on their rows, so that a schema that is missing or
+   * refused is found before anything is written. For all others, tasks ask at their first record: a schema is not registered for a
+   * topic that gets none.
+   *
+   * @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException see [[SchemaRegistrar.id]]
+   */
+  def ids(topology: Topology, ofClusters: Map[String, Seq[Frame]]): Map[Frame.Place, Int] =
+    (for {
+      entry <- targets(topology)
+      topic <- entry.only.toSeq
+      frame <- ofClusters.getOrElse(entry.cluster, columns.frames)
+    } yield Frame.Place(entry.cluster, topic, frame.ofKeys) -> frame.id(
+      entry.cluster,
+      topic,
+      registrar
+    )).toMap
+
+  private def targets(topology: Topology): Seq[WriteEntry] =
+    if (columns.hasStream || columns.hasCluster) Nil
+    else options.streamId.flatMap(topology.streams.get).toSeq.flatMap { stream =>
+      options.routing match {
+        case ClusterRouting.First => stream.first.toSeq
+        case ClusterRouting.Key | ClusterRouting.All => stream.writable
+      }
+    }
+}
+
+/**
+ * Determines the transaction timeout: the value of the user or, by default, the maximum of the brokers, up to
+ * [[TransactionTimeouts.Default]]. A cluster is asked for its maximum when it is written to for the first time, all of
+ * them at once. One that does not respond is assumed to have Kafka's default: if it is written to, the task fails.
+ */
+private[sink] final class TransactionTimeouts(clusters: Clusters) {
+  import TransactionTimeouts._
+
+  private var maxima = Map.empty[(String, ProducerProperties), Option[Long]]
+
+  /** The topics of each cluster that it was asked for. It may have none of the name, which is not asked in each batch. */
+  private var asked = Map.empty[String, Set[String]]
+
+  /**
+   * @param written whether rows can be routed to a cluster; others are not asked
+   * @param topics the topics of a cluster, of which the ids are learned, so that it is noticed if one is recreated
+   * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION
+   */
+  def of(
+      properties: Map[String, ProducerProperties],
+      written: String => Boolean,
+      topics: String => Set[String]
+  ): Map[String, Long] = {
+    val unknown =
+      properties.keys.filter(id => written(id) && !maxima.contains(id -> properties(id))).toSeq.sorted
+    val answers = clusters.each(unknown)(id => id -> ask(id, topics(id)))
+    val added = properties.keys.filter(id =>
+      written(id) && !unknown.contains(id) && !topics(id).subsetOf(asked.getOrElse(id, Set.empty))
+    ).toSeq.sorted
+    val learned = clusters.each(added)(id => id -> learn(id, topics(id)))
+    asked ++= (answers.filter(_._2.isDefined) ++ learned.filter(_._2)).map { case (id, _) =>
+      id -> topics(id)
+    }
+    maxima ++= answers.collect { case (id, Some(max)) => (id -> properties(id)) -> max }
+    properties.map { case (id, p) =>
+      val max = maxima.get(id -> p).flatten
+      val chosen = p.client.get(Property)
+      id -> chosen.fold(math.min(Default, max.getOrElse(KafkaDefaultMax)))(text => checked(id, text, max))
+    }
+  }
+
+  /** None if it does not respond, so that it is asked again. */
+  private def ask(id: String, topics: Set[String]): Option[Option[Long]] =
+    try {
+      val max = clusters.maxTransactionTimeoutMs(id)
+      clusters.learnTopics(id, topics)
+      Some(max)
+    } catch {
+      case NonFatal(e) =>
+        log.warn(s"The maximum transaction timeout is not known, $Default ms is assumed: ${e.getMessage}")
+        None
+    }
+
+  /** Whether the cluster has responded, for topics that the metadata has added to it. */
+  private def learn(id: String, topics: Set[String]): Boolean =
+    try {
+      clusters.learnTopics(id, topics)
+      true
+    } catch {
+      case NonFatal(e) =>
+        log.warn(s"The ids of the topics of cluster '$id' are not known: ${e.getMessage}")
+        false
+    }
+
+  private def checked(id: String, text: String, max: Option[Long]): Long = {
+    def refuse(reason: String) = throw Errors.invalidOption(OptionName.Kafka + Property, text, reason)
+    val chosen =
+      text.trim.toLongOption.filter(_ > 0).getOrElse(refuse("it is not a positive number of milliseconds."))
+    max.filter(_ < chosen).foreach { most =>
+      refuse(
+        s"the maximum of cluster '$id' is $most ('transaction.max.timeout.ms' of its brokers). Lower the value, for this " +
+          s"cluster with 'cluster.$id.kafka.$Property', or raise the maximum of the brokers."
+      )
+    }
+    chosen
+  }
+}
+
+private[sink] object TransactionTimeouts {
+  val Property = "transaction.timeout.ms"
+
+  private val log = LoggerFactory.getLogger(classOf[TransactionTimeouts])
+
+  /** 15 minutes, the default maximum of brokers. */
+  private val KafkaDefaultMax = 900000L
+  private val Default = KafkaDefaultMax
+}
+
+/**
+ * The limits of the topics that a batch may write to, by cluster id and topic. Asked once per topology. They are not known without the
+ * right to describe the settings of a topic, and of topics that are given by a pattern.
+ */
+private[sink] final class WrittenTopics(clusters: Clusters) {
+  import WrittenTopics._
+
+  def limits(topology: Topology): Map[String, Map[String, TopicLimits]] = {
+    val topics =
+      topology.streams.values.flatMap(_.writable).groupMapReduce(_.cluster)(_.topics.keySet.toSet)(_ ++ _)
+        .filter(_._2.nonEmpty)
+    clusters.each(topics.keys.toSeq.sorted)(id => id -> ask(id, topics(id))).toMap
+  }
+
+  private def ask(id: String, topics: Set[String]): Map[String, TopicLimits] =
+    try clusters.ask(id)(_.topicLimits(topics))
+    catch {
+      case NonFatal(e) =>
+        log.warn(s"The limits of the topics on Kafka cluster '$id' are not known: ${e.getMessage}")
+        Map.empty
+    }
+}
+
+private[sink] object WrittenTopics {
+  val BatchSize = "batch.size"
+  private val log = LoggerFactory.getLogger(classOf[WrittenTopics])
+
+  private val Margin = 512
+
+  /**
+   * `batch.size` for these topics, if it has to be lower than the connector's default, which is `now`; a value of the user stays.
+   * Kafka's client before 4.1 splits a batch that is too large into parts of `batch.size`, until the records time out.
+   */
+  def batchSize(now: Option[String], topics: Iterable[TopicLimits]): Option[Int] =
+    topics.flatMap(_.maxBytes).minOption
+      .filter(most => most < ClientDefaults.batchSize && now.contains(ClientDefaults.batchSize.toString))
+      .map(most => math.max(1, most - Margin))
 }

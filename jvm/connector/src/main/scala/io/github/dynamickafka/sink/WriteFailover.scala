@@ -2,8 +2,8 @@ package io.github.dynamickafka.sink
 
 import org.slf4j.LoggerFactory
 
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.{ClusterRouting, ProducerProperties, SinkOptions}
-import io.github.dynamickafka.time.Clock
 import io.github.dynamickafka.topology.{Topology, WriteStream}
 
 /**

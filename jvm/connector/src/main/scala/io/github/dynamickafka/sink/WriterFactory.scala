@@ -1,29 +1,35 @@
 package io.github.dynamickafka.sink
 
+import org.apache.kafka.clients.producer.ProducerRecord
+import org.apache.kafka.common.errors.RecordTooLargeException
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.write.streaming.StreamingDataWriterFactory
 import org.apache.spark.sql.connector.write.{DataWriter, DataWriterFactory, WriterCommitMessage}
 
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.{ClusterRouting, DeadLetterOptions, DeliveryGuarantee, PartitionerChoice}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.kafka.producer.TaskSender.Record
-import io.github.dynamickafka.kafka.producer.{SharedProducers, SharedSender, TaskSender}
-import io.github.dynamickafka.kafka.{ProducerSettings, TopicLimits, TransactionTimeLimits}
-import io.github.dynamickafka.schemaregistry.Frame
-import io.github.dynamickafka.sink.journal.LostParts
-import io.github.dynamickafka.sink.report.{OpenTransactions, WriteCounter}
-import io.github.dynamickafka.sink.route.{PartitionPicker, RecordRouting, Router}
-import io.github.dynamickafka.sink.row.InputColumns
-import io.github.dynamickafka.sink.transaction.{
+import io.github.dynamickafka.kafka.TaskSender.Record
+import io.github.dynamickafka.kafka.{
+  ProducerSettings,
+  SendFailures,
+  SharedProducers,
+  SharedSender,
+  TaskSender,
+  TopicLimits,
+  TransactionTimeLimits
+}
+import io.github.dynamickafka.schemaregistry.{Frame, Framing}
+import io.github.dynamickafka.sink.commit.{
   Ages,
+  LostParts,
   TaskAttempt,
   TaskTransactions,
   TransactionName,
   TransactionPool,
   TransactionalSender
 }
-import io.github.dynamickafka.time.Clock
 import io.github.dynamickafka.topology.WriteStream
 
 /**
@@ -36,6 +42,7 @@ import io.github.dynamickafka.topology.WriteStream
  * @param deadLettersRefused why none can be written to the chosen cluster
  * @param exactlyOnce settings of exactly-once delivery
  * @param open receives the transactions of each task that has finished
+ * @param limits of topics by cluster, as far as they are known, to recognize records that brokers would refuse
  */
 private[sink] final case class WriterFactory(
     columns: InputColumns,
@@ -50,7 +57,8 @@ private[sink] final case class WriterFactory(
     deadLettersRefused: Option[String],
     guarantee: DeliveryGuarantee,
     exactlyOnce: Option[WriterFactory.Transactions],
-    open: Option[OpenTransactions]
+    open: Option[OpenTransactions],
+    limits: Map[String, Map[String, TopicLimits]]
 ) extends StreamingDataWriterFactory
     with DataWriterFactory {
 
@@ -87,14 +95,22 @@ private[sink] final case class WriterFactory(
 
   /** The dead letter for a record that brokers would refuse. */
   private def replacement(cluster: String, record: Record): Option[(String, Record)] = for {
-    letters <- deadLetters
-    limits <- exactlyOnce.flatMap(_.limits.get(cluster)).flatMap(_.get(record.topic))
-    reason <- limits.refuses(
-      record.key != null,
-      Option(record.timestamp).map(_.longValue),
-      Clock.System.currentTimeMillis()
-    )
-    letter <- RecordRouting.letter(letters.topic)(cluster, record, reason)
+    limits <- limits.get(cluster).flatMap(_.get(record.topic))
+    settings = producers(cluster)
+    tooLarge = if (settings.compresses) None else limits.tooLarge(record)
+    // Kafka's client refuses to continue a transaction with a record that brokers refuse. Without transactions, their answer counts.
+    reason <- tooLarge.orElse(exactlyOnce.filter(_ => deadLetters.isDefined).flatMap(_ =>
+      limits.refuses(
+        record.key != null,
+        Option(record.timestamp).map(_.longValue),
+        Clock.System.currentTimeMillis()
+      )
+    ))
+    letter <- deadLetters.flatMap(d => RecordRouting.letter(d.topic)(cluster, record, reason)).orElse {
+      if (tooLarge.isDefined)
+        throw SendFailures.error(settings, record.topic, new RecordTooLargeException(reason))
+      None
+    }
   } yield letter
 
   private def shared: TaskSender = {
@@ -129,16 +145,13 @@ private[sink] object WriterFactory {
    * @param lastCommitted the last batch that is already written
    * @param replay the parts of a batch that must be written again
    * @param journal the path of the journal, for error messages
-   * @param limits of topics by cluster, to recognize records that brokers would refuse: Kafka's client refuses to continue a transaction
-   *               with such a record
    */
   final case class Transactions(
       name: TransactionName,
       idSet: Int,
       lastCommitted: Option[Long],
       replay: Option[LostParts],
-      journal: String,
-      limits: Map[String, Map[String, TopicLimits]] = Map.empty
+      journal: String
   ) {
 
     /** Whether the batch is written already. */
@@ -209,4 +222,31 @@ private[sink] final class DiscardingWriter(partition: Int) extends DataWriter[In
     new WriteCounter().report(TaskTransactions(Nil, retried = false, partition, Map.empty, Ages.none))
   override def abort(): Unit = ()
   override def close(): Unit = ()
+}
+
+/**
+ * Puts the ids of schemas before the keys and values of routed records. Records are routed without the ids, so that the same key goes
+ * to the same cluster whatever its registry. For one task. Not thread-safe.
+ *
+ * @param ids what the driver has asked registries for
+ */
+private[sink] final class RecordFormat(frames: Seq[Frame], ids: Map[Frame.Place, Int]) {
+  private val key = framing(ofKeys = true)
+  private val value = framing(ofKeys = false)
+
+  private def framing(ofKeys: Boolean) = frames.find(_.ofKeys == ofKeys).map(new Framing(_, ids))
+
+  def record(cluster: String, routed: Record): Record =
+    if (frames.isEmpty) routed
+    else new ProducerRecord(
+      routed.topic,
+      routed.partition,
+      routed.timestamp,
+      framed(key, cluster, routed.topic, routed.key),
+      framed(value, cluster, routed.topic, routed.value),
+      routed.headers
+    )
+
+  private def framed(framing: Option[Framing], cluster: String, topic: String, bytes: Array[Byte]) =
+    framing.filter(_ => bytes != null).fold(bytes)(_.framed(cluster, topic, bytes))
 }

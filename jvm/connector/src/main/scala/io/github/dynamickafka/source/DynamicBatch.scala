@@ -5,9 +5,9 @@ import scala.util.Using
 import org.apache.spark.sql.connector.read.{Batch, InputPartition, PartitionReaderFactory}
 import org.slf4j.LoggerFactory
 
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.lineage.TopicDataset
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
 import io.github.dynamickafka.offset.{
   ClusterTransition,
@@ -20,12 +20,14 @@ import io.github.dynamickafka.offset.{
   Transition
 }
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterQuestion, ClusterStreams}
-import io.github.dynamickafka.source.loss.{LossPolicy, UnansweredPartitions}
-import io.github.dynamickafka.source.plan.BatchPlanner
-import io.github.dynamickafka.source.read.Decoding
-import io.github.dynamickafka.source.trigger.{DuplicateClusters, TopicPatterns}
-import io.github.dynamickafka.time.Clock
-import io.github.dynamickafka.topology.{ReplacedClusterPolicy, Topology}
+import io.github.dynamickafka.source.read.{BatchPlanner, Decoding}
+import io.github.dynamickafka.source.trigger.{
+  DuplicateClusters,
+  LossPolicy,
+  TopicPatterns,
+  UnansweredPartitions
+}
+import io.github.dynamickafka.topology.{ReplacedClusterPolicy, TopicDataset, Topology}
 
 /**
  * A batch read from start to stopping offsets, with one poll of the metadata service and one request to each cluster.
@@ -63,7 +65,7 @@ private[source] final class DynamicBatch(
     val topology = new TopicPatterns(-1, streams, Clock.System)
       .expand(answer, CompositeOffset.empty, c => ofClusters(c.id), pinned = true, superseded = _ => false)
       .fold(answer)(_._1)
-    configs.checkEnding()
+    configs.checkFirst(topology)
     val rules = Reconcile.Rules(
       -1,
       drainRemoved = false,

@@ -7,26 +7,36 @@ import org.apache.spark.sql.connector.read.{Batch, Scan}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.{DynamicKafkaQueries, SparkSession}
 
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.Layout
-import io.github.dynamickafka.format.options.FormatOptionSpecs
+import io.github.dynamickafka.format.table.FormatOptionSpecs
 import io.github.dynamickafka.gauge.GaugeNames
-import io.github.dynamickafka.lineage.{HasDatasets, TopicDataset}
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.service.{KnownAnswer, MetadataServices}
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
 import io.github.dynamickafka.page.LivePage
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
-import io.github.dynamickafka.source.client.{AdminClusterClient, SharedClients}
-import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStream, ClusterStreams, TopologyCheck}
-import io.github.dynamickafka.source.plan.BatchPlanner
-import io.github.dynamickafka.source.read.{DecodeCounts, Decoding, RecordTimes}
+import io.github.dynamickafka.source.cluster.{
+  AdminClusterClient,
+  ClusterConfigs,
+  ClusterStream,
+  ClusterStreams,
+  SharedClients,
+  TopologyCheck
+}
+import io.github.dynamickafka.source.read.{
+  BatchPlanner,
+  DecodeCounts,
+  Decoding,
+  RecordTimes,
+  SparkKafkaSource
+}
 import io.github.dynamickafka.source.report.{QueryReporter, TimeLags}
-import io.github.dynamickafka.source.spark.SparkKafkaSource
 import io.github.dynamickafka.source.trigger.TopologyFeed
 import io.github.dynamickafka.storage.SessionConfiguration
-import io.github.dynamickafka.time.Clock
+import io.github.dynamickafka.topology.{HasDatasets, TopicDataset}
 
 private[source] final class DynamicKafkaScan(
     options: SourceOptions,

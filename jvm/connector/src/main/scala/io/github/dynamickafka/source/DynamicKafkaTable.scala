@@ -1,23 +1,39 @@
 package io.github.dynamickafka.source
 
+import java.io.IOException
 import java.{util => ju}
 
+import scala.collection.immutable.ArraySeq
+import scala.util.Using
+
+import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.catalog.{SupportsRead, Table, TableCapability}
-import org.apache.spark.sql.connector.read.ScanBuilder
+import org.apache.spark.sql.connector.read.{Scan, ScanBuilder, SupportsPushDownRequiredColumns}
 import org.apache.spark.sql.types.{StringType, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs, SourceOptions, SourceOptionsParser}
-import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.decode.{Decoders, Layouts}
-import io.github.dynamickafka.format.{DeclaredSchema, Layout}
+import io.github.dynamickafka.error.{Errors, FailureText}
+import io.github.dynamickafka.format.protobuf.{Protobuf, ProtobufOptions, ProtobufSchemas}
+import io.github.dynamickafka.format.table.{Decoders, FormatOptionSpecs, Layouts}
+import io.github.dynamickafka.format.{
+  ColumnOrigin,
+  DeclaredSchema,
+  FormatOptions,
+  Layout,
+  LayoutColumn,
+  MetadataColumn,
+  NewestSchemas,
+  SchemaText,
+  SideFormat
+}
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.service.MetadataServices
-import io.github.dynamickafka.metadata.watch.DescribedStreams
+import io.github.dynamickafka.metadata.watch.{DescribedStreams, StreamSubjects}
 import io.github.dynamickafka.option.SessionDefaults
 import io.github.dynamickafka.source.cluster.TopologyCheck
-import io.github.dynamickafka.source.spark.SparkKafkaSource
+import io.github.dynamickafka.source.read.SparkKafkaSource
 
 /**
  * The streams as a table: with the format `raw`, the columns of Spark's Kafka source, then `cluster` and `stream`, non-null
@@ -129,6 +145,15 @@ private[dynamickafka] object DynamicKafkaTable {
     )
   }
 
+  /** The columns of a user's schema that the bytes of records have; all others are about the record. None: the format has no fields. */
+  def decoded(options: SourceOptions, user: StructType): Option[StructType] =
+    layout(options, Some(user)).filter(l => (l.value +: l.key.toSeq).exists(_.format.format.hasFields)).map(
+      layout =>
+        StructType(layout.columns.collect {
+          case LayoutColumn(field, ColumnOrigin.OfKey(_) | ColumnOrigin.OfValue(_)) => field
+        })
+    )
+
   private def loaded(options: SourceOptions, user: Option[StructType]): SourceOptions =
     options.copy(format = ProtobufFiles.loaded(options.format, user.isDefined))
 
@@ -162,4 +187,104 @@ private[dynamickafka] object DynamicKafkaTable {
     SparkKafkaSource.find().schema(includeHeaders)
       .add("cluster", StringType, nullable = false)
       .add("stream", StringType, nullable = false)
+}
+
+/**
+ * Spark tells it which columns a batch read needs, so that only these are decoded; it does not do so for streaming queries. The
+ * columns of the format `raw` cost nothing, so they are all read.
+ */
+private[source] final class DynamicKafkaScanBuilder(
+    options: SourceOptions,
+    schema: StructType,
+    private var layout: Option[Layout],
+    answer: () => Option[KafkaStream]
+) extends SupportsPushDownRequiredColumns {
+
+  override def pruneColumns(required: StructType): Unit = {
+    val names = required.fieldNames.toSeq
+    layout = layout.map(_.pruned(names))
+  }
+
+  override def build(): Scan = {
+    val headers = options.includeHeaders || layout.exists(_.has(MetadataColumn.Headers))
+    new DynamicKafkaScan(
+      options.copy(includeHeaders = headers),
+      layout.fold(schema)(_.schema),
+      layout,
+      answer
+    )
+  }
+}
+
+/** Reads the descriptor files of the format `protobuf` on the driver; executors get their bytes. */
+private[source] object ProtobufFiles {
+
+  /**
+   * @param isGiven whether the columns are given to Spark
+   * @return with the files, and with the columns of the message if there are no others
+   * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION, INVALID_SCHEMA
+   */
+  def loaded(options: FormatOptions, isGiven: Boolean): FormatOptions = {
+    val read = options.copy(value = loaded(options.value), key = options.key.map(loaded))
+    if (read.value.format != Protobuf || read.schema.isDefined || isGiven) read
+    else {
+      val columns = ProtobufSchemas.columnsOfFile(read.value).fold(
+        reason => throw Errors.invalidSchema(s"option '${name(read.value)}': $reason"),
+        SchemaText.nullable
+      )
+      read.copy(schema = Some(DeclaredSchema(columns)))
+    }
+  }
+
+  private def loaded(side: SideFormat): SideFormat =
+    if (side.format != Protobuf) side
+    else {
+      val path = side.options(ProtobufOptions.DescriptorFile).trim
+      val conf = SparkSession.active.sessionState.newHadoopConf()
+      val bytes =
+        try {
+          val file = new Path(path)
+          Using.resource(file.getFileSystem(conf).open(file))(_.readAllBytes())
+        } catch {
+          case e @ (_: IOException | _: IllegalArgumentException) =>
+            throw Errors.invalidOption(name(side), path, s"it cannot be read: ${FailureText.of(e)}")
+        }
+      side.copy(descriptor = Some(ArraySeq.unsafeWrapArray(bytes)))
+    }
+
+  private def name(side: SideFormat) = s"${side.format.name}.${ProtobufOptions.DescriptorFile}"
+}
+
+/** `schema=registry`: the columns are those of the newest schema of the subject, when a table is made. */
+private[source] object RegistrySchemas {
+
+  def withSchema(options: SourceOptions, declared: Option[DeclaredSchema]): SourceOptions =
+    declared.fold(options)(schema =>
+      options.copy(format = options.format.copy(schema = Some(schema), schemaFromRegistry = false))
+    )
+
+  /**
+   * The schema at the registry of the first cluster, in the order of the metadata. Those of all others have to be readable with
+   * it.
+   *
+   * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_SCHEMA
+   */
+  def newest(options: SourceOptions, user: Option[StructType]): DeclaredSchema = {
+    if (user.isDefined)
+      throw Errors.invalidOption(
+        FormatOptionSpecs.Schema.name,
+        "registry",
+        "a schema is also given to Spark ('.schema(...)'), but only one of the two is allowed."
+      )
+    NewestSchemas.common(
+      options.format.value,
+      StreamSubjects.of(
+        options.clusterRegistries.ofValues(options.format, _),
+        options.service,
+        options.subscription,
+        options.discovery,
+        SparkSession.active.sparkContext.hadoopConfiguration
+      )
+    )
+  }
 }

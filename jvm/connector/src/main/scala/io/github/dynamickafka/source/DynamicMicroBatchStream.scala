@@ -3,6 +3,7 @@ package io.github.dynamickafka.source
 import java.util.Optional
 import java.{util => ju}
 
+import scala.collection.immutable.SortedMap
 import scala.util.Try
 
 import org.apache.spark.sql.connector.read.streaming.{
@@ -16,17 +17,23 @@ import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFacto
 import org.apache.spark.sql.{DynamicKafkaQueries, SparkSession}
 import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.config.SourceOptions
-import io.github.dynamickafka.lineage.{HasDatasetsOfBatch, TopicDataset}
+import io.github.dynamickafka.base.Clock
+import io.github.dynamickafka.config.{
+  Acknowledgements,
+  ClusterOptions,
+  ClusterScope,
+  DeliveryGuarantee,
+  SourceOptions
+}
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.table.FormatOptionSpecs
 import io.github.dynamickafka.offset.alignment.{EventTimes, LogKey, ReadTime, ReadTimes}
 import io.github.dynamickafka.offset.replacement.LastRecord
-import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, NextOffset}
+import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, NextOffset, OffsetRange}
 import io.github.dynamickafka.source.checkpoint.{LoggedOffsets, SourceCheckpoint}
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStreams}
 import io.github.dynamickafka.source.history.{HistoryBatches, HistoryListing}
-import io.github.dynamickafka.source.loss.{LossPolicy, LostRecords}
-import io.github.dynamickafka.source.plan.BatchPlanner
-import io.github.dynamickafka.source.read.{Decoding, RecordTimes}
+import io.github.dynamickafka.source.read.{BatchPlanner, DeadLetterTargets, Decoding, RecordTimes}
 import io.github.dynamickafka.source.realtime.{RealTimeBatches, RealTimeStream}
 import io.github.dynamickafka.source.replacement.{LastRecords, ReplacedClusters}
 import io.github.dynamickafka.source.report.{
@@ -41,6 +48,8 @@ import io.github.dynamickafka.source.trigger.{
   DeferredRanges,
   KnownLatestOffsets,
   Limits,
+  LossPolicy,
+  LostRecords,
   PlannedBatches,
   Replay,
   StartOffset,
@@ -48,7 +57,7 @@ import io.github.dynamickafka.source.trigger.{
   TriggerPlanner,
   TriggerSnapshots
 }
-import io.github.dynamickafka.time.Clock
+import io.github.dynamickafka.topology.{HasDatasetsOfBatch, TopicDataset, Topology}
 
 /**
  * The micro-batch stream over all clusters of a subscription, which may be added and removed while the query runs.
@@ -309,4 +318,112 @@ private[source] object DynamicMicroBatchStream {
         times.found.in(next.identities, key)
           .collect { case t if t.greatest >= 0 => ReadTime(t.last.offset, t.last.time, t.greatest) }
     )
+}
+
+/**
+ * Reads offsets. The same text is the same object: Spark reads the start offset again for each trigger. Used only by the
+ * thread of the query.
+ */
+private[source] final class OffsetReader {
+  private var last: Option[(String, CompositeOffset)] = None
+
+  def apply(json: String): CompositeOffset =
+    last.collect { case (`json`, offset) => offset }.getOrElse {
+      val offset = CompositeOffsetJson.read(json)
+      last = Some(json -> offset)
+      offset
+    }
+}
+
+/** The topics of a batch for lineage. Pure: it is called by other threads than that of the query. */
+private[source] object SourceDatasets {
+
+  /**
+   * Also the topics without new records, so that the datasets of a query change only with its clusters and topics.
+   *
+   * @param topologies that have the clusters of the offset; the first one that has a cluster is used
+   * @param end the end offset of the batch
+   */
+  def apply(options: ClusterOptions, topologies: Seq[Topology], end: CompositeOffset): Seq[TopicDataset] = {
+    val scope = new ClusterScope(options, topologies.flatMap(_.clusters.keys).toSet)
+    for {
+      (id, positions) <- end.clusters.toSeq
+      known = topologies.flatMap(_.clusters.get(id))
+      cluster <- known.headOption.toSeq
+      address = scope.consumer(id, cluster.properties).bootstrapServers
+      topic <- positions.byTopic.keys.toSeq
+      stream = known.flatMap(_.topics.get(topic)).headOption.map(_.stream)
+      dataset <- TopicDataset.of(address, id, topic, stream)
+    } yield dataset
+  }
+}
+
+/** The producers of dead letters on the clusters that a batch may read. */
+private[source] object DeadLetterClusters {
+
+  def apply(
+      topic: String,
+      options: SourceOptions,
+      topology: Topology,
+      streams: ClusterStreams,
+      configs: ClusterConfigs.ByScope
+  ): DeadLetterTargets = {
+    val known = topology.clusters.keySet.toSet
+    val configsOfKnown = configs(known)
+    val chosen = options.format.deadLetterCluster
+    for (id <- chosen if !known(id))
+      throw Errors.invalidOption(
+        FormatOptionSpecs.DeadLetterCluster.name,
+        id,
+        s"the cluster is not in the metadata, which has ${known.toSeq.sorted.mkString(", ")}."
+      )
+    val current = topology.clusters.values.map(c => c.id -> configsOfKnown.producer(c.id, c.properties)).toMap
+    // Clusters of a logged batch that are no longer in the metadata.
+    val others = (streams.ids -- known).map(id => id -> streams(id).config.producer)
+    val all = current ++ others
+    // A letter that is lost without a word is what dead letters are to prevent.
+    for ((id, settings) <- all if chosen.forall(_ == id))
+      Acknowledgements.check(DeliveryGuarantee.AtLeastOnce, id, settings.properties)
+    val refused = chosen.map(topology.clusters(_).topics.values)
+      .filter(topics => topics.nonEmpty && topics.forall(_.draining))
+      .map(_ => "the cluster is draining, and takes no writes")
+    DeadLetterTargets(topic, chosen, all.withDefault(unknown), refused)
+  }
+
+  private def unknown(cluster: String) = throw Errors.missingOption(
+    FormatOptionSpecs.DeadLetterCluster.name,
+    s"cluster '$cluster' of a record of a history is not in the metadata. Set the option to the cluster for dead letters."
+  )
+}
+
+/**
+ * The partitions of logged batches: of one that this run has planned, or of one that an earlier run left. Used only by the
+ * thread of the query.
+ */
+private[source] final class BatchPartitions(
+    histories: HistoryBatches,
+    batches: PlannedBatches,
+    replay: Replay,
+    planner: BatchPlanner,
+    streams: ClusterStreams,
+    checkpoint: SourceCheckpoint,
+    reporter: QueryReporter
+) {
+  private var last: Option[((CompositeOffset, CompositeOffset), Array[InputPartition])] = None
+
+  /** Of the same batch the same ones: Spark plans a batch several times. */
+  def of(start: CompositeOffset, end: CompositeOffset): Array[InputPartition] =
+    last.collect { case ((`start`, `end`), partitions) => partitions }.getOrElse {
+      val ranges =
+        if (end.history.nonEmpty && OffsetRange.between(start, end).isEmpty)
+          SortedMap.empty[String, Seq[OffsetRange]]
+        else batches.ranges(start, end).getOrElse(replay.open(start, end, isFirst = last.isEmpty))
+      // Both only if Spark has not logged the batches in between.
+      val partitions =
+        histories.partitions(start, end) ++ planner.partitions(ranges, streams(_), checkpoint.streamOf)
+      reporter.planned(end, ranges)
+      checkpoint.planned()
+      last = Some((start, end) -> partitions)
+      partitions
+    }
 }

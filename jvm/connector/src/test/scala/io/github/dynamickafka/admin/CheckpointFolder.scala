@@ -6,8 +6,7 @@ import java.util.concurrent.CompletableFuture
 import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.{IsolationLevel, TopicPartition}
 
-import io.github.dynamickafka.source.client.{ClusterClient, ListedOffset, TopicAnswer}
-import io.github.dynamickafka.source.cluster.ClusterConfig
+import io.github.dynamickafka.source.cluster.{ClusterClient, ClusterConfig, ListedOffset, TopicAnswer}
 
 /** A checkpoint that a test writes, with one source, and with addresses such as `blue-1:9092`. */
 final class CheckpointFolder(val path: Path) {

@@ -9,7 +9,6 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.kafka.clients.admin.OffsetSpec
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.admin.doctor.{Check, Result => Found}
 import io.github.dynamickafka.sink.operate.{OpenDecision, Resolution}
 import io.github.dynamickafka.testkit.TimeLimit
 
@@ -108,8 +107,8 @@ class CliExamplesSuite extends AnyFunSuite with TimeLimit with Checkpoints {
       Check.run(
         "blue",
         name =>
-          if (name == "dns") Found.ok("2 of 2 names resolve")
-          else Found.failed(
+          if (name == "dns") Finding.ok("2 of 2 names resolve")
+          else Finding.failed(
             "no connection to blue-1:9093 (Connection refused); blue-2:9093 (no answer)",
             "start the broker, correct the port, or open the firewall"
           )

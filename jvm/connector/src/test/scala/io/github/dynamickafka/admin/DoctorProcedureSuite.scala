@@ -2,7 +2,6 @@ package io.github.dynamickafka.admin
 
 import java.nio.file.Files
 
-import io.github.dynamickafka.admin.doctor.Check
 import io.github.dynamickafka.source.Entry
 import io.github.dynamickafka.testkit.{KafkaClusters, SecureCluster}
 

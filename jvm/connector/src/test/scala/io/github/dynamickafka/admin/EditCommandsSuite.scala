@@ -19,13 +19,13 @@ import io.github.dynamickafka.admin.checkpoint.{
   Refusal
 }
 import io.github.dynamickafka.offset.alignment.LogKey
-import io.github.dynamickafka.offset.deferral.Deferral
 import io.github.dynamickafka.offset.history.{HandOver, HistoryFile, HistoryPlan, HistoryTable, RowTimes}
 import io.github.dynamickafka.offset.replacement.{LastRecord, RecordsRead}
 import io.github.dynamickafka.offset.{
   ClusterIdentity,
   CompositeOffset,
   CompositeOffsetJson,
+  Deferral,
   EarlierEntries,
   Entries,
   OffsetRange,

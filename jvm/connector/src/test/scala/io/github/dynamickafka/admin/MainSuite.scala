@@ -33,6 +33,18 @@ class MainSuite extends AnyFunSuite with TimeLimit {
 
   private def run(arguments: String*): CommandLine.Reply = CommandLine.run(arguments: _*)
 
+  test("a file system that is in no jar: the scheme, and where its jars have to be") {
+    Seq("validate" -> "s3a", "validate" -> "gs", "offsets" -> "s3a", "validate" -> "unknown").foreach {
+      case (command, scheme) =>
+        val reply = run(command, s"$scheme://bucket/orders")
+        val why =
+          s"'$scheme://bucket/orders' cannot be read: the file system of $scheme: is in no jar. Its jars"
+        assert(reply.exitCode == 1 && reply.err.contains(why) && reply.err.contains("--jars"), reply.err)
+    }
+    val reply = run("validate", "hdfs://nowhere.invalid/orders")
+    assert(reply.exitCode == 1 && reply.err.contains("nowhere.invalid") && !reply.err.contains("--jars"))
+  }
+
   test("wrong usage exits with 2 and names the mistake, with the nearest name") {
     Seq(
       Seq("stream") -> "there is no command 'stream'. Did you mean 'streams'?",

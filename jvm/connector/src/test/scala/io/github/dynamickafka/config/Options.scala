@@ -5,7 +5,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
-import io.github.dynamickafka.format.options.ParsedFormats
+import io.github.dynamickafka.format.table.ParsedFormats
 
 /** Options for tests: the required options of a query, plus those of the test. */
 object Options {

@@ -3,7 +3,6 @@ package io.github.dynamickafka.config
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.Options._
-import io.github.dynamickafka.config.replacement.ReplicationPolicies
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.topology.ReplacedClusterPolicy
 

@@ -210,7 +210,8 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
       val options = parse("kafka.linger.ms" -> "1").clusters
       Acknowledgements.check(
         guarantee,
-        new ClusterScope(options, Set("blue")).producer("blue", properties.toMap)
+        "blue",
+        new ClusterScope(options, Set("blue")).producer("blue", properties.toMap).client
       )
     }
     def refusedBy(guarantee: DeliveryGuarantee, property: (String, String)) = {

@@ -7,7 +7,7 @@ import scala.jdk.CollectionConverters._
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs}
-import io.github.dynamickafka.format.options.{Formats, WriteOptionSpecs}
+import io.github.dynamickafka.format.table.{Formats, WriteOptionSpecs}
 import io.github.dynamickafka.option.{FormatKey, OptionTable}
 import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 

@@ -2,7 +2,7 @@ package io.github.dynamickafka.kafka
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.redaction.Redaction
+import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** The list of harmless properties, compared with the definitions of Kafka's clients. */

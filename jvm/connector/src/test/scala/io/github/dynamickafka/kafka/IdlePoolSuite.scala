@@ -2,8 +2,8 @@ package io.github.dynamickafka.kafka
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.base.ManualClock
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.time.ManualClock
 
 class IdlePoolSuite extends AnyFunSuite with TimeLimit {
 

@@ -6,7 +6,7 @@ import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.dynamickafka.config.Options.reference
 import io.github.dynamickafka.config.{MetadataServiceSpecs, SinkOptionSpecs, SourceOptionSpecs}
-import io.github.dynamickafka.format.options.Formats
+import io.github.dynamickafka.format.table.Formats
 import io.github.dynamickafka.option.OptionSpec
 import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 import io.github.dynamickafka.testkit.TimeLimit

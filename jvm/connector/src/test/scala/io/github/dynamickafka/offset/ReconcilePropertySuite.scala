@@ -7,7 +7,6 @@ import scala.util.control.NonFatal
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.NoneWrong
-import io.github.dynamickafka.offset.budget.BudgetShare
 import io.github.dynamickafka.testkit.{TestAll, TimeLimit}
 import io.github.dynamickafka.topology.{
   OffsetsPolicy,

@@ -12,8 +12,8 @@ import scala.util.Using
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.base.ManualClock
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.time.ManualClock
 
 /** The page over HTTP, with gauges of the tests. */
 class LivePageSuite extends AnyFunSuite with TimeLimit {

@@ -7,7 +7,7 @@ import org.apache.spark.sql.connector.write.{LogicalWriteInfo, RequiresDistribut
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.sink.journal.Journal
+import io.github.dynamickafka.sink.commit.Journal
 import io.github.dynamickafka.source.Entry
 
 /** `clusterDistribution=auto`: rows are distributed to tasks by their column `cluster`. */

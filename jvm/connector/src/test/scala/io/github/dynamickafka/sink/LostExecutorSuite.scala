@@ -3,7 +3,7 @@ package io.github.dynamickafka.sink
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.scheduler.{SparkListenerEvent, SparkListenerExecutorRemoved}
 
-import io.github.dynamickafka.sink.journal.Journal
+import io.github.dynamickafka.sink.commit.Journal
 import io.github.dynamickafka.source.Entry
 
 /** What Spark says about executors reaches the query that writes. */

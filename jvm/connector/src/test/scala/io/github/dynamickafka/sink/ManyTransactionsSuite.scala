@@ -2,7 +2,7 @@ package io.github.dynamickafka.sink
 
 import org.apache.hadoop.conf.Configuration
 
-import io.github.dynamickafka.sink.journal.Journal
+import io.github.dynamickafka.sink.commit.Journal
 import io.github.dynamickafka.source.Entry
 import io.github.dynamickafka.testkit.{KafkaCluster, KafkaClusters, TestAll}
 

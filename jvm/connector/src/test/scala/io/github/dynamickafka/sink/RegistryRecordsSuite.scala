@@ -17,12 +17,11 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.{Options, SinkOptions, SinkOptionsParser}
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, DynamicKafkaRuntimeException}
+import io.github.dynamickafka.format.NewestSchemas
 import io.github.dynamickafka.format.avro.AvroConfluent
-import io.github.dynamickafka.format.registry.NewestSchemas
-import io.github.dynamickafka.kafka.producer.TaskSender.Record
+import io.github.dynamickafka.kafka.TaskSender.Record
 import io.github.dynamickafka.schemaregistry.RegistryServer.{Answer, serving, servingFrom}
 import io.github.dynamickafka.schemaregistry.{RegistryServer, Subject, WireFormat}
-import io.github.dynamickafka.sink.row.InputColumns
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.topology.{Topology, TopologyCluster, WriteEntry, WriteStream}
 

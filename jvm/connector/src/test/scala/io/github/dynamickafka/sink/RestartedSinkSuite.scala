@@ -6,7 +6,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.DataFrame
 
 import io.github.dynamickafka.metadata.service.ServiceRegistry
-import io.github.dynamickafka.sink.journal.Journal
+import io.github.dynamickafka.sink.commit.Journal
 import io.github.dynamickafka.source.{Entry, EntryService, Scene}
 import io.github.dynamickafka.storage.RecordingFileManager
 import io.github.dynamickafka.testkit.{KafkaCluster, TestAll}

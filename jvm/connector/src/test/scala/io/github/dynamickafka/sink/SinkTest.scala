@@ -7,9 +7,8 @@ import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 
 import io.github.dynamickafka.kafka.ProducerSettings
 import io.github.dynamickafka.metadata.service.ServiceRegistry
-import io.github.dynamickafka.sink.commit.{CommitProbe, CommitStep}
-import io.github.dynamickafka.sink.transaction.ResumableProducer.Handle
-import io.github.dynamickafka.sink.transaction.{Prepared, TransactionPool}
+import io.github.dynamickafka.sink.commit.ResumableProducer.Handle
+import io.github.dynamickafka.sink.commit.{CommitProbe, CommitStep, Prepared, TransactionPool}
 import io.github.dynamickafka.source.{Entry, EntryService, SourceTest}
 import io.github.dynamickafka.testkit.{KafkaCluster, StoredRecord}
 

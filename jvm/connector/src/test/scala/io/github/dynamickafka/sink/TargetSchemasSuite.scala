@@ -8,7 +8,6 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.github.dynamickafka.config.{Options, SinkOptions}
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.schemaregistry.{Frame, RegistryServer}
-import io.github.dynamickafka.sink.row.InputColumns
 import io.github.dynamickafka.source.SourceTest
 import io.github.dynamickafka.testkit.{NotInFast, TimeLimit}
 import io.github.dynamickafka.topology.{Topology, TopologyCluster, WriteEntry, WriteStream}

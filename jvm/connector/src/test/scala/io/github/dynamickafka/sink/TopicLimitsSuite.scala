@@ -1,5 +1,13 @@
 package io.github.dynamickafka.sink
 
+import scala.jdk.CollectionConverters._
+import scala.util.Random
+
+import org.apache.kafka.clients.producer.ProducerRecord
+import org.apache.kafka.common.compress.Compression
+import org.apache.kafka.common.header.Header
+import org.apache.kafka.common.header.internals.RecordHeader
+import org.apache.kafka.common.record.{MemoryRecords, SimpleRecord}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.kafka.TopicLimits
@@ -19,6 +27,25 @@ class TopicLimitsSuite extends AnyFunSuite with TimeLimit {
     assert(refused(limits(dated: _*)) == Seq(true, false, false, true))
     assert(refused(limits(dated :+ ("message.timestamp.type" -> "LogAppendTime"): _*)).forall(!_))
     assert(refused(limits()).forall(!_))
+  }
+
+  test("the size of a record is that of a batch with it alone, as Kafka writes it") {
+    val random = new Random(7)
+    def bytes(most: Int) = Option.when(random.nextInt(5) > 0)(random.nextBytes(random.nextInt(most))).orNull
+    (1 to 500).foreach { _ =>
+      val headers = Seq.fill[Header](random.nextInt(3))(
+        new RecordHeader("\u00e4" * random.nextInt(90), bytes(200))
+      )
+      val record =
+        new ProducerRecord[Array[Byte], Array[Byte]]("t", null, bytes(300), bytes(30000), headers.asJava)
+      val kafka = MemoryRecords.withRecords(
+        Compression.NONE,
+        new SimpleRecord(7L, record.key, record.value, headers.toArray)
+      ).sizeInBytes
+      def of(most: Int) = limits("max.message.bytes" -> most.toString).tooLarge(record)
+      assert(of(kafka).isEmpty && of(kafka - 1).exists(_.contains(kafka.toString)))
+    }
+    assert(limits().tooLarge(new ProducerRecord("t", new Array[Byte](100), null)).isEmpty)
   }
 
   test(

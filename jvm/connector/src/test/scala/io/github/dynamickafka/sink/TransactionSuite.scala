@@ -6,7 +6,7 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.streaming.Trigger
 
-import io.github.dynamickafka.sink.journal.Journal
+import io.github.dynamickafka.sink.commit.Journal
 import io.github.dynamickafka.source.{Entry, Scene}
 import io.github.dynamickafka.testkit.{InTestAll, TestAll}
 

@@ -5,9 +5,9 @@ import scala.collection.immutable.SortedMap
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.base.ManualClock
 import io.github.dynamickafka.config.{ClusterRouting, ClusterScope, SinkOptionsParser}
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.time.ManualClock
 import io.github.dynamickafka.topology.{Topology, WriteEntry, WriteStream}
 
 /** Which clusters a batch is written without, and which are asked. */

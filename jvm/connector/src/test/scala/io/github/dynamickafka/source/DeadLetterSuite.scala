@@ -68,4 +68,26 @@ class DeadLetterSuite extends SourceTest {
       assert(condition(batch) == "INVALID_OPTION" && text(batch).contains("dead-letter"))
     }
   }
+
+  test(
+    "acks=0 in the metadata is refused, as the sink does; a cluster that drains takes no letters of others"
+  ) {
+    val topic = newTopicOn(1, blue)
+    val (other, dead) = (newTopicOn(1, green), newTopicOn(1, blue, green))
+    produce(blue, topic, 1, Seq("nothing"))
+    scene { of =>
+      def run(more: (String, String)*) =
+        of.frame(Json ++ Seq("deadLetterTopic" -> dead) ++ more: _*)
+          .writeStream.format("noop").option("checkpointLocation", newFolder().toString).start()
+      of.orders(Entry("blue", blue, topic).and("acks", "0"))
+      val lossy = refused(run())
+      assert(condition(lossy) == "METADATA_INVALID" && text(lossy).contains("'acks'"), text(lossy))
+      assert(blue.dump(dead).isEmpty)
+
+      of.orders(Entry("blue", blue, topic), Entry("green", green, other).draining)
+      val draining = refused(run("deadLetterCluster" -> "green"))
+      assert(condition(draining) == "INVALID_OPTION" && text(draining).contains("draining"), text(draining))
+      assert(Seq("'blue'", s"'$topic'", "offset 0").forall(text(draining).contains(_)), text(draining))
+    }
+  }
 }

@@ -5,17 +5,15 @@ import java.nio.file.Files
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.connector.read.streaming.ReadLimit
 
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.{DiscoveryOptions, Options, Subscription}
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
 import io.github.dynamickafka.offset.CompositeOffset
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.cluster.{ClusterStream, ClusterStreams, ScriptedCluster}
-import io.github.dynamickafka.source.plan.BatchPlanner
-import io.github.dynamickafka.source.read.RecordTimes
+import io.github.dynamickafka.source.read.{BatchPlanner, RecordTimes, SparkKafkaSource}
 import io.github.dynamickafka.source.report.{QueryReporter, TimeLags}
-import io.github.dynamickafka.source.spark.SparkKafkaSource
 import io.github.dynamickafka.source.trigger.TopologyFeed
-import io.github.dynamickafka.time.Clock
 
 /**
  * The stream of a query, driven as Spark does it, on one scripted cluster: all cluster ids lead to it. Needs a session.

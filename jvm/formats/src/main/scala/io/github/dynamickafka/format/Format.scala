@@ -6,7 +6,7 @@ import io.github.dynamickafka.schemaregistry.RegisteredSchema
 
 /**
  * How the bytes of keys or values are read, and, with a [[FormatWriter]], written. A format is an object in the folder of its family,
- * and is registered in [[io.github.dynamickafka.format.options.Formats]]: docs/dev/new-format.md. Sent to executors.
+ * and is registered in [[io.github.dynamickafka.format.table.Formats]]: docs/dev/new-format.md. Sent to executors.
  *
  * @param name in options
  */
@@ -46,7 +46,7 @@ private[dynamickafka] abstract class Format(val name: String) extends Serializab
   /** Whether columns can be VARIANT. */
   def hasVariants: Boolean = false
 
-  /** The schema, as Avro's JSON, that records have if the option `schema` declares these columns. */
+  /** The schema, as Avro's JSON, that records have if the option `schema` declares these columns, some of them NOT NULL. */
   def avroSchema(columns: StructType): Option[String] = {
     val _ = columns
     None

@@ -63,20 +63,22 @@ private[dynamickafka] final case class Layout(
   def has(metadata: MetadataColumn): Boolean = columns.exists(_.origin == OfRecord(metadata))
 
   /**
-   * The same table with only these columns, for a query that reads no other. A field of another column is not decoded, unless
-   * the rows depend on whether it can be.
+   * The same table with only these columns, for a query that reads no other. A field of another column is not decoded, if a bad
+   * record ends the query: otherwise what is left of the record would depend on the query.
    */
   def pruned(names: Seq[String]): Layout = {
     val kept = names.flatMap(name => columns.find(_.field.name == name))
     val keeps = kept.exists(c => c.origin == CorruptRecord || c.origin == DecodeError)
     val about = kept.collect { case LayoutColumn(_, OfChange(i)) => i }
-    def of(side: SideLayout, indexes: Seq[Int]) =
-      if (side.format.parseErrors.drops || (keeps && side.format.parseErrors == ParseErrors.Keep)) side
+    def of(side: SideLayout, indexes: Seq[Int]) = {
+      val isAsked = keeps || indexes.nonEmpty || about.nonEmpty || side.change.isDefined
+      if (side.format.parseErrors.drops || (isAsked && side.format.parseErrors != ParseErrors.Fail)) side
       else
         side.copy(
           wanted = side.wanted.intersect(indexes),
           change = side.change.map(c => c.copy(wanted = c.wanted.intersect(about)))
         )
+    }
     Layout(
       kept,
       of(value, kept.collect { case LayoutColumn(_, OfValue(i)) => i }),

@@ -26,17 +26,29 @@ private[dynamickafka] object SchemaText {
    * The schema, or the reason why the text is none.
    *
    * @param avroOptions those of `from_avro`, some of which give an Avro schema other columns
+   * @param avroOf the Avro schema of columns of which some are NOT NULL, for formats whose bytes depend on that
    */
-  def parse(text: String, avroOptions: Map[String, String] = Map.empty): Either[String, DeclaredSchema] = {
+  def parse(
+      text: String,
+      avroOptions: Map[String, String] = Map.empty,
+      avroOf: StructType => Option[String] = _ => None
+  ): Either[String, DeclaredSchema] = {
+    def ofColumns(found: DataType, what: String) =
+      struct(found, what).map(columns =>
+        DeclaredSchema(
+          columns,
+          Some(found).collect { case s: StructType if s != columns => s }.flatMap(avroOf)
+        )
+      )
     val trimmed = text.trim
     try
-      if (!trimmed.startsWith("{")) struct(ofDdl(trimmed), "the DDL").map(DeclaredSchema(_))
+      if (!trimmed.startsWith("{")) ofColumns(ofDdl(trimmed), "the DDL")
       else if (isAvro(trimmed)) {
         val avro = new AvroSchema.Parser().parse(trimmed)
         struct(DynamicKafkaAvro.columnType(avro, avroOptions), "the Avro schema").map(
           DeclaredSchema(_, Some(trimmed))
         )
-      } else struct(DataType.fromJson(trimmed), "the JSON").map(DeclaredSchema(_))
+      } else ofColumns(DataType.fromJson(trimmed), "the JSON")
     catch { case NonFatal(e) => Left(s"it cannot be parsed: ${firstLine(e)}") }
   }
 

@@ -2,8 +2,8 @@ package io.github.dynamickafka.option
 
 import java.util.Locale
 
+import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.redaction.Redaction
 
 /**
  * The declaration of one option of the data source, for parsing, suggestions and documentation.

@@ -4,8 +4,8 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
+import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.redaction.Redaction
 
 /**
  * The options as the user wrote them, grouped by prefix. An option that belongs to no group is rejected.

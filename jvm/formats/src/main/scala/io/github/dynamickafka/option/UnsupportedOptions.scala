@@ -2,8 +2,8 @@ package io.github.dynamickafka.option
 
 import java.util.Locale
 
+import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.redaction.Redaction
 
 /**
  * Options and Kafka properties that are rejected with a specific reason, which names the option to use instead.

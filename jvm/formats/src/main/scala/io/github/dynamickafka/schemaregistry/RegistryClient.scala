@@ -1,6 +1,6 @@
 package io.github.dynamickafka.schemaregistry
 
-import io.github.dynamickafka.time.Clock
+import io.github.dynamickafka.base.Clock
 
 /** The requests to a registry with Confluent's REST API. Keeps nothing. Thread-safe. */
 private[schemaregistry] final class RegistryClient(http: RegistryHttp) {

@@ -1,10 +1,8 @@
 package io.github.dynamickafka.schemaregistry
 
 import java.io.IOException
-import java.net.http.HttpClient
-import java.net.http.HttpRequest
 import java.net.http.HttpRequest.BodyPublishers
-import java.net.http.HttpResponse
+import java.net.http.{HttpClient, HttpRequest, HttpResponse}
 import java.security.cert.CertificateException
 
 import scala.annotation.tailrec
@@ -12,9 +10,17 @@ import scala.util.Try
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
+import io.github.dynamickafka.base.{
+  AttemptLimit,
+  Backoff,
+  Clock,
+  HttpExchange,
+  IssuedToken,
+  OAuthTokens,
+  ResponseTooLong,
+  TokenRefused
+}
 import io.github.dynamickafka.error.{Errors, FailureText}
-import io.github.dynamickafka.http.{HttpExchange, IssuedToken, OAuthTokens, ResponseTooLong, TokenRefused}
-import io.github.dynamickafka.time.{AttemptLimit, Backoff, Clock}
 
 /**
  * A request to a registry.

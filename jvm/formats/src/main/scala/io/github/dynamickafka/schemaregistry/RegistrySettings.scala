@@ -2,8 +2,8 @@ package io.github.dynamickafka.schemaregistry
 
 import java.net.URI
 
+import io.github.dynamickafka.base.ClientCredentials
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.http.ClientCredentials
 import io.github.dynamickafka.option.{OptionName, OptionSpec}
 
 /**
@@ -14,11 +14,14 @@ import io.github.dynamickafka.option.{OptionName, OptionSpec}
 private[dynamickafka] final case class RegistrySettings(cluster: String, values: Map[String, String]) {
   import RegistryOptionSpecs._
 
-  /** One address or several, which may contain references. The same text is the same registry. */
+  /** One address or several, which may contain references. */
   val url: String = find(Url).getOrElse(throw Errors.missingOption(
     s"${OptionName.Cluster}$cluster.${Url.name}",
     s"set it, or '${Url.name}' for all clusters, to the address of the schema registry."
   ))
+
+  val identity: RegistryIdentity =
+    RegistryIdentity(values -- Seq(TimeoutMs, Subject, AutoRegister).map(_.key))
 
   /** For error messages. */
   val shown: String = RegistryUrl.shown(url)
@@ -82,6 +85,16 @@ private[dynamickafka] final case class RegistrySettings(cluster: String, values:
     values.get(spec.key).map(spec.parse(_, s"${OptionName.Cluster}$cluster.${spec.name}"))
 
   override def toString: String = s"RegistrySettings($shown)"
+}
+
+/**
+ * Which schemas, ids and subjects are meant: one address shows those of the log-in, if it serves several tenants. After a password
+ * has changed, a registry is asked again. Contains secrets or references to them, which `toString` omits.
+ */
+private[dynamickafka] final case class RegistryIdentity(values: Map[String, String]) {
+  // Tasks look up schemas by it.
+  override val hashCode: Int = values.hashCode
+  override def toString: String = "RegistryIdentity"
 }
 
 /**

@@ -4,8 +4,8 @@ import java.net.{URI, URISyntaxException, URLEncoder}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.Locale
 
+import io.github.dynamickafka.base.{AddressText, Redaction}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.redaction.{AddressText, Redaction}
 
 /** Addresses of registries. Pure. */
 private[schemaregistry] object RegistryUrl {

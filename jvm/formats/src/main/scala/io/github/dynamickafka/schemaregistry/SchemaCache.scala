@@ -3,10 +3,10 @@ package io.github.dynamickafka.schemaregistry
 import java.lang.{Long => JLong}
 import java.util.concurrent.ConcurrentHashMap
 
-import io.github.dynamickafka.time.Clock
+import io.github.dynamickafka.base.Clock
 
 /**
- * The schemas of registries, by registry and id, for the life of the process: an id never gets another schema. Thread-safe.
+ * The schemas of registries, by registry, log-in and id, for the life of the process: an id never gets another schema. Thread-safe.
  *
  * @param unknownMs for how long an id that a registry does not know is not asked for again: it may be registered later, and a
  *                  partition may be full of such records
@@ -16,8 +16,8 @@ private[dynamickafka] final class SchemaCache private[schemaregistry] (
     clock: Clock,
     unknownMs: Long = SchemaCache.UnknownMs
 ) {
-  private val schemas = new Once[(String, Int), RegisteredSchema]
-  private val unknown = new ConcurrentHashMap[(String, Int), JLong]
+  private val schemas = new Once[(RegistryIdentity, Int), RegisteredSchema]
+  private val unknown = new ConcurrentHashMap[(RegistryIdentity, Int), JLong]
 
   /**
    * @return None: the registry does not know the id
@@ -25,14 +25,14 @@ private[dynamickafka] final class SchemaCache private[schemaregistry] (
    *         REGISTRY_AUTHENTICATION_FAILED
    */
   def schema(settings: RegistrySettings, id: Int): Option[RegisteredSchema] = {
-    val key = (settings.url, id)
+    val key = (settings.identity, id)
     schemas.find(key).orElse {
       if (isUnknown(key)) None
       else schemas.get(key)(() => if (isUnknown(key)) None else ask(settings, key))
     }
   }
 
-  private def ask(settings: RegistrySettings, key: (String, Int)): Option[RegisteredSchema] = {
+  private def ask(settings: RegistrySettings, key: (RegistryIdentity, Int)): Option[RegisteredSchema] = {
     val found = client.schema(settings, key._2)
     if (found.isEmpty) {
       if (unknown.size >= SchemaCache.MostUnknown) unknown.clear()
@@ -41,7 +41,7 @@ private[dynamickafka] final class SchemaCache private[schemaregistry] (
     found
   }
 
-  private def isUnknown(key: (String, Int)): Boolean =
+  private def isUnknown(key: (RegistryIdentity, Int)): Boolean =
     Option(unknown.get(key)).exists(since => clock.monotonicMs() - since < unknownMs)
 
   /** The newest schema of a subject; not kept. */

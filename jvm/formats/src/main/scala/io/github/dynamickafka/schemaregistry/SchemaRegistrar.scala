@@ -1,11 +1,11 @@
 package io.github.dynamickafka.schemaregistry
 
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.time.Clock
 
-/** The ids of the schemas that are written, by registry and subject. Thread-safe. */
+/** The ids of the schemas that are written, by registry, log-in and subject. Thread-safe. */
 private[dynamickafka] final class SchemaRegistrar private[schemaregistry] (client: RegistryClient) {
-  private val ids = new Once[(String, String, RegisteredSchema), Int]
+  private val ids = new Once[(RegistryIdentity, String, RegisteredSchema), Int]
 
   /**
    * The id of the schema in the subject, which is asked for once in a process.
@@ -25,7 +25,7 @@ private[dynamickafka] final class SchemaRegistrar private[schemaregistry] (clien
       registered: Option[RegisteredSchema] = None
   ): Int = {
     def missing(reason: String) = Errors.schemaNotFound(settings.shown, settings.cluster, subject, reason)
-    ids.get((settings.url, subject, schema)) { () =>
+    ids.get((settings.identity, subject, schema)) { () =>
       val requests = client.about(settings)
       newest(requests, subject, registered).orElse {
         if (schema.references.nonEmpty)

@@ -3,8 +3,8 @@ package io.github.dynamickafka.schemaregistry
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.format.FormatOptions
-import io.github.dynamickafka.format.options.ClusterRegistries
-import io.github.dynamickafka.format.options.ParsedFormats.{read, refused}
+import io.github.dynamickafka.format.table.ClusterRegistries
+import io.github.dynamickafka.format.table.ParsedFormats.{read, refused}
 import io.github.dynamickafka.testkit.TimeLimit
 
 class RegistriesSuite extends AnyFunSuite with TimeLimit {

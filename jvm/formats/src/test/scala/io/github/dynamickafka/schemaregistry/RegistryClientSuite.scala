@@ -5,10 +5,10 @@ import java.util.concurrent.atomic.AtomicInteger
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
 import io.github.dynamickafka.schemaregistry.RegistryServer.{Answer, serving, settingsOf}
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.time.Clock
 
 class RegistryClientSuite extends AnyFunSuite with TimeLimit with RegistryTest {
 

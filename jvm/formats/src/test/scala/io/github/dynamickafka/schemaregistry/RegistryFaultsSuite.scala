@@ -6,10 +6,10 @@ import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.schemaregistry.RegistryServer.{Answer, Request, serving}
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.time.Clock
 
 /**
  * Schemas that refer to each other, of a registry that follows a script: what a process keeps is the schema of the registry, or

@@ -4,8 +4,8 @@ import java.util.concurrent.atomic.AtomicLong
 
 import org.scalatest.Assertions
 
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
-import io.github.dynamickafka.time.Clock
 
 /** A client of registries whose pauses take no time. */
 trait RegistryTest extends Assertions {

@@ -7,10 +7,10 @@ import scala.jdk.CollectionConverters._
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.base.ManualClock
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.schemaregistry.RegistryServer.{Answer, serving}
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.time.ManualClock
 
 class SchemaCacheSuite extends AnyFunSuite with TimeLimit {
 
@@ -69,6 +69,35 @@ class SchemaCacheSuite extends AnyFunSuite with TimeLimit {
         assert(one.register("s", "\"int\"") == two.register("s", "\"long\""))
         assert(cache.schema(one.settings(), 1).map(_.text).contains("\"int\""))
         assert(cache.schema(two.settings(), 1).map(_.text).contains("\"long\""))
+      }
+    }
+  }
+
+  test("one address with two log-ins is two registries: ids, schemas and subjects are those of the log-in") {
+    val logins = Seq(
+      Seq("basicAuth.userInfo" -> "a:x") -> Seq("basicAuth.userInfo" -> "b:x"),
+      Seq("bearerAuth.token" -> "a") -> Seq("bearerAuth.token" -> "b"),
+      Seq("basicAuth.userInfo" -> "a:x") -> Nil
+    )
+    logins.foreach { case (first, second) =>
+      serving { server =>
+        val cache = SchemaCache(new ManualClock)
+        val registrar = new SchemaRegistrar(RegistryClient(new ManualClock))
+        // A registry with tenants numbers the schemas of each one.
+        val ofTenant = new java.util.concurrent.ConcurrentHashMap[Option[String], Integer]
+        server.behave = { request =>
+          val login = request.headers.get("authorization")
+          val tenant = ofTenant.computeIfAbsent(login, _ => ofTenant.size)
+          if (request.path == "/schemas/ids/1")
+            Some(Answer(200, s"""{"schema": "{\\"type\\":\\"t$tenant\\"}"}"""))
+          else Some(Answer(200, s"""{"id": ${10 + tenant}}"""))
+        }
+        val all = Seq(first, second, first).map(login => server.settings(login: _*))
+        val texts = all.map(cache.schema(_, 1).map(_.text))
+        assert(texts(0) != texts(1) && texts(0) == texts(2), s"$first, $second")
+        val ids = all.map(registrar.id(_, "s", RegisteredSchema("AVRO", "\"int\""), autoRegister = true))
+        assert(ids(0) != ids(1) && ids(0) == ids(2), s"$first, $second")
+        assert(all.map(_.identity).distinct.size == 2 && !all.head.identity.toString.contains("a"))
       }
     }
   }

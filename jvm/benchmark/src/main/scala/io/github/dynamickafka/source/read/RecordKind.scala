@@ -14,8 +14,8 @@ import org.apache.spark.sql.vectorized.{ColumnVector, ColumnarBatch}
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.types.UTF8String
 
-import io.github.dynamickafka.format.decode.Decoders
 import io.github.dynamickafka.format.json.Json
+import io.github.dynamickafka.format.table.Decoders
 import io.github.dynamickafka.format.{DecodedValues, SideFormat, SideLayout}
 import io.github.dynamickafka.source.read.RecordsInMemory.Records
 

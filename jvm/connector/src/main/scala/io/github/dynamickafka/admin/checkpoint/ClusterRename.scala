@@ -7,7 +7,7 @@ import io.github.dynamickafka.offset.history.{HandOver, HistoryPlan}
 import io.github.dynamickafka.offset.replacement.RecordsRead
 import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, Entries}
 import io.github.dynamickafka.option.{ClusterKeys, Suggestions}
-import io.github.dynamickafka.sink.journal.{BatchInput, FreeSlots, JournalJson}
+import io.github.dynamickafka.sink.commit.{BatchInput, FreeSlots, JournalJson}
 import io.github.dynamickafka.source.checkpoint.{
   DeferralJson,
   InitialOffset,

@@ -5,7 +5,7 @@ import scala.util.Try
 import org.apache.spark.sql.catalyst.parser.ParseException
 import org.apache.spark.sql.types.StructType
 
-import io.github.dynamickafka.format.options.Formats
+import io.github.dynamickafka.format.table.Formats
 
 /**
  * What a document says about the format of records, as options of the data source. Names and values are checked where they are

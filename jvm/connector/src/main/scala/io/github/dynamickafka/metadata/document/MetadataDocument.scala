@@ -8,8 +8,9 @@ import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.ObjectMapper
 
-import io.github.dynamickafka.config.offsets.OffsetsParser
+import io.github.dynamickafka.config.OffsetsParser
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.kafka.KafkaProperties
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream, StreamHistory}
 
 /**
@@ -148,15 +149,16 @@ private[metadata] object DocumentV1 {
   }
 
   private def properties(node: DocumentNode): Properties = {
-    var isMissing = true
+    var nodes = Map.empty[String, DocumentNode]
     val found = node.items("property") { (key, value) =>
-      if (key == DocumentParts.Bootstrap) isMissing = false
+      nodes += key -> value
       value.warn(Option.when(key.startsWith(Prefix))(
         s"properties have no prefix here: write '${key.stripPrefix(Prefix)}'"
       ))
       if (key == DocumentParts.Bootstrap) DocumentParts.address(value) else value.scalar
     }
-    if (isMissing) node.report(s"'${DocumentParts.Bootstrap}' is missing")
+    if (!nodes.contains(DocumentParts.Bootstrap)) node.report(s"'${DocumentParts.Bootstrap}' is missing")
+    KafkaProperties.problems(found.toMap).foreach { case (name, reason) => nodes(name).report(reason) }
     found.to(VectorMap)
   }
 

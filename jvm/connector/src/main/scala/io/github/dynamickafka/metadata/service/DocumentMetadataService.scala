@@ -7,10 +7,10 @@ import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
+import io.github.dynamickafka.base.{Backoff, Clock}
 import io.github.dynamickafka.error.FailureText
 import io.github.dynamickafka.metadata.document.MetadataDocument
 import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
-import io.github.dynamickafka.time.{Backoff, Clock}
 
 /**
  * A source of documents as a metadata service. A cluster is active if the document that was read last contains it, so that the calls of one

@@ -21,11 +21,11 @@ import scala.util.Using
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{Path, PathIsDirectoryException}
 
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.document.{EditRefused, MetadataDocument}
 import io.github.dynamickafka.storage.AtomicFiles
-import io.github.dynamickafka.time.Clock
 
 /**
  * Reads the streams from a YAML or JSON file. Each call reads the file again, so that a change takes effect at the next

@@ -5,13 +5,19 @@ import java.net.http.{HttpClient, HttpRequest, HttpResponse}
 import java.net.{URI, URISyntaxException}
 import java.util.Locale
 
+import io.github.dynamickafka.base.{
+  AddressText,
+  ClientCredentials,
+  HttpExchange,
+  IssuedToken,
+  OAuthTokens,
+  Redaction
+}
 import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.config.MetadataServiceSpecs.{ClientId, ClientSecret, HttpUrl, Scope, TokenUrl}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.http.{ClientCredentials, HttpExchange, IssuedToken, OAuthTokens}
 import io.github.dynamickafka.kafka.SecretReferences
 import io.github.dynamickafka.metadata.document.MetadataDocument
-import io.github.dynamickafka.redaction.{AddressText, Redaction}
 
 /**
  * Reads the streams from a document of an HTTP server, with a GET request on each call. The document has the format of

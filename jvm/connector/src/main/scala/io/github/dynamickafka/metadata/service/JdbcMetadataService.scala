@@ -11,13 +11,12 @@ import scala.jdk.StreamConverters._
 import scala.util.control.NonFatal
 import scala.util.{Try, Using}
 
+import io.github.dynamickafka.base.{AddressText, Clock, Redaction}
 import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Errors}
 import io.github.dynamickafka.kafka.SecretReferences
 import io.github.dynamickafka.metadata.document.{DocumentParts, MetadataDocument, Names}
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
-import io.github.dynamickafka.redaction.{AddressText, Redaction}
-import io.github.dynamickafka.time.Clock
 
 /**
  * Reads the streams from a database. Each call opens a connection, runs one query and closes the connection. The result

@@ -19,6 +19,7 @@ import org.apache.kafka.common.errors.InterruptException
 import org.apache.kafka.common.serialization.{ByteArrayDeserializer, StringSerializer}
 import org.apache.kafka.common.{IsolationLevel, KafkaFuture, TopicPartition, Uuid}
 
+import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Errors}
 import io.github.dynamickafka.kafka.ClientDefaults
@@ -30,7 +31,6 @@ import io.github.dynamickafka.metadata.document.{
   JsonText,
   MetadataDocument
 }
-import io.github.dynamickafka.redaction.Redaction
 
 /**
  * Reads the streams from a compacted Kafka topic with one partition. The key of a record is a stream id. Its value is a document

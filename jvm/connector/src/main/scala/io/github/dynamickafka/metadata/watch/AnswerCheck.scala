@@ -5,8 +5,9 @@ import java.util.Locale
 import scala.collection.immutable.SortedSet
 import scala.jdk.CollectionConverters._
 
-import io.github.dynamickafka.config.offsets.OffsetsParser
+import io.github.dynamickafka.config.OffsetsParser
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.kafka.KafkaProperties
 import io.github.dynamickafka.metadata.document.{DocumentFormat, DocumentParts, Names}
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream, StreamHistory}
 import io.github.dynamickafka.topology.{OffsetsPolicy, TopologyHistory}
@@ -132,6 +133,9 @@ private[metadata] object AnswerCheck {
     val properties = cluster.getProperties.asScala.toMap
     if (properties.getOrElse(DocumentParts.Bootstrap, "").isBlank)
       fail(s"$where, key '${DocumentParts.Bootstrap}'", "it is missing or blank")
+    KafkaProperties.problems(properties).headOption.foreach { case (name, reason) =>
+      fail(s"$where, property '$name'", reason)
+    }
     Entry(
       stream,
       id,

@@ -6,7 +6,7 @@ import org.apache.hadoop.conf.Configuration
 
 import io.github.dynamickafka.config.{DiscoveryOptions, ServiceOptions, Subscription}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.options.FormatOptionSpecs
+import io.github.dynamickafka.format.table.FormatOptionSpecs
 import io.github.dynamickafka.metadata.ClusterMetadata
 import io.github.dynamickafka.metadata.service.MetadataServices
 import io.github.dynamickafka.schemaregistry.{Registries, RegistryOptionSpecs, Subject}
@@ -37,7 +37,7 @@ private[dynamickafka] object StreamSubjects {
       topics.map { topic =>
         Subject(registry, registry.subject.getOrElse(s"${topic.getOrElse(throw patterns)}-value"))
       }
-    }.distinctBy(subject => (subject.registry.url, subject.name))
+    }.distinctBy(subject => (subject.registry.identity, subject.name))
   }
 
   /** None: those of a pattern. */

@@ -4,10 +4,9 @@ import java.util.concurrent.{Callable, ExecutionException, ExecutorService, Exec
 
 import scala.util.control.NonFatal
 
+import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.config.ProducerProperties
 import io.github.dynamickafka.kafka.{ClusterFailure, ProducerSettings, TransactionTimeLimits}
-import io.github.dynamickafka.redaction.Redaction
-import io.github.dynamickafka.sink.journal.JournalEntry
 
 /**
  * The driver's connections to the clusters of a batch, and to clusters in decisions that are no longer in the metadata.
@@ -62,6 +61,9 @@ private[sink] final class Clusters(
   /** Whether the cluster is in the metadata or in a decision, and not left out. */
   def isKnown(id: String): Boolean = synchronized(current.contains(id) && !avoided(id))
 
+  /** Whether the cluster is neither in the metadata nor in a decision. */
+  def hasLeft(id: String): Boolean = synchronized(!current.contains(id))
+
   /** Kafka's ids of topics when they were last looked at, by cluster id. */
   def topicIds: Map[String, Map[String, String]] = synchronized(topics)
 
@@ -94,7 +96,7 @@ private[sink] final class Clusters(
   def admin(id: String): TransactionAdmin = synchronized {
     val wanted = current(id)
     admins.get(id) match {
-      case Some((same, admin)) if same == wanted => admin
+      case Some((same, admin)) if same == wanted && !admin.isBroken => admin
       case other =>
         other.foreach(_._2.close())
         val api = wanted.admin.get("default.api.timeout.ms").flatMap(_.trim.toLongOption)
@@ -129,8 +131,8 @@ private[sink] final class Clusters(
   /** Closes the client of a cluster: the next one reads credentials again that are behind references. */
   def disconnect(id: String): Unit = {
     val gone = synchronized {
-      val had = admins.get(id)
-      admins -= id
+      val had = admins.get(id).filterNot(_._2.isBeingMade)
+      had.foreach(_ => admins -= id)
       had
     }
     gone.foreach(_._2.close())

@@ -1,7 +1,5 @@
 package io.github.dynamickafka.sink.commit
 
-import io.github.dynamickafka.sink.transaction.Prepared
-
 /** The steps of a commit, in their order. */
 private[dynamickafka] sealed abstract class CommitStep(val name: String)
 

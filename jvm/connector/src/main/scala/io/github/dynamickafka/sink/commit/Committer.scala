@@ -6,11 +6,9 @@ import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
+import io.github.dynamickafka.base.{Backoff, Clock, Redaction}
 import io.github.dynamickafka.kafka.{ClusterFailure, ProducerSettings}
-import io.github.dynamickafka.redaction.Redaction
-import io.github.dynamickafka.sink.transaction.ResumableProducer.Handle
-import io.github.dynamickafka.sink.transaction.{Prepared, ResumableProducer, TransactionPool}
-import io.github.dynamickafka.time.{Backoff, Clock}
+import io.github.dynamickafka.sink.commit.ResumableProducer.Handle
 
 /**
  * Commits or aborts transactions that tasks have prepared, on all clusters at once, with a few reused producers per

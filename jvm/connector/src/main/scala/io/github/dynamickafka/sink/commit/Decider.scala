@@ -7,8 +7,6 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.UnknownCommitPolicy
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.sink.journal.{Claim, DoneMarks, Journal, JournalEntry}
-import io.github.dynamickafka.sink.transaction.Prepared
 
 /** Writes decisions of this run to its journal. */
 private[commit] final class Decider(

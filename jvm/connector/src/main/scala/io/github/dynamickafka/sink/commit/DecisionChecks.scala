@@ -6,10 +6,8 @@ import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.sink.journal.JournalEntry
-import io.github.dynamickafka.sink.transaction.{Prepared, TaskTransactions}
-import io.github.dynamickafka.time.Clock
 
 /** What has to hold for the transactions of a batch before it is decided; otherwise TRANSACTIONS_ABORTED. */
 private[commit] final class DecisionChecks(inspector: Inspector, topics: RecreatedTopics, clock: Clock) {

@@ -7,9 +7,8 @@ import scala.util.control.NonFatal
 import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.TimeoutException
 
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.kafka.ClusterFailure
-import io.github.dynamickafka.sink.transaction.Prepared
-import io.github.dynamickafka.time.Clock
 
 /** Queries what has become of transactions: one request per cluster, to all clusters at once. */
 private[sink] final class Inspector(clusters: Clusters, clock: Clock) {

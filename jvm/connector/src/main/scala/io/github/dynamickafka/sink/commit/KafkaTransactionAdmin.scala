@@ -25,10 +25,11 @@ import org.apache.kafka.common.errors.{
 import org.apache.kafka.common.{KafkaFuture, TopicPartition, Uuid}
 import org.slf4j.LoggerFactory
 
+import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.config.ProducerProperties
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.kafka.TopicLimits
-import io.github.dynamickafka.redaction.Redaction
+import io.github.dynamickafka.kafka.{ClientOpener, TopicLimits}
+import io.github.dynamickafka.source.cluster.ClientCloser
 
 /**
  * Asks with Kafka's admin client.
@@ -39,7 +40,14 @@ private[commit] final class KafkaTransactionAdmin(properties: ProducerProperties
     extends TransactionAdmin {
   import KafkaTransactionAdmin._
 
-  private val admin = Admin.create(new ju.HashMap[String, AnyRef](properties.admin.asJava))
+  private val opening =
+    ClientOpener.open(Admin.create(new ju.HashMap[String, AnyRef](properties.admin.asJava)))
+
+  private def admin: Admin = opened(timeoutMs)
+  private def opened(limitMs: Long): Admin = ClientOpener.await(opening, limitMs)
+
+  override def isBeingMade: Boolean = !opening.isDone
+  override def isBroken: Boolean = opening.isCompletedExceptionally
 
   /**
    * Less than the time limit: Kafka's client may ask a coordinator that does not respond until the end, where a new client
@@ -60,7 +68,10 @@ private[commit] final class KafkaTransactionAdmin(properties: ProducerProperties
 
   override def topicLimits(topics: Set[String]): Map[String, TopicLimits] = {
     val resources = topics.map(topic => new ConfigResource(ConfigResource.Type.TOPIC, topic) -> topic).toMap
-    admin.describeConfigs(resources.keySet.asJava).values.asScala.toMap.flatMap { case (resource, asked) =>
+    opened(math.min(
+      timeoutMs,
+      LongestLimitsMs
+    )).describeConfigs(resources.keySet.asJava).values.asScala.toMap.flatMap { case (resource, asked) =>
       try {
         val config = get(asked, math.min(timeoutMs, LongestLimitsMs))
         Some(resources(resource) -> TopicLimits(name =>
@@ -72,6 +83,7 @@ private[commit] final class KafkaTransactionAdmin(properties: ProducerProperties
 
   /** Twice, because after the first time the client asks another broker: one of them may be frozen. */
   override def respond(timeoutMs: Long): Unit = {
+    val admin = opened(timeoutMs)
     def ask(): Unit = {
       val options = new DescribeClusterOptions().timeoutMs(math.max(1L, timeoutMs / 2).toInt)
       val _ = get(admin.describeCluster(options).clusterId())
@@ -141,7 +153,9 @@ private[commit] final class KafkaTransactionAdmin(properties: ProducerProperties
       val _ = get(admin.fenceProducers(transactionalIds.asJava).all())
     }
 
-  override def close(): Unit = admin.close(Duration.ZERO)
+  override def close(): Unit = {
+    val _ = opening.thenAccept(admin => ClientCloser.close(() => admin.close(Duration.ZERO)))
+  }
 
   private def get[A](future: KafkaFuture[A], limitMs: Long = timeoutMs): A =
     try future.get(limitMs, TimeUnit.MILLISECONDS)

@@ -4,9 +4,6 @@ import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.sink.journal.{Claim, Journal}
-import io.github.dynamickafka.sink.transaction.{Prepared, TransactionName}
-
 /**
  * Aborts transactions that nothing will commit, so that consumers with isolation level read_committed do not wait for
  * their timeout. Errors are logged.

@@ -9,9 +9,8 @@ import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.{AuthorizationException, LeaderNotAvailableException}
 import org.slf4j.LoggerFactory
 
+import io.github.dynamickafka.base.{Backoff, Clock}
 import io.github.dynamickafka.kafka.ProducerSettings
-import io.github.dynamickafka.sink.transaction.{Prepared, TransactionPool}
-import io.github.dynamickafka.time.{Backoff, Clock}
 
 /**
  * Ensures that a commit has reached all partitions. Kafka acknowledges it before it writes the markers, and a broker of

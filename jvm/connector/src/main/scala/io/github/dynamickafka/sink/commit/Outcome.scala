@@ -5,8 +5,6 @@ import scala.jdk.CollectionConverters._
 import org.apache.kafka.clients.admin.TransactionState
 import org.apache.kafka.common.errors.LeaderNotAvailableException
 
-import io.github.dynamickafka.sink.transaction.Prepared
-
 /** What is known of a prepared transaction. */
 private[sink] sealed trait Outcome extends Product with Serializable
 private[sink] object Outcome {

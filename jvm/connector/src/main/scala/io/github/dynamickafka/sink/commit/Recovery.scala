@@ -1,7 +1,6 @@
 package io.github.dynamickafka.sink.commit
 
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.sink.journal.{BatchInput, Claim, Journal, JournalEntry, LostParts}
 
 /**
  * What a start does about earlier decisions, before its first batch.

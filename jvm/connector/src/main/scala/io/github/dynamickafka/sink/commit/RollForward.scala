@@ -5,8 +5,6 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.UnknownCommitPolicy
 import io.github.dynamickafka.error.{DynamicKafkaRuntimeException, Errors}
-import io.github.dynamickafka.sink.journal.{Claim, Journal, JournalEntry, LostParts}
-import io.github.dynamickafka.sink.transaction.Prepared
 
 /**
  * Completes the decision of an earlier run. Looks at all transactions before it ends one of them: as long as none is

@@ -4,9 +4,7 @@ import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.sink.journal.{Claim, FreeSlot, FreeSlots, Journal}
-import io.github.dynamickafka.sink.transaction.ResumableProducer.Handle
-import io.github.dynamickafka.sink.transaction.{TransactionName, TransactionPool}
+import io.github.dynamickafka.sink.commit.ResumableProducer.Handle
 
 /**
  * Which transactional ids a run uses: those of a run that has ended, or new ones.
@@ -45,11 +43,15 @@ private[sink] final class Slots(
 
   /** Called before the first batch, after everything that is decided is ended. */
   def take(): Unit = for (f <- free) guarded("No transactional ids of earlier runs are used") {
-    held = f.all().iterator
-      // Of this journal, so that its next run finds what is left open, and on clusters that have responded.
-      .filter(slot =>
-        own.isOfEarlier(s"${slot.slot}-") && clusters.isKnown(slot.cluster) && !silent(slot.cluster)
+    // Of this journal, so that its next run finds what is left open.
+    val (left, there) =
+      f.all().filter(slot => own.isOfEarlier(s"${slot.slot}-")).partition(slot =>
+        clusters.hasLeft(slot.cluster)
       )
+    // Nothing shows any more whether another run has used them.
+    left.foreach(f.remove)
+    held = there.iterator
+      .filter(slot => clusters.isKnown(slot.cluster) && !silent(slot.cluster))
       .flatMap(inherited(f, _)).nextOption()
     current = own.copy(inherited = held.map(_.slot))
   }
@@ -95,7 +97,11 @@ private[sink] final class Slots(
       }
     }
 
-  private def initialized(cluster: String, slot: String): Handle = {
+  /** On another thread, which may hang while it makes the producer: the thread of the query can be interrupted. */
+  private def initialized(cluster: String, slot: String): Handle =
+    clusters.each(Seq(cluster))(initialize(_, slot)).head
+
+  private def initialize(cluster: String, slot: String): Handle = {
     val settings = clusters.committing(cluster)
     val producer = pool.acquire(settings, _.begin(s"$slot-$Guard"))
     val handle =

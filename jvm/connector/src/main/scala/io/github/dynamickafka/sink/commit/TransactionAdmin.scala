@@ -11,6 +11,12 @@ import io.github.dynamickafka.kafka.TopicLimits
 /** The driver's requests about transactions to one cluster. Waits for the responses. */
 private[sink] trait TransactionAdmin {
 
+  /** Whether the client is still being made. Another one would hang as well. */
+  def isBeingMade: Boolean = false
+
+  /** Whether the client could not be made, so that another one reads the credentials again. */
+  def isBroken: Boolean = false
+
   /** Fails if the cluster does not answer a question, about nothing in particular, within the time limit. */
   def respond(@unused timeoutMs: Long): Unit = {
     val _ = describe(Nil, Set.empty)

@@ -2,25 +2,15 @@ package io.github.dynamickafka.sink.commit
 
 import java.util.concurrent.{ExecutorService, TimeUnit}
 
+import scala.util.Try
 import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.UnknownCommitPolicy
-import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.query.PlannedDeferrals
-import io.github.dynamickafka.sink.journal.{
-  BatchInput,
-  BatchPlans,
-  Claim,
-  DoneMarks,
-  Journal,
-  JournalCluster,
-  JournalEntry,
-  LostParts
-}
-import io.github.dynamickafka.sink.transaction.{Prepared, TaskTransactions, TransactionName, TransactionPool}
-import io.github.dynamickafka.time.Clock
+import io.github.dynamickafka.error.{DynamicKafkaRuntimeException, Errors}
+import io.github.dynamickafka.storage.PlannedDeferrals
 
 /**
  * Makes each batch visible once or not at all: tasks prepare transactions, the driver writes the decision to the journal, and
@@ -126,7 +116,7 @@ private[sink] final class TwoPhaseCommit(
       leftOut: Set[String] = Set.empty
   ): Unit = {
     if (committed.contains(batch)) checkDiscarded(batch)
-    else {
+    else unlessReplaced {
       val from = clock.nanoTime()
       val transactions = tasks.flatMap(_.prepared)
       val again = repeating.filter(_.batch == batch)
@@ -154,6 +144,20 @@ private[sink] final class TwoPhaseCommit(
     }
     slots.ended(tasks.flatMap(_.prepared).headOption.map(_.cluster), tasks.forall(!_.retried))
   }
+
+  /** A later run aborts the transactions of this one, if it was taken for dead: then a longer time-out does not help. */
+  private def unlessReplaced(body: => Unit): Unit =
+    try body
+    catch {
+      case e: DynamicKafkaRuntimeException if e.getCondition.endsWith(".TRANSACTIONS_ABORTED") =>
+        Try(journal.checkClaim(claim)).failed.foreach {
+          case conflict: DynamicKafkaRuntimeException =>
+            conflict.addSuppressed(e)
+            throw conflict
+          case unknown => e.addSuppressed(unknown)
+        }
+        throw e
+    }
 
   /** Rows are only discarded if they are those that are written. */
   private def checkDiscarded(batch: Long): Unit =

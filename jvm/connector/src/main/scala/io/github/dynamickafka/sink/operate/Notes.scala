@@ -11,7 +11,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.sink.journal.{BatchInput, Journal, JournalEntry, JournalJson}
+import io.github.dynamickafka.sink.commit.{BatchInput, Journal, JournalEntry, JournalJson}
 import io.github.dynamickafka.storage.AtomicFiles
 
 /**

@@ -1,8 +1,6 @@
 package io.github.dynamickafka.sink.operate
 
-import io.github.dynamickafka.sink.commit.{Decision, Inspector, Outcome}
-import io.github.dynamickafka.sink.journal.JournalEntry
-import io.github.dynamickafka.sink.transaction.Prepared
+import io.github.dynamickafka.sink.commit.{Decision, Inspector, JournalEntry, Outcome, Prepared}
 
 /** What an operator chooses about a decision that the query cannot complete. */
 private[dynamickafka] sealed abstract class Resolution(val name: String) {

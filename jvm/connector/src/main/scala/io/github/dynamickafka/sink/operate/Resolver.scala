@@ -3,10 +3,19 @@ package io.github.dynamickafka.sink.operate
 import java.time.Instant
 import java.util.concurrent.TimeUnit
 
-import io.github.dynamickafka.sink.commit.{Clusters, Committer, Inspector, Markers, Outcome}
-import io.github.dynamickafka.sink.journal.{Claim, Journal, JournalEntry}
-import io.github.dynamickafka.sink.transaction.{Prepared, TransactionPool}
-import io.github.dynamickafka.time.Clock
+import io.github.dynamickafka.base.Clock
+import io.github.dynamickafka.sink.commit.{
+  Claim,
+  Clusters,
+  Committer,
+  Inspector,
+  Journal,
+  JournalEntry,
+  Markers,
+  Outcome,
+  Prepared,
+  TransactionPool
+}
 
 /** A resolution that is not possible; nothing is closed. */
 private[dynamickafka] final class Refused(val reasons: Seq[String])

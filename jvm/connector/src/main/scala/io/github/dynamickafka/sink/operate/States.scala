@@ -1,9 +1,8 @@
 package io.github.dynamickafka.sink.operate
 
+import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.error.FailureText
-import io.github.dynamickafka.redaction.Redaction
-import io.github.dynamickafka.sink.commit.{Clusters, Outcome}
-import io.github.dynamickafka.sink.transaction.Prepared
+import io.github.dynamickafka.sink.commit.{Clusters, Outcome, Prepared}
 
 /** What is known of transactions, in words. */
 private[sink] object States {

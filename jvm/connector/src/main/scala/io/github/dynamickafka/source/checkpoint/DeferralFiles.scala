@@ -9,8 +9,7 @@ import org.apache.hadoop.fs.{FileAlreadyExistsException, Path}
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
-import io.github.dynamickafka.offset.deferral.{Deferral, Deferrals}
-import io.github.dynamickafka.offset.{ClusterIdentity, OffsetRange}
+import io.github.dynamickafka.offset.{ClusterIdentity, Deferral, Deferrals, OffsetRange}
 import io.github.dynamickafka.storage.AtomicFiles
 
 /**

@@ -2,8 +2,8 @@ package io.github.dynamickafka.source.checkpoint
 
 import scala.collection.immutable.SortedMap
 
+import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.kafka.KafkaProperties
-import io.github.dynamickafka.redaction.Redaction
 import io.github.dynamickafka.topology.{Topology, TopologyCluster}
 
 /**

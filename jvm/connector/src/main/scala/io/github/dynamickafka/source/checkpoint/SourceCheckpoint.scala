@@ -14,8 +14,7 @@ import io.github.dynamickafka.error.{DynamicKafkaRuntimeException, Errors}
 import io.github.dynamickafka.offset.history.HistoryPlan
 import io.github.dynamickafka.offset.replacement.RecordsRead
 import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, Positions}
-import io.github.dynamickafka.query.PlannedDeferrals
-import io.github.dynamickafka.storage.AtomicFiles
+import io.github.dynamickafka.storage.{AtomicFiles, PlannedDeferrals}
 import io.github.dynamickafka.topology.{Topology, TopologyCluster}
 
 /**

@@ -7,7 +7,7 @@ import scala.util.control.NonFatal
 import com.fasterxml.jackson.databind.node.ObjectNode
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
-import io.github.dynamickafka.config.offsets.OffsetsParser
+import io.github.dynamickafka.config.OffsetsParser
 import io.github.dynamickafka.error.{DynamicKafkaRuntimeException, Errors}
 import io.github.dynamickafka.offset.alignment.LogKey
 import io.github.dynamickafka.offset.history.{HandOver, HistoryFile, HistoryPlan, HistoryTable, RowTimes}

@@ -7,9 +7,8 @@ import scala.collection.immutable.SortedMap
 import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.{IsolationLevel, TopicPartition}
 
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.offset.{ClusterView, Positions}
-import io.github.dynamickafka.source.client.{ClusterClient, ListedOffset, TopicAnswer}
-import io.github.dynamickafka.time.Clock
 import io.github.dynamickafka.topology.OffsetsPolicy
 
 /**

@@ -3,9 +3,9 @@ package io.github.dynamickafka.source.cluster
 import org.apache.kafka.clients.consumer.ConsumerConfig
 import org.apache.kafka.common.IsolationLevel
 
+import io.github.dynamickafka.base.AttemptLimit
 import io.github.dynamickafka.config.ClusterProperties
 import io.github.dynamickafka.kafka.{ClientDefaults, ConsumerSettings, ProducerSettings}
-import io.github.dynamickafka.time.AttemptLimit
 
 /**
  * The configuration for connecting to one cluster and reading from it. If it changes, all clients of the cluster are

@@ -3,7 +3,7 @@ package io.github.dynamickafka.source.cluster
 import io.github.dynamickafka.config.{ClusterScope, SourceOptionSpecs, SourceOptions}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.{KafkaProperties, ProducerSettings}
-import io.github.dynamickafka.option.OptionSpec
+import io.github.dynamickafka.option.{OptionSpec, Suggestions}
 import io.github.dynamickafka.topology.{OffsetsPolicy, Topology, TopologyTopic}
 
 /**
@@ -72,9 +72,38 @@ private[dynamickafka] final class ClusterConfigs(options: SourceOptions, scope: 
   def ending(id: String, topic: Option[TopologyTopic]): Option[OffsetsPolicy] =
     own(id, EndingForms, topic.flatMap(_.stoppingOffsets)).orElse(options.offsets.ending)
 
-  /** Rejects stopping offsets without cluster level if there are several clusters. Only for a first start. */
-  def checkEnding(): Unit =
+  /**
+   * Refuses JSON that has no effect: stopping offsets without the level of clusters if there are several, and starting offsets of a
+   * cluster or topic that the metadata does not have. Only for a first start, since starting offsets are not for what is added later.
+   */
+  def checkFirst(topology: Topology): Unit = {
     options.offsets.ending.foreach(ofOneCluster(SourceOptionSpecs.EndingOffsets, _))
+    val starting = options.offsets.starting match {
+      case OffsetsPolicy.Exact(all) => all
+      case OffsetsPolicy.TimestampByPartition(all) => all
+      case _ => Map.empty: OffsetsPolicy.ByCluster
+    }
+    for ((id, topics) <- starting.toSeq.sortBy(_._1)) {
+      val named = topology.clusters.get(id).toSeq ++
+        Option.when(id == OffsetsPolicy.AnyCluster)(topology.clusters.values).toSeq.flatten
+      if (named.isEmpty && !scope.ids(id) && !topology.removals.contains(id))
+        refuseStarting(s"cluster '$id'", id, topology.clusters.keys)
+      val known = named.flatMap(_.topics.keys)
+      def isKnown(topic: String) = known.contains(topic) || named.exists(_.patterns.exists(_.matches(topic)))
+      for (topic <- topics.keys.toSeq.sorted if named.nonEmpty && !isKnown(topic))
+        refuseStarting(s"topic '$topic' of cluster '${named.map(_.id).mkString("', '")}'", topic, known)
+    }
+  }
+
+  private def refuseStarting(what: String, name: String, known: Iterable[String]) =
+    throw Errors.invalidOption(
+      SourceOptionSpecs.StartingOffsets.name,
+      "{...}",
+      s"the metadata does not have $what.${Suggestions.closest(name, known).fold("")(s =>
+          s" Did you mean '$s'?"
+        )} It has " +
+        s"${known.toSeq.sorted.take(MostNamed).mkString(", ")}${if (known.size > MostNamed) ", ..." else ""}."
+    )
 
   /**
    * Checks that each cluster whose metadata specifies `committed` has a consumer group in this query.
@@ -167,6 +196,7 @@ private[dynamickafka] object ClusterConfigs {
     )
   }
   private val MostKept = 4
+  private val MostNamed = 10
 
   /** The alternative options for one position. Precedence in this order, highest first. */
   private final case class Forms(

@@ -3,7 +3,6 @@ package io.github.dynamickafka.source.cluster
 import org.apache.kafka.common.TopicPartition
 
 import io.github.dynamickafka.offset.{ClusterView, Ending, Positions}
-import io.github.dynamickafka.source.ahead.Agents
 import io.github.dynamickafka.topology.OffsetsPolicy
 
 /**

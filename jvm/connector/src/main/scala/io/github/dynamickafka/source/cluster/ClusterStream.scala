@@ -4,15 +4,15 @@ import java.util.concurrent.{CompletableFuture, CompletionException, Executor, T
 
 import scala.util.control.NonFatal
 
+import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.TopicPartition
-import org.apache.kafka.common.errors.RetriableException
+import org.apache.kafka.common.errors.{RetriableException, UnknownTopicOrPartitionException}
+import org.slf4j.LoggerFactory
 
+import io.github.dynamickafka.base.{Backoff, Clock, Redaction}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.kafka.{ClientCloser, ClusterFailure}
+import io.github.dynamickafka.kafka.{ClientOpener, ClusterFailure}
 import io.github.dynamickafka.offset.{ClusterView, Positions}
-import io.github.dynamickafka.redaction.Redaction
-import io.github.dynamickafka.source.client.{AdminClusterClient, ClusterClient, ListedOffset}
-import io.github.dynamickafka.time.Clock
 
 /**
  * One cluster of the topology, with its admin client.
@@ -248,5 +248,115 @@ private[source] object ClusterStream {
   private def isTransient(e: Throwable): Boolean = e match {
     case _: TimeoutException | _: RetriableException | _: LeaderMoved => true
     case _ => false
+  }
+}
+
+/**
+ * The partitions of one cluster whose leaders did not respond. They are asked again with growing pauses, each time with
+ * a new client and for what the triggers need, and no trigger waits for them. Thread-safe.
+ */
+private[source] final class SilentLeaders(
+    connect: () => ClusterClient,
+    config: ClusterConfig,
+    attemptMs: Long,
+    clock: Clock
+) extends AutoCloseable {
+  import SilentLeaders._
+
+  private var silent = Map.empty[TopicPartition, SilentLeader]
+  private var probe: Option[Probe] = None
+  // One at a time, also if it takes longer than a probe.
+  private var opening: CompletableFuture[_] = CompletableFuture.completedFuture(())
+  private var failures = 0
+  private var nextAt = 0L
+  private var isClosed = false
+
+  /** The partitions that are still silent. Called by each request; never waits. */
+  def current(): Map[TopicPartition, SilentLeader] = synchronized {
+    val now = clock.monotonicMs()
+    probe.foreach { running =>
+      silent --= running.answered
+      if (silent.isEmpty || running.until <= now || running.isDone) end(running, now)
+    }
+    if (silent.isEmpty) failures = 0
+    else if (probe.isEmpty && now >= nextAt && !isClosed) begin(now)
+    silent
+  }
+
+  /** Sets the silent partitions after the response to a trigger. */
+  def found(now: Map[TopicPartition, SilentLeader]): Unit = synchronized { silent = now }
+
+  override def close(): Unit = {
+    val last = synchronized {
+      isClosed = true
+      val running = probe
+      probe = None
+      running
+    }
+    last.foreach(_.close())
+  }
+
+  private def begin(now: Long): Unit = if (opening.isDone) {
+    val asked = silent.keysIterator.map(_ -> OffsetSpec.latest).toMap
+    val client = ClientOpener.open(connect())
+    opening = client
+    probe = Some(Probe(client, client.thenApply(_.offsets(asked, config.isolation)), now + attemptMs))
+  }
+
+  private def end(running: Probe, now: Long): Unit = {
+    running.close()
+    probe = None
+    pause(now)
+  }
+
+  private def pause(now: Long): Unit = {
+    failures += 1
+    nextAt = now + Backoff.OfClusters.pauseMs(failures)
+  }
+}
+
+private[source] object SilentLeaders {
+
+  private final case class Probe(
+      client: CompletableFuture[ClusterClient],
+      answers: CompletableFuture[Map[TopicPartition, CompletableFuture[ListedOffset]]],
+      until: Long
+  ) {
+    private def sent: Map[TopicPartition, CompletableFuture[ListedOffset]] =
+      if (answers.isDone) Futures.outcome(answers).getOrElse(Map.empty) else Map.empty
+
+    def isDone: Boolean = answers.isDone && sent.values.forall(_.isDone)
+
+    /** Any final answer counts: the next trigger gets it too, and decides. */
+    def answered: Set[TopicPartition] = sent.collect {
+      case (tp, answer) if answer.isDone && !Futures.failure(answer).exists(isTransient) => tp
+    }.toSet
+
+    /** Does not wait, also if the client is still being opened. */
+    def close(): Unit = { val _ = client.thenAccept(ClientCloser.close(_)) }
+  }
+
+  private def isTransient(e: Throwable): Boolean =
+    e.isInstanceOf[RetriableException] && !e.isInstanceOf[UnknownTopicOrPartitionException]
+}
+
+/**
+ * Closes clients that are replaced, on threads of their own. Kafka's client waits for its thread, which reports to all pending
+ * requests that it is closed; and who replaces a client may be the thread of all time limits of this JVM
+ * (`CompletableFuture.orTimeout`), or holds a lock that the users of these requests need.
+ */
+private[dynamickafka] object ClientCloser {
+  private val log = LoggerFactory.getLogger(ClientCloser.getClass)
+
+  /** Does not wait. */
+  def close(client: AutoCloseable): Unit = {
+    val thread = new Thread(
+      () =>
+        try client.close()
+        catch { case NonFatal(e) => log.warn("Failed to close a client that was replaced", e) },
+      "dynamic-kafka-close"
+    )
+    thread.setDaemon(true)
+    thread.start()
   }
 }

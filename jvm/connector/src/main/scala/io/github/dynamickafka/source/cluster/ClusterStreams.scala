@@ -15,10 +15,9 @@ import scala.util.control.NonFatal
 import org.apache.kafka.common.TopicPartition
 import org.slf4j.LoggerFactory
 
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.offset.{ClusterIdentity, ClusterView, Positions}
-import io.github.dynamickafka.source.ahead.{Agents, Answer, IdleTriggers, ResponseTimes}
-import io.github.dynamickafka.time.Clock
 
 /**
  * The open clusters of one query. Opens and closes only clusters that changed, and sends requests to all clusters at
@@ -386,4 +385,97 @@ private[source] object ClusterStreams {
   private val CommitWaitMs = 3000L
 
   private def known(kafkaId: String): Option[String] = Option(kafkaId).filter(_.nonEmpty)
+}
+
+/**
+ * Recognizes the triggers of an idle query that would find the same as the last one, because no cluster has to be asked. Such a
+ * trigger only pauses for some milliseconds: Spark begins one each 10 ms (`spark.sql.streaming.pollingDelay`), and its own
+ * work for a trigger would be most of what an idle query costs. Used only by the thread of the query.
+ *
+ * @param until until when the responses of all clusters stay the same, in monotonic milliseconds
+ */
+private[source] final class IdleTriggers[Q <: AnyRef, V](until: () => Long, clock: Clock) {
+  import IdleTriggers._
+
+  private var last: Option[(Q, V)] = None
+  private var endedAt = Long.MinValue
+
+  /** Since when there has been no batch. */
+  private var idleSince = Long.MinValue
+
+  /** What the last trigger found, if this one asks the same: the same object of questions. */
+  def answers(questions: Q): Option[V] =
+    last.filter(_._1 eq questions).map(_._2).filter { _ =>
+      val begun = clock.monotonicMs()
+      val end = until()
+      val isIdle = begins(begun)
+      val isSame = begun < end
+      val restMs = math.min(restOf(begun - idleSince), end - begun)
+      // After a batch, which other sources of the query may have more to read for, it does not rest.
+      if (isSame && isIdle) clock.pauseMs(restMs)
+      endedAt = clock.monotonicMs()
+      isSame && endedAt < until()
+    }
+
+  /** @param views what a trigger with these questions has found */
+  def asked(questions: Q, views: V): Unit = {
+    last = Some((questions, views))
+    val _ = begins(clock.monotonicMs())
+    endedAt = clock.monotonicMs()
+  }
+
+  /** Whether there was no batch since the last trigger. */
+  private def begins(now: Long): Boolean = {
+    val isIdle = endedAt != Long.MinValue && now - endedAt <= IdleMs
+    if (!isIdle) idleSince = now
+    isIdle
+  }
+}
+
+private[source] object IdleTriggers {
+
+  /**
+   * A record that arrives meanwhile is found when its cluster is asked next, which the rest does not delay. It delays the
+   * other sources of a query: therefore it is short compared with the time without a record.
+   */
+  private val RestMs = 15L
+  private val LongestRestMs = 100L
+  private def restOf(idleMs: Long): Long = math.min(LongestRestMs, math.max(RestMs, idleMs / 20))
+
+  /** Longer than Spark waits between two triggers without records, shorter than a batch takes. */
+  private val IdleMs = 40L
+}
+
+/** When the responses were requested that a trigger uses. All times are monotonic milliseconds. */
+private[source] final class ResponseTimes(clock: Clock) {
+  private var requested = Map.empty[String, Long]
+  private var agesMs = Map.empty[String, Long]
+  private var older = Set.empty[String]
+
+  /** The clusters whose response was requested before the trigger that uses it. */
+  def earlier: Set[String] = older
+
+  /** The last request of each cluster that has had a response. */
+  def requestedAt: Map[String, Long] = requested
+
+  /** How old the responses are, by cluster that has responded: when the last trigger used them, if it did. */
+  def ages: Map[String, Long] = {
+    val now = clock.monotonicMs()
+    requested.map { case (id, sentAt) => id -> agesMs.getOrElse(id, now - sentAt) }
+  }
+
+  /** A trigger begins. */
+  def begin(): Unit = {
+    older = Set.empty
+    agesMs = Map.empty
+  }
+
+  /** @param asked since when requests count as those of this trigger */
+  def used(id: String, sentAt: Long, asked: Long): Unit = {
+    older = if (sentAt < asked) older + id else older - id
+    agesMs += id -> (clock.monotonicMs() - sentAt)
+    requested += id -> sentAt
+  }
+
+  def retain(ids: Set[String]): Unit = requested = requested.filter { case (id, _) => ids(id) }
 }

@@ -4,8 +4,8 @@ import java.util.concurrent.CompletableFuture
 
 import scala.util.control.NonFatal
 
+import io.github.dynamickafka.base.{Backoff, Clock}
 import io.github.dynamickafka.offset.Positions
-import io.github.dynamickafka.time.{Backoff, Clock}
 
 /**
  * The queue of group commits of one cluster: one commit at a time, in order. Of the commits that are offered meanwhile,

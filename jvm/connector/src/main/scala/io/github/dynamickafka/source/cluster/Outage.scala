@@ -4,7 +4,7 @@ import java.util.concurrent.CompletableFuture
 
 import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.time.{Backoff, Clock}
+import io.github.dynamickafka.base.{Backoff, Clock}
 
 /**
  * The state of an unreachable cluster while the query continues without it. Immutable.

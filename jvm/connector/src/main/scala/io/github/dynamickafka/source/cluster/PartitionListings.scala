@@ -13,8 +13,7 @@ import org.apache.kafka.common.errors.{
   UnknownTopicOrPartitionException
 }
 
-import io.github.dynamickafka.source.client.{ClusterClient, ListedOffset, TopicAnswer}
-import io.github.dynamickafka.time.Clock
+import io.github.dynamickafka.base.Clock
 
 /**
  * Lists the latest and the earliest offsets of the partitions of one cluster. While listings are pending, the topics

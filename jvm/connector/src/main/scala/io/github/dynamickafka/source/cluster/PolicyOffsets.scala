@@ -7,8 +7,7 @@ import scala.collection.mutable
 import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.TopicPartition
 
-import io.github.dynamickafka.config.offsets.OffsetsFunctions
-import io.github.dynamickafka.source.client.ClusterClient
+import io.github.dynamickafka.config.OffsetsFunctions
 import io.github.dynamickafka.topology.OffsetsPolicy
 
 /** Resolves start and stopping positions to offsets, where -1 is the latest and -2 the earliest offset. */

@@ -15,9 +15,8 @@ import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Errors}
 import io.github.dynamickafka.format.ColumnOrigin.{CorruptRecord, DecodeError, OfRecord}
-import io.github.dynamickafka.format.MetadataColumn
-import io.github.dynamickafka.format.encode.StoreAssignment
-import io.github.dynamickafka.format.{Layout, LayoutColumn}
+import io.github.dynamickafka.format.table.StoreAssignment
+import io.github.dynamickafka.format.{Layout, LayoutColumn, MetadataColumn}
 
 /**
  * How the columns of files become those of a table.

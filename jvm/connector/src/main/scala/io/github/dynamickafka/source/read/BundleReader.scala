@@ -15,10 +15,10 @@ import org.apache.spark.unsafe.types.UTF8String
 import org.apache.spark.{TaskContext, TaskKilledException}
 import org.slf4j.LoggerFactory
 
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.kafka.ClusterFailure
 import io.github.dynamickafka.offset.Loss
 import io.github.dynamickafka.offset.alignment.LogKey
-import io.github.dynamickafka.time.Clock
 
 /**
  * Reads the ranges of a [[RangeBundle]] as rows. The rows of one partition are in offset order; the order of partitions

@@ -7,21 +7,23 @@ import org.apache.kafka.clients.producer.ProducerRecord
 import org.apache.kafka.common.header.internals.RecordHeaders
 import org.apache.spark.TaskContext
 
-import io.github.dynamickafka.error.RecordPlace
-import io.github.dynamickafka.kafka.ProducerSettings
-import io.github.dynamickafka.kafka.producer.{SharedProducers, SharedSender}
-import io.github.dynamickafka.time.Clock
+import io.github.dynamickafka.base.Clock
+import io.github.dynamickafka.error.{Errors, RecordPlace}
+import io.github.dynamickafka.format.table.FormatOptionSpecs
+import io.github.dynamickafka.kafka.{ProducerSettings, SharedProducers, SharedSender}
 
 /**
  * Where bad records are written. Sent to executors.
  *
  * @param cluster None: the cluster of the record
  * @param producers by cluster
+ * @param refused why none can be written to the chosen cluster; not a reason to end a query that may have none
  */
 private[source] final case class DeadLetterTargets(
     topic: String,
     cluster: Option[String],
-    producers: Map[String, ProducerSettings]
+    producers: Map[String, ProducerSettings],
+    refused: Option[String] = None
 )
 
 /**
@@ -32,6 +34,13 @@ private[source] final class DeadLetters(targets: DeadLetterTargets) {
   private var sender: Option[SharedSender] = None
 
   def send(record: ConsumerRecord[Array[Byte], Array[Byte]], place: RecordPlace, reason: String): Unit = {
+    for (why <- targets.refused; id <- targets.cluster)
+      throw Errors.invalidOption(
+        FormatOptionSpecs.DeadLetterCluster.name,
+        id,
+        s"$why. A record of cluster '${place.cluster}', topic '${place.topic}', partition ${place.partition}, offset " +
+          s"${place.offset} is a dead letter: $reason."
+      )
     val headers = new RecordHeaders(record.headers)
     Seq(
       "reason" -> reason,

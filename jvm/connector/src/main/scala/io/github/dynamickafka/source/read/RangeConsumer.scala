@@ -19,10 +19,9 @@ import org.apache.kafka.clients.consumer.{
 import org.apache.kafka.common.errors.{RetriableException, TimeoutException, WakeupException}
 import org.apache.kafka.common.{KafkaException, TopicPartition}
 
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.kafka.ConsumerSettings
 import io.github.dynamickafka.offset.{LogIdentity, Loss, OffsetRange}
-import io.github.dynamickafka.source.read.missing.{PartitionsNow, Silence}
-import io.github.dynamickafka.time.Clock
 
 /** The first `size` of these records, which belong to one partition. */
 private[source] final case class Slice(
@@ -400,4 +399,80 @@ private[source] object RangeConsumer {
       }
       low
     }
+}
+
+/**
+ * Asks the cluster of a consumer which partitions exist and where their logs end, while ranges are not complete. Used by the thread of the
+ * consumer.
+ *
+ * @param uncommitted opens another consumer of the cluster, which reads the end of the log instead of the last stable offset
+ */
+private[read] final class PartitionsNow(
+    consumer: Consumer[Array[Byte], Array[Byte]],
+    uncommitted: Option[() => Consumer[Array[Byte], Array[Byte]]]
+) {
+  // Opened at the first question.
+  private var ofLogEnds = Option.empty[Consumer[Array[Byte], Array[Byte]]]
+
+  /**
+   * The offsets after the last records of the logs, whether transactions are open or not.
+   *
+   * @param waitMs how long to wait; if the cluster does not respond, the result is empty
+   */
+  def logEnds(asked: Set[TopicPartition], waitMs: Option[Long] = None): Map[TopicPartition, Long] = {
+    if (ofLogEnds.isEmpty) ofLogEnds = uncommitted.map(_())
+    val client = ofLogEnds.getOrElse(consumer)
+    try waitMs.fold(client.endOffsets(asked.asJava))(ms =>
+        client.endOffsets(asked.asJava, Duration.ofMillis(ms))
+      )
+        .asScala.map { case (tp, end) => tp -> end.longValue }.toMap
+    catch { case _: TimeoutException if waitMs.isDefined => Map.empty }
+  }
+
+  /** Those of these partitions that exist; all of a topic if the cluster does not respond. */
+  def existing(partitions: Set[TopicPartition], waitMs: Long): Set[TopicPartition] =
+    partitions.groupBy(_.topic).flatMap { case (topic, partitionsOfTopic) =>
+      try consumer.partitionsFor(topic, Duration.ofMillis(waitMs)).asScala.map(p =>
+          new TopicPartition(topic, p.partition)
+        )
+      catch { case _: TimeoutException => partitionsOfTopic }
+    }.toSet
+
+  /** The other consumer, if there is one. Does not wait. */
+  def close(): Unit = {
+    ofLogEnds.foreach(_.close(Duration.ZERO))
+    ofLogEnds = None
+  }
+}
+
+/** Tracks how long a cluster has returned no data, and what was missing meanwhile. */
+private[read] final class Silence(clock: Clock) {
+  private var from = clock.monotonicMs()
+  private var looked = from
+  private var suspected = Map.empty[TopicPartition, Loss]
+
+  def broken(): Unit = {
+    from = clock.monotonicMs()
+    looked = from
+    suspected = Map.empty
+  }
+  def lasts(ms: Long): Boolean = clock.monotonicMs() - from >= ms
+  def isTimeToLook: Boolean = clock.monotonicMs() - looked >= Silence.LookEveryMs
+
+  /**
+   * What is missing in two consecutive checks: a broker that just started may not know all partitions, and a new leader
+   * not yet the end of the log.
+   */
+  def again(missing: Map[TopicPartition, Loss]): Map[TopicPartition, Loss] = {
+    looked = clock.monotonicMs()
+    val sure = missing.filter { case (tp, loss) => suspected.get(tp).contains(loss) }
+    suspected = missing
+    sure
+  }
+}
+
+private[read] object Silence {
+
+  /** The interval between two checks whether the partitions still exist and contain their ranges. */
+  private val LookEveryMs = 3000L
 }

@@ -7,9 +7,9 @@ import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.kafka.ConsumerSettings
 import io.github.dynamickafka.offset.OffsetRange
-import io.github.dynamickafka.time.Clock
 
 /**
  * Opens consumers for tasks that are likely to start next on this executor, and waits for their first records, while other

@@ -9,7 +9,7 @@ import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.dynamickafka.error.{Errors, RecordPlace}
 import io.github.dynamickafka.format.change.ChangeDecoder
-import io.github.dynamickafka.format.decode.{Decoders, LazyDecoder}
+import io.github.dynamickafka.format.table.{Decoders, LazyDecoder}
 import io.github.dynamickafka.format.{
   ChangeLayout,
   DecodeFailure,
@@ -30,8 +30,7 @@ private[read] final class RecordDecoder(decoding: Decoding, layout: Layout) {
 
   private val shown = new ShownRecord
   private val change = layout.value.change.map(_ => new ChangeDecoder(layout.value)).orNull
-  // Whether a record is a change that can be applied has to be known before its fields are accessed.
-  private val value = new Side(layout.value, "value", isEager = layout.upsert && !isFatal(layout.value))
+  private val value = new Side(layout.value, "value", isEager = false)
   private val key = layout.key.map(new Side(_, "key", isEager = layout.upsert)).orNull
   private val upserts = if (layout.upsert) new DecodedValues(Array[DataType](StringType)) else null
 
@@ -95,17 +94,13 @@ private[read] final class RecordDecoder(decoding: Decoding, layout: Layout) {
   ): Unit = {
     val bad = of.decode(field)
     if (bad ne null) {
-      if (!counted) decoding.counts.errors.add(1L)
-      counted = true
+      decoding.counts.errors.add(1L)
       val place = RecordPlace(stream, cluster, record.topic, record.partition, record.offset)
       val _ =
         if (of eq lazyValues) value.judge(bad, record.value, place, corrupt)
         else key.judge(bad, record.key, place, corrupt)
     }
   }
-
-  /** Whether the record has been counted as a bad one. */
-  private var counted = false
 
   /** @return whether the rows of the record are kept */
   private def judged(
@@ -114,8 +109,9 @@ private[read] final class RecordDecoder(decoding: Decoding, layout: Layout) {
       stream: String
   ): Boolean = {
     corrupt.clear()
-    counted = false
-    val badValue = value.decode(record.value)
+    val badValue =
+      if (layout.value.format.parseErrors.drops && !RecordRow.hasTime(record)) NoTime
+      else value.decode(record.value)
     val badKey = if (key eq null) null else badPart(record.key)
     if (upserts ne null) {
       val isKnown = (badKey eq null) && ((badValue eq null) || !badValue.unparsable)
@@ -237,10 +233,9 @@ private[source] object RecordDecoder {
   private val Postimage = UTF8String.fromString("update_postimage")
   private val Delete = UTF8String.fromString("delete")
   private val NoKey = DecodeFailure("it is null, and an upsert requires a key", None, unparsable = true)
+  private val NoTime = DecodeFailure(RecordRow.NoTime, None, unparsable = true)
   private val NullKey =
     DecodeFailure("all of its fields are null, and an upsert requires a key", None, unparsable = true)
-
-  private def isFatal(side: SideLayout) = side.format.parseErrors == ParseErrors.Fail
 
   private val NoValues = new DecodedValues(Array.empty[DataType])
 }

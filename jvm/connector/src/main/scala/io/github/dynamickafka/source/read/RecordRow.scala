@@ -6,6 +6,8 @@ import org.apache.spark.sql.catalyst.expressions.{BaseGenericInternalRow, Generi
 import org.apache.spark.sql.catalyst.util.{ArrayData, DateTimeUtils, GenericArrayData}
 import org.apache.spark.unsafe.types.UTF8String
 
+import io.github.dynamickafka.error.{Errors, RecordPlace}
+
 /** How the records of one partition become rows. Used by the thread of the task. */
 private[source] trait RecordRows {
 
@@ -56,7 +58,7 @@ private[source] final class RecordRow(
   override def getInt(i: Int): Int = if (i == Partition) record.partition else record.timestampType.id
 
   override def getLong(i: Int): Long =
-    if (i == Offset) record.offset else DateTimeUtils.millisToMicros(record.timestamp)
+    if (i == Offset) record.offset else micros(record, cluster, stream)
 
   override def getArray(i: Int): ArrayData = headers(record)
 
@@ -84,6 +86,23 @@ private[source] object RecordRow {
     new GenericArrayData(record.headers.toArray.map { header =>
       new GenericInternalRow(Array[Any](UTF8String.fromString(header.key), header.value))
     })
+
+  /** Whether the time of a record is one of Spark's: Kafka takes any number, also one of nanoseconds. */
+  def hasTime(record: ConsumerRecord[Array[Byte], Array[Byte]]): Boolean =
+    record.timestamp <= MostMillis && record.timestamp >= -MostMillis
+
+  /** @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException DECODE_FAILED */
+  def micros(record: ConsumerRecord[Array[Byte], Array[Byte]], cluster: Any, stream: Any): Long =
+    if (hasTime(record)) DateTimeUtils.millisToMicros(record.timestamp)
+    else {
+      val place =
+        RecordPlace(stream.toString, cluster.toString, record.topic, record.partition, record.offset)
+      throw Errors.decodeFailed(place, "timestamp", "TIMESTAMP", None, NoTime)
+    }
+
+  private val MostMillis = Long.MaxValue / 1000
+  val NoTime =
+    "its timestamp is too large for milliseconds since 1970: its producer has written another unit"
 
   // `final val` without a type, so that the compiler inlines them.
   private final val Key = 0

@@ -11,8 +11,7 @@ import org.apache.spark.SparkContext
 import org.apache.spark.util.{AccumulatorV2, CollectionAccumulator}
 
 import io.github.dynamickafka.offset.alignment.LogKey
-import io.github.dynamickafka.offset.budget.MeanSize
-import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset}
+import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, MeanSize}
 
 /**
  * The times and sizes of the records that the tasks of a query have read, by partition, in the driver. Tasks add their ranges when they

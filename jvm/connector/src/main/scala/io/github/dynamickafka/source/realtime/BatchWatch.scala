@@ -6,7 +6,7 @@ import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.time.Clock
+import io.github.dynamickafka.base.Clock
 
 /**
  * Decides on a thread of its own when a running batch ends before its duration is over, and tells its tasks. Thread-safe.

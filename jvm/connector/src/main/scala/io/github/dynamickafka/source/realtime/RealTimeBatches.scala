@@ -8,23 +8,34 @@ import scala.util.control.NonFatal
 import org.apache.spark.sql.connector.read.InputPartition
 import org.slf4j.LoggerFactory
 
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, OffsetRange}
+import io.github.dynamickafka.offset.{
+  ClusterTransition,
+  ClusterView,
+  CompositeOffset,
+  CompositeOffsetJson,
+  LogIdentity,
+  NextOffset,
+  OffsetRange,
+  Positions,
+  Transition
+}
 import io.github.dynamickafka.source.checkpoint.{DecidedEntries, LoggedOffsets, SourceCheckpoint}
 import io.github.dynamickafka.source.cluster.ClusterStreams
-import io.github.dynamickafka.source.loss.LostRecords
 import io.github.dynamickafka.source.read.{RangeBundle, ReadSettings, StreamRange}
 import io.github.dynamickafka.source.report.{OffsetChangeText, QueryReporter}
 import io.github.dynamickafka.source.trigger.{
   DeferredRanges,
   KnownLatestOffsets,
+  LostRecords,
   TopologyFeed,
   TriggerSnapshot,
   TriggerSnapshots
 }
-import io.github.dynamickafka.time.Clock
-import io.github.dynamickafka.topology.Topology
+import io.github.dynamickafka.storage.RealTimeSinks
+import io.github.dynamickafka.topology.{ReplacedClusterPolicy, Topology}
 
 /**
  * The batches of a query in real-time mode: planned from their start alone, and ended by what their tasks report. See
@@ -62,6 +73,7 @@ private[source] final class RealTimeBatches(
   private val held = new CountDownLatch(1)
   @volatile private var isStopping = false
   private var isPrepared = false
+  @volatile private var ofQuery: Option[UUID] = None
   private var running: Option[Running] = None
   private var settled: Option[Settled] = None
   private var ahead: Option[Ahead] = None
@@ -88,7 +100,8 @@ private[source] final class RealTimeBatches(
     )
     isPrepared = true
     reporter.showLatencies(latencies.of)
-    query().foreach(RealTimeQueries.add(_, this))
+    ofQuery = query()
+    ofQuery.foreach(RealTimeQueries.add(_, this))
   }
 
   /** The running batch ends, and the thread of the query is held before the next one. */
@@ -251,7 +264,7 @@ private[source] final class RealTimeBatches(
   private def fits(): Boolean = {
     val newest = feed.newest
     val isDue = clock.monotonicMs() - lookedAt >= LookEveryMs || newest.exists(n => !looked.exists(_ eq n))
-    !isDue || synchronized {
+    ofQuery.forall(id => RealTimeSinks.fit(id.toString)) && (!isDue || synchronized {
       running.forall { batch =>
         lookedAt = clock.monotonicMs()
         looked = newest
@@ -268,7 +281,7 @@ private[source] final class RealTimeBatches(
             false
         }
       }
-    }
+    })
   }
 
   /**
@@ -347,4 +360,96 @@ private[realtime] object RealTimeBatches {
     topology.clusters.iterator.collect {
       case (id, cluster) if offset.clusters.contains(id) => id -> cluster.properties
     }.toMap
+}
+
+/**
+ * The end of a batch by the responses of clusters from before its tasks have ended: records were read since, and nothing else has changed. Pure.
+ */
+private[source] object FurtherRead {
+
+  /**
+   * Whether what is found at the start of a batch is so at its end, too, but for how far it has read. Not so is where a cluster continues in
+   * the place of another one, which is still read, and what is lost.
+   */
+  def isCertain(atStart: NextOffset): Boolean =
+    atStart.losses.isEmpty && atStart.replaced.isEmpty && atStart.renamed.isEmpty
+
+  /**
+   * @param reached what the tasks have read
+   * @param before the effect of the topology on the start of the batch, to which `views` are the responses
+   * @param transition the same of `reached`
+   * @return None if these responses do not suffice: then the clusters have to be asked
+   */
+  def apply(
+      reached: CompositeOffset,
+      before: Transition,
+      transition: Transition,
+      views: Map[String, ClusterView],
+      decided: DecidedEntries,
+      ifReplaced: ReplacedClusterPolicy
+  ): Option[(Map[String, ClusterView], NextOffset)] =
+    if (!sameWork(before, transition) || !views.forall { case (id, view) => suffices(reached, id, view) })
+      None
+    else {
+      val further = views.map {
+        case (id, view: ClusterView.Reachable) =>
+          id -> view.copy(ends = view.ends ++ beyond(reached, id, view))
+        case other => other
+      }
+      val next = NextOffset(reached, transition, decided.in(further), ifReplaced, _ => false)
+      Option.when(isCertain(decided.losses(further, next)))((further, next))
+    }
+
+  private def suffices(reached: CompositeOffset, id: String, view: ClusterView): Boolean = view match {
+    case view: ClusterView.Reachable =>
+      val epochs = reached.identity(id).epochs
+      view.unanswered.isEmpty &&
+      // Below a position behind the response, records may be of a later leader than that of the response.
+      beyond(reached, id, view).iterator.forall { case (topic, p, _) =>
+        epochs.get(topic, p).isDefined || view.epochs.get(topic, p).isEmpty
+      }
+    case ClusterView.Unreachable | ClusterView.Pending => true
+  }
+
+  /** Where records were read that the response does not have. */
+  private def beyond(reached: CompositeOffset, id: String, view: ClusterView.Reachable): Positions =
+    Positions.from(reached.position(id).iterator.filter { case (topic, p, at) =>
+      view.ends.get(topic, p).exists(_ < at)
+    })
+
+  private def sameWork(before: Transition, now: Transition): Boolean =
+    before.clusters.keySet == now.clusters.keySet && before.clusters.forall { case (id, work) =>
+      val other = now.clusters(id)
+      withoutOffsets(work) == withoutOffsets(other) && (work.staying -- other.staying).isEmpty &&
+      (other.staying -- work.staying).isEmpty
+    }
+
+  private def withoutOffsets(work: ClusterTransition): ClusterTransition =
+    work.copy(staying = Positions.empty)
+}
+
+/**
+ * What a batch reads that starts at an offset, by cluster. Pure.
+ *
+ * Kafka's client gets the leader epoch of each start. It compares the log with it before it reads, and again at each election: while
+ * it has read no record, it knows no other epoch, and would read on in a log that was truncated and has grown past the start.
+ */
+private[source] object RealTimeRanges {
+
+  def apply(start: CompositeOffset): Seq[(String, OffsetRange)] =
+    for {
+      (id, positions) <- start.clusters.toSeq
+      identity = start.identity(id)
+      targets = start.draining.getOrElse(id, Positions.empty)
+      (topic, p, from) <- positions.iterator.toSeq
+      stop = start.endsOf(id).get(topic).flatMap(_.offsets.get(p))
+      until = (targets.get(topic, p) ++ stop).minOption.getOrElse(OffsetRange.NoEnd) if from < until
+    } yield id -> OffsetRange(
+      topic,
+      p,
+      from,
+      until,
+      identity.epochs.get(topic, p),
+      LogIdentity(identity.topics.get(topic))
+    )
 }

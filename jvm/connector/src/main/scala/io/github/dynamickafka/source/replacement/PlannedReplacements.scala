@@ -1,10 +1,10 @@
 package io.github.dynamickafka.source.replacement
 
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.offset.replacement.ReplacingClusters
 import io.github.dynamickafka.offset.{ClusterView, NextOffset, Transition}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.cluster.{ClusterConfig, ClusterStream, ClusterStreams}
-import io.github.dynamickafka.time.Clock
 import io.github.dynamickafka.topology.ReplacedClusterPolicy
 
 /**

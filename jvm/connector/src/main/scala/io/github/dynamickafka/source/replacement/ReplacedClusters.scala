@@ -2,6 +2,7 @@ package io.github.dynamickafka.source.replacement
 
 import org.slf4j.LoggerFactory
 
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.offset.replacement.{Replacement, ReplacingClusters}
 import io.github.dynamickafka.offset.{
@@ -15,7 +16,6 @@ import io.github.dynamickafka.offset.{
   Transition
 }
 import io.github.dynamickafka.source.cluster.ClusterStreams
-import io.github.dynamickafka.time.Clock
 import io.github.dynamickafka.topology.ReplacedClusterPolicy
 
 /**

@@ -9,6 +9,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.kafka.clients.consumer.{Consumer, ConsumerConfig, ConsumerRecord, KafkaConsumer}
 import org.apache.kafka.common.TopicPartition
 
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.offset.Continuation
 import io.github.dynamickafka.offset.replacement.SameOffsets.{Answer, Question}
 import io.github.dynamickafka.offset.replacement.{
@@ -19,7 +20,6 @@ import io.github.dynamickafka.offset.replacement.{
   SameOffsets
 }
 import io.github.dynamickafka.source.cluster.{ClusterConfig, ClusterStreams}
-import io.github.dynamickafka.time.Clock
 import io.github.dynamickafka.topology.ReplacedClusterPolicy
 
 /**

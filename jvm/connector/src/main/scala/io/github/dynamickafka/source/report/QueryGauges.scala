@@ -2,10 +2,10 @@ package io.github.dynamickafka.source.report
 
 import scala.collection.immutable.SortedMap
 
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.gauge.GaugeSet
 import io.github.dynamickafka.source.cluster.CommitCounter
 import io.github.dynamickafka.source.trigger.TopologyFeed
-import io.github.dynamickafka.time.Clock
 
 /**
  * The values of the gauges of one cluster.

@@ -5,6 +5,7 @@ import java.util.concurrent.CompletableFuture
 import org.apache.kafka.common.TopicPartition
 import org.apache.spark.sql.connector.read.streaming.{ReadAllAvailable, ReadLimit}
 
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.AlignmentOptions
 import io.github.dynamickafka.offset.alignment.{
   AlignedTrigger,
@@ -16,9 +17,7 @@ import io.github.dynamickafka.offset.alignment.{
 }
 import io.github.dynamickafka.offset.history.UnreadFiles
 import io.github.dynamickafka.offset.{ClusterView, NextOffset, Span}
-import io.github.dynamickafka.source.client.ListedOffset
-import io.github.dynamickafka.source.cluster.{ClusterStream, ClusterStreams, Futures}
-import io.github.dynamickafka.time.Clock
+import io.github.dynamickafka.source.cluster.{ClusterStream, ClusterStreams, Futures, ListedOffset}
 
 /**
  * Lowers the ends of what a trigger can read, so that clusters advance together in record time (`alignment=timestamp`), and

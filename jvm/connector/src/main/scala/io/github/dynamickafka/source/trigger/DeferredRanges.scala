@@ -4,8 +4,7 @@ import scala.collection.immutable.SortedMap
 
 import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.offset.deferral.{Deferral, Deferrals}
-import io.github.dynamickafka.offset.{CompositeOffset, OffsetRange}
+import io.github.dynamickafka.offset.{CompositeOffset, Deferral, Deferrals, OffsetRange}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 
 /**

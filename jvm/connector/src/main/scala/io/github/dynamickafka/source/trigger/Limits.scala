@@ -10,8 +10,7 @@ import org.apache.spark.sql.connector.read.streaming.{
 }
 
 import io.github.dynamickafka.config.LimitOptions
-import io.github.dynamickafka.offset.Span
-import io.github.dynamickafka.offset.budget.{BudgetShare, ByteShare, MeanSize}
+import io.github.dynamickafka.offset.{BudgetShare, ByteShare, MeanSize, Span}
 
 /**
  * The limits of a trigger.

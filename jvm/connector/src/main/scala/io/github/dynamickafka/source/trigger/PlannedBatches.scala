@@ -4,11 +4,9 @@ import scala.collection.immutable.SortedMap
 
 import org.apache.spark.sql.connector.read.streaming.ReadLimit
 
-import io.github.dynamickafka.offset.budget.MeanSize
 import io.github.dynamickafka.offset.history.UnreadFiles
-import io.github.dynamickafka.offset.{CompositeOffset, NextOffset, OffsetRange, Positions, Span}
+import io.github.dynamickafka.offset.{CompositeOffset, MeanSize, NextOffset, OffsetRange, Positions, Span}
 import io.github.dynamickafka.source.checkpoint.{LoggedOffsets, SourceCheckpoint}
-import io.github.dynamickafka.source.loss.LostRecords
 
 /**
  * Determines where batches end, and stores what is required to plan them again. Used only by the thread of the query.

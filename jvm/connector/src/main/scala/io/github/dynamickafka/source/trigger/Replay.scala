@@ -9,7 +9,6 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, Loss, OffsetRange}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStreams}
-import io.github.dynamickafka.source.loss.LostRecords
 import io.github.dynamickafka.source.replacement.ReplacedClusters
 import io.github.dynamickafka.topology.{ReplacedClusterPolicy, UnreachableReplayPolicy}
 

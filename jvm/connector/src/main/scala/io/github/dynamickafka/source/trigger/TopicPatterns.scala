@@ -4,9 +4,9 @@ import java.util.concurrent.CompletableFuture
 
 import scala.collection.immutable.SortedMap
 
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.offset.CompositeOffset
 import io.github.dynamickafka.source.cluster.{ClusterConfig, ClusterStreams}
-import io.github.dynamickafka.time.Clock
 import io.github.dynamickafka.topology.{Topology, TopologyCluster, TopologyPattern}
 
 /**

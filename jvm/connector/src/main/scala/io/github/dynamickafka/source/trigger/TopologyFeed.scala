@@ -5,7 +5,6 @@ import scala.util.Try
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
-import io.github.dynamickafka.source.loss.LossGrace
 import io.github.dynamickafka.topology.Topology
 
 /**

@@ -2,6 +2,7 @@ package io.github.dynamickafka.source.trigger
 
 import org.slf4j.LoggerFactory
 
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.offset.history.HandOver
@@ -14,14 +15,13 @@ import io.github.dynamickafka.offset.{
   Continuation,
   Loss,
   NextOffset,
+  Positions,
   RenamedTopic,
   Transition
 }
 import io.github.dynamickafka.source.checkpoint.{MigratedPositions, SourceCheckpoint}
 import io.github.dynamickafka.source.cluster.{ClusterConfig, ClusterConfigs, ClusterQuestion, ClusterStreams}
-import io.github.dynamickafka.source.loss.LossPolicy
 import io.github.dynamickafka.source.replacement.ReplacedClusters
-import io.github.dynamickafka.time.Clock
 import io.github.dynamickafka.topology.Topology
 
 /** Sends the requests of a trigger to the clusters. Used only by the thread of the query. */
@@ -84,7 +84,7 @@ private[source] final class TriggerPlanner(
       pinned
     )
     origin match {
-      case Trigger.FirstStart(_) => trigger.topologyConfigs.checkEnding()
+      case Trigger.FirstStart(_) => trigger.topologyConfigs.checkFirst(replacing.topology)
       case Trigger.Started(_, _) => ()
     }
     trigger
@@ -375,4 +375,18 @@ private[dynamickafka] object TriggerPlanner {
 
   private def missing(views: Map[String, ClusterView]): Map[String, Set[String]] =
     views.collect { case (id, view: ClusterView.Reachable) if view.missing.nonEmpty => id -> view.missing }
+}
+
+/**
+ * The clusters about which a trigger would decide something for good that an older response might have wrong: records or
+ * topics that are lost, another Kafka cluster, other drain targets. Pure.
+ */
+private[source] object UnconfirmedClusters {
+  def apply(transition: Transition, next: NextOffset): Set[String] = {
+    val targets = transition.clusters.collect {
+      case (id, work) if work.targets != next.draining.getOrElse(id, Positions.empty) => id
+    }
+    targets.toSet ++ next.losses.iterator.map(_.cluster) ++ next.replaced.iterator.map(_.cluster) ++
+      next.renamed.iterator.map(_.cluster)
+  }
 }

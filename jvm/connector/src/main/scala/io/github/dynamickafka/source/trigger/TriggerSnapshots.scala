@@ -4,12 +4,11 @@ import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.offset.history.HandOver
 import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, Loss}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
-import io.github.dynamickafka.source.loss.{LossPolicy, UnansweredPartitions}
-import io.github.dynamickafka.time.Clock
 import io.github.dynamickafka.topology.Topology
 
 /**

@@ -6,8 +6,8 @@ import scala.util.Using
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.base.ManualClock
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.time.ManualClock
 
 class ChangeWatchSuite extends AnyFunSuite with TimeLimit {
   test("waits that return at once begin a moment apart") {

@@ -1,6 +1,7 @@
 package io.github.dynamickafka.metadata.watch
 
 import java.io.IOException
+import java.net.URI
 import java.nio.file.{Files, StandardCopyOption}
 import java.sql.Connection
 import java.time.Duration
@@ -15,12 +16,13 @@ import io.fabric8.kubernetes.client.dsl.base.ResourceDefinitionContext
 import io.fabric8.kubernetes.client.utils.Serialization
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres
 import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{FSDataInputStream, Path, RawLocalFileSystem}
 
 import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.metadata.KafkaMetadataService
 import io.github.dynamickafka.metadata.document.MetadataDocument
-import io.github.dynamickafka.metadata.service.ApiServerDouble.withServer
+import io.github.dynamickafka.metadata.service.ApiServerDouble.{Faults, withFaults}
 import io.github.dynamickafka.metadata.service._
 
 class AnswerMatrixSuite extends AnswerMatrix {
@@ -60,18 +62,24 @@ class AnswerMatrixSuite extends AnswerMatrix {
       private val folder = Files.createTempDirectory("dynamic-kafka-test-")
       private val (file, next) = (folder.resolve("streams.json"), folder.resolve("next"))
 
-      override def service() = new FileMetadataService(
-        ServiceArguments(MetadataServiceSpecs.File, "path" -> file.toString),
-        new Configuration
-      )
+      private val late = new Configuration
+      late.set("fs.late.impl", classOf[LateFileSystem].getName)
+      late.set("fs.late.impl.disable.cache", "true")
+
+      override def service() =
+        new FileMetadataService(ServiceArguments(MetadataServiceSpecs.File, "path" -> s"late://$file"), late)
       override val instead = Whole
 
       override def put(answer: Answer): Boolean = answer match {
         case has: Has => replace(text(has))
         case NoDocument => replace("nothing")
         case Down => Files.deleteIfExists(file)
-        case Late => false
+        case Late =>
+          LateFileSystem.waiting = new CountDownLatch(1)
+          true
       }
+
+      override def release(): Unit = LateFileSystem.waiting.countDown()
 
       private def replace(content: String) = {
         val _ = Files.move(Files.writeString(next, content), file, StandardCopyOption.ATOMIC_MOVE)
@@ -162,7 +170,7 @@ class AnswerMatrixSuite extends AnswerMatrix {
   }
 
   test("what queries make of the answers of the service 'configmap'") {
-    withServer { (_, client) =>
+    withFaults { (_, client, faults) =>
       assertMatrix(new Door {
         override def service() =
           new KubernetesConfigMapMetadataService(
@@ -183,8 +191,12 @@ class AnswerMatrixSuite extends AnswerMatrix {
           case Down =>
             val _ = client.configMaps().inNamespace("data").withName("streams").delete()
             true
-          case Late => false
+          case Late =>
+            faults.waiting = new CountDownLatch(1)
+            true
         }
+
+        override def release(): Unit = faults.waiting.countDown()
 
         private def replace(document: String) = {
           val map =
@@ -199,11 +211,11 @@ class AnswerMatrixSuite extends AnswerMatrix {
   }
 
   test("what queries make of the answers of the service 'strimzi'") {
-    withServer((_, client) => assertMatrix(new Resources(client)))
+    withFaults((_, client, faults) => assertMatrix(new Resources(client, faults)))
   }
 
   /** A stream is known by its topics, so that none is without a cluster. Each change is one request, so that no answer is between two. */
-  private final class Resources(client: KubernetesClient) extends Door {
+  private final class Resources(client: KubernetesClient, faults: Faults) extends Door {
     private val first = Map("orders" -> "blue", "other" -> "black")
     private var topics = Map.empty[String, GenericKubernetesResource]
     (first.values ++ Seq("green", "red")).foreach(cluster => apply(kafka(cluster)))
@@ -223,7 +235,18 @@ class AnswerMatrixSuite extends AnswerMatrix {
         (topics -- now.keys).values.foreach(one => resource(one).delete())
         topics = now
         true
+      case Down =>
+        faults.areForbidden = true
+        true
+      case Late =>
+        faults.waiting = new CountDownLatch(1)
+        true
       case _ => false
+    }
+
+    override def release(): Unit = {
+      faults.areForbidden = false
+      faults.waiting.countDown()
     }
 
     private def topic(stream: String, cluster: String, annotations: String) = parsed(
@@ -259,5 +282,19 @@ class AnswerMatrixSuite extends AnswerMatrix {
       val there = resource(one)
       val _ = if (there.get() == null) there.create() else there.update()
     }
+  }
+}
+
+private object LateFileSystem {
+  @volatile var waiting = new CountDownLatch(0)
+}
+
+/** The local files, of which none can be opened until a test says so. */
+class LateFileSystem extends RawLocalFileSystem {
+  override def getUri: URI = URI.create("late:///")
+
+  override def open(file: Path, bufferSize: Int): FSDataInputStream = {
+    LateFileSystem.waiting.await()
+    super.open(file, bufferSize)
   }
 }

@@ -14,7 +14,9 @@ class KafkaTopicAnswersSuite extends AnswerMatrix with OnBrokers {
     assertMatrix(new Door {
       private val topic = s"streams-${System.nanoTime()}"
       private var known = Set.empty[String]
-      red.createTopic(topic, 1, Map("cleanup.policy" -> "compact"))
+      create()
+
+      private def create(): Unit = red.createTopic(topic, 1, Map("cleanup.policy" -> "compact"))
 
       override def service() = new KafkaTopicMetadataService(ServiceArguments(
         MetadataServiceSpecs.KafkaTopic,
@@ -32,13 +34,20 @@ class KafkaTopicAnswersSuite extends AnswerMatrix with OnBrokers {
           val _ =
             red.produce(topic, (values ++ removed).map { case (id, value) => Record(0, Some(id), value) })
           true
+        case Down =>
+          red.deleteTopic(topic)
+          known = Set.empty
+          true
         case Late =>
           red.freeze()
           true
         case _ => false
       }
 
-      override def release(): Unit = red.thaw()
+      override def release(): Unit = {
+        red.thaw()
+        if (!red.topics().contains(topic)) create()
+      }
     })
   }
 }

@@ -5,11 +5,10 @@ import java.util.concurrent.{ConcurrentLinkedQueue, TimeUnit}
 
 import scala.jdk.CollectionConverters._
 
+import io.github.dynamickafka.base.ManualClock
 import io.github.dynamickafka.config.Subscription
-import io.github.dynamickafka.metadata.KafkaStream
-import io.github.dynamickafka.metadata.ScriptedService
 import io.github.dynamickafka.metadata.Streams._
-import io.github.dynamickafka.time.ManualClock
+import io.github.dynamickafka.metadata.{KafkaStream, ScriptedService}
 
 class MetadataWatcherSuite extends WatcherTest {
 

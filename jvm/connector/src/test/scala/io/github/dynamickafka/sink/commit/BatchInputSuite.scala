@@ -3,7 +3,6 @@ package io.github.dynamickafka.sink.commit
 import org.apache.kafka.clients.admin.TransactionState.{COMPLETE_ABORT, COMPLETE_COMMIT, ONGOING}
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.sink.journal.BatchInput
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** A batch is known by what Spark has planned for it, not by its number alone. */

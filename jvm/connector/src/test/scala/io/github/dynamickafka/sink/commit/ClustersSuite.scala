@@ -3,9 +3,8 @@ package io.github.dynamickafka.sink.commit
 import org.apache.kafka.common.errors.SaslAuthenticationException
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.sink.journal.{BatchInput, JournalCluster, JournalEntry}
+import io.github.dynamickafka.base.ManualClock
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.time.ManualClock
 
 class ClustersSuite extends AnyFunSuite with TimeLimit {
   import CommitScene.properties

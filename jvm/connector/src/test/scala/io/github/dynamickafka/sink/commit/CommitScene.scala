@@ -7,6 +7,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{Path => HadoopPath}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
+import io.github.dynamickafka.base.ManualClock
 import io.github.dynamickafka.config.{
   ClusterScope,
   ProducerProperties,
@@ -14,18 +15,8 @@ import io.github.dynamickafka.config.{
   UnknownCommitPolicy
 }
 import io.github.dynamickafka.error.DynamicKafkaError
-import io.github.dynamickafka.query.PlannedDeferrals
-import io.github.dynamickafka.sink.journal.{
-  BatchInput,
-  Claim,
-  FreeSlots,
-  Journal,
-  JournalCluster,
-  JournalEntry
-}
 import io.github.dynamickafka.sink.simulation.Coroutine
-import io.github.dynamickafka.sink.transaction.{Ages, Prepared, TaskTransactions, TransactionName}
-import io.github.dynamickafka.time.ManualClock
+import io.github.dynamickafka.storage.PlannedDeferrals
 
 /** One query that writes to the clusters blue and green, over several starts, without brokers. */
 private[sink] final class CommitScene {

@@ -4,7 +4,6 @@ import org.apache.kafka.clients.admin.TransactionState.{COMPLETE_ABORT, COMPLETE
 import org.apache.kafka.common.TopicPartition
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.sink.transaction.{Ages, Prepared}
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** A batch from the end of its tasks to its commit or abort, by what Kafka says. */

@@ -4,7 +4,6 @@ import org.apache.kafka.clients.admin.TransactionState.{COMPLETE_ABORT, COMPLETE
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.error.DynamicKafkaError
-import io.github.dynamickafka.sink.transaction.Prepared
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** Attempts to commit, and what is asked after an attempt that failed. */

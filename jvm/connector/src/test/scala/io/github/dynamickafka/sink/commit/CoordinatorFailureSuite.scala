@@ -9,7 +9,6 @@ import scala.concurrent.{Await, Future}
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 import org.scalatest.{BeforeAndAfterAll, BeforeAndAfterEach}
 
-import io.github.dynamickafka.sink.transaction.Prepared
 import io.github.dynamickafka.sink.{SinkTest, Target}
 import io.github.dynamickafka.source.Entry
 import io.github.dynamickafka.testkit.{KafkaCluster, KafkaNode, TestAll}

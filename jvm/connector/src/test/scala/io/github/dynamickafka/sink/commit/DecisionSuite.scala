@@ -8,9 +8,7 @@ import org.apache.kafka.clients.admin.{TransactionDescription, TransactionState}
 import org.apache.kafka.common.TopicPartition
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.sink.journal.{BatchInput, JournalEntry, LostParts}
 import io.github.dynamickafka.sink.operate.States
-import io.github.dynamickafka.sink.transaction.{Ages, Prepared, TaskTransactions}
 import io.github.dynamickafka.testkit.TimeLimit
 
 class DecisionSuite extends AnyFunSuite with TimeLimit {

@@ -3,7 +3,6 @@ package io.github.dynamickafka.sink.commit
 import org.apache.kafka.clients.admin.TransactionState.{COMPLETE_ABORT, COMPLETE_COMMIT, ONGOING}
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.sink.journal.Journal
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** What a job does about the decisions of earlier jobs with the same location. */

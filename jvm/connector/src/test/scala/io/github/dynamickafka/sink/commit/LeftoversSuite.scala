@@ -3,8 +3,6 @@ package io.github.dynamickafka.sink.commit
 import org.apache.kafka.clients.admin.TransactionState.{COMPLETE_ABORT, ONGOING}
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.sink.journal.Claim
-import io.github.dynamickafka.sink.transaction.TransactionName
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** Whose transactions a run aborts. */

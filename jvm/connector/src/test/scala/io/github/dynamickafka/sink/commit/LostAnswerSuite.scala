@@ -9,7 +9,6 @@ import org.apache.hadoop.fs.{Path, RawLocalFileSystem}
 import org.apache.kafka.clients.admin.TransactionState.{COMPLETE_ABORT, COMPLETE_COMMIT, ONGOING}
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.sink.journal.Journal
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** A decision whose write fails: it counts if it can be read, and must not be aborted as long as that is unknown. */

@@ -4,10 +4,9 @@ import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.LeaderNotAvailableException
 import org.scalatest.{BeforeAndAfterAll, BeforeAndAfterEach}
 
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.sink.SinkTest
-import io.github.dynamickafka.sink.transaction.Prepared
 import io.github.dynamickafka.testkit.{BrokerVersions, InTestAll, KafkaCluster, TestAll}
-import io.github.dynamickafka.time.Clock
 
 class OfflineLeaderSuite extends OfflineLeaderTests(BrokerVersions.all.head, markerIsLost = true)
 

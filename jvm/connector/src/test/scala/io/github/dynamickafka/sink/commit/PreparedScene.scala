@@ -3,11 +3,10 @@ package io.github.dynamickafka.sink.commit
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.UUID
 
-import io.github.dynamickafka.kafka.producer.TaskSender.Record
+import io.github.dynamickafka.base.Clock
+import io.github.dynamickafka.kafka.TaskSender.Record
 import io.github.dynamickafka.kafka.{ProducerSettings, TransactionTimeLimits}
-import io.github.dynamickafka.sink.transaction.{Prepared, ResumableProducer, TransactionPool}
 import io.github.dynamickafka.testkit.KafkaCluster
-import io.github.dynamickafka.time.Clock
 
 /** Transactions with one record each, their id, on a cluster with the id `blue`. */
 private[sink] final class PreparedScene(cluster: KafkaCluster, topic: String) {

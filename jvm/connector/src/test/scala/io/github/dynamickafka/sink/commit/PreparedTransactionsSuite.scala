@@ -5,10 +5,9 @@ import scala.util.Using
 
 import org.apache.kafka.clients.admin.Admin
 
-import io.github.dynamickafka.sink.transaction.{ResumableProducer, TransactionPool}
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.sink.{OldBrokers, SinkTest}
 import io.github.dynamickafka.testkit.InTestAll
-import io.github.dynamickafka.time.Clock
 
 class PreparedTransactionsSuite extends PreparedTransactionsTests(transactionVersion = 2)
 

@@ -3,8 +3,6 @@ package io.github.dynamickafka.sink.commit
 import org.apache.kafka.clients.admin.TransactionState.{COMPLETE_ABORT, COMPLETE_COMMIT, ONGOING}
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.sink.journal.LostParts
-import io.github.dynamickafka.sink.transaction.Prepared
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** What a start of a query does about the batch that an earlier run has decided, by what Kafka says about it. */

@@ -14,11 +14,10 @@ import org.apache.kafka.common.errors.{
   TopicAuthorizationException
 }
 
+import io.github.dynamickafka.base.ManualClock
 import io.github.dynamickafka.config.ProducerProperties
 import io.github.dynamickafka.kafka.ProducerSettings
-import io.github.dynamickafka.kafka.producer.TaskSender.Record
-import io.github.dynamickafka.sink.transaction.{Prepared, ResumableProducer, TransactionPool}
-import io.github.dynamickafka.time.ManualClock
+import io.github.dynamickafka.kafka.TaskSender.Record
 
 /**
  * Kafka clusters without brokers, as far as commits see them: the state of each transaction, and the failures that a

@@ -8,12 +8,10 @@ import org.apache.kafka.clients.admin.TransactionState.ONGOING
 import org.apache.kafka.clients.producer.Callback
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.base.ManualClock
 import io.github.dynamickafka.kafka.ProducerSettings
-import io.github.dynamickafka.kafka.producer.TaskSender.Record
-import io.github.dynamickafka.sink.journal.{BatchInput, JournalEntry, JournalJson}
-import io.github.dynamickafka.sink.transaction._
+import io.github.dynamickafka.kafka.TaskSender.Record
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.time.ManualClock
 
 /** Counts what large batches need, with the classes that open, name and end transactions, for the table in `docs/sink.md`. */
 class SizesSuite extends AnyFunSuite with TimeLimit {

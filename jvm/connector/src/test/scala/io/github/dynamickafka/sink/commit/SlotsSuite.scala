@@ -9,11 +9,9 @@ import org.apache.kafka.clients.producer.Callback
 import org.apache.kafka.common.errors.TimeoutException
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.kafka.producer.TaskSender.Record
-import io.github.dynamickafka.sink.journal.{FreeSlots, Journal}
-import io.github.dynamickafka.sink.transaction.{ResumableProducer, TransactionName, TransactionPool}
+import io.github.dynamickafka.base.ManualClock
+import io.github.dynamickafka.kafka.TaskSender.Record
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.time.ManualClock
 
 /** When a run may use the transactional ids of another one. */
 class SlotsSuite extends AnyFunSuite with TimeLimit {
@@ -106,6 +104,19 @@ class SlotsSuite extends AnyFunSuite with TimeLimit {
     val next = scene.run().batch().ends()
     scene.kafka.forget()
     assert(scene.run().slot != next)
+  }
+
+  test("the slots of a cluster that has left are deleted, those of other queries stay") {
+    val scene = new Scene
+    scene.run().batch().ends()
+    def files = Files.list(scene.folder).filter(_.getFileName.toString.startsWith("slot-")).count
+    try {
+      clusters.set(Map("red" -> CommitScene.properties("red")))
+      scene.run(prefix = "other")
+      assert(files == 1)
+      scene.run()
+      assert(files == 0)
+    } finally clusters.set(Map("blue" -> CommitScene.properties("blue")))
   }
 
   test("a copy, and a run with another prefix, do not use a slot") {

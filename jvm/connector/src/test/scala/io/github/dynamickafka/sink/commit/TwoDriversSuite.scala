@@ -8,8 +8,6 @@ import scala.util.{Failure, Success, Try}
 import org.apache.kafka.clients.admin.TransactionState.{COMPLETE_COMMIT, ONGOING}
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.sink.journal.{BatchInput, Claim, Journal}
-import io.github.dynamickafka.sink.transaction.Prepared
 import io.github.dynamickafka.storage.ObjectStore
 import io.github.dynamickafka.storage.ObjectStore._
 import io.github.dynamickafka.testkit.{TestAll, TimeLimit}

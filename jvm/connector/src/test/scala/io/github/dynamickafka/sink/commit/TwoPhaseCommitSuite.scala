@@ -58,6 +58,21 @@ class TwoPhaseCommitSuite extends AnyFunSuite with TimeLimit {
     assert(newest(scene).isEmpty && scene.kafka.requests.isEmpty)
   }
 
+  test("a driver that was taken for dead and wakes up gets the error that a later run has replaced it") {
+    Seq[CommitScene => Unit](
+      _.clock.advanceMs(31000L),
+      _.kafka.put(COMPLETE_ABORT, one)
+    ).foreach { meanwhile =>
+      val scene = planned()
+      val first = scene.start("first")
+      scene.claim("second")
+      meanwhile(scene)
+      val (condition, text) = failure(first.commit(0L, tasks(one), 0L, TransactionTimeoutMs))
+      assert(condition == "JOURNAL_CONFLICT" && text.contains(takeover), text)
+      assert(newest(scene).isEmpty)
+    }
+  }
+
   test("if another run has started since, nothing is decided") {
     val scene = planned()
     val first = scene.start("first")

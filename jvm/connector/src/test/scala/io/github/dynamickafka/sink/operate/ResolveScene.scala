@@ -4,8 +4,7 @@ import java.nio.file.{Files, Path}
 
 import org.apache.hadoop.conf.Configuration
 
-import io.github.dynamickafka.sink.commit.{CommitScene, ScriptedKafka}
-import io.github.dynamickafka.sink.journal.{Journal, JournalEntry}
+import io.github.dynamickafka.sink.commit.{CommitScene, Journal, JournalEntry, ScriptedKafka}
 
 /** A query that has decided a batch and died, and an operator, without brokers. */
 private[operate] final class ResolveScene(val entry: JournalEntry) {

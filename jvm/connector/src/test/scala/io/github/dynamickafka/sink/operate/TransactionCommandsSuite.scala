@@ -6,8 +6,7 @@ import org.apache.hadoop.conf.Configuration
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.admin.CommandLine
-import io.github.dynamickafka.sink.commit.CommitScene
-import io.github.dynamickafka.sink.journal.{Journal, JournalCluster}
+import io.github.dynamickafka.sink.commit.{CommitScene, Journal, JournalCluster}
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** `transactions` and `resolve` for all that an operator can meet, without brokers. */

@@ -2,7 +2,7 @@ package io.github.dynamickafka.sink.simulation
 
 import scala.util.Random
 
-import io.github.dynamickafka.sink.journal.{JournalJson, PlannedBatches}
+import io.github.dynamickafka.sink.commit.{JournalJson, PlannedBatches}
 import io.github.dynamickafka.storage.SimulatedFileManager
 
 /** What happens to a checkpoint between two runs, and what that excuses. */

@@ -1,7 +1,6 @@
 package io.github.dynamickafka.sink.simulation
 
-import io.github.dynamickafka.sink.journal.{JournalEntry, JournalJson}
-import io.github.dynamickafka.sink.transaction.TransactionName
+import io.github.dynamickafka.sink.commit.{JournalEntry, JournalJson, TransactionName}
 
 /** A rule as it was before it was corrected, to see whether the simulation finds it. Around the seams of the product's code. */
 private[simulation] sealed abstract class Defect(val name: String) {

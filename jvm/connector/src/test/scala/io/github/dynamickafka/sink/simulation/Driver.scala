@@ -12,12 +12,9 @@ import io.github.dynamickafka.config.{ProducerProperties, UnknownCommitPolicy}
 import io.github.dynamickafka.error.DynamicKafkaError
 import io.github.dynamickafka.kafka.ProducerSettings
 import io.github.dynamickafka.metadata.watch.RemovalGuard
-import io.github.dynamickafka.query.PlannedDeferrals
 import io.github.dynamickafka.sink.WriterFactory
 import io.github.dynamickafka.sink.commit._
-import io.github.dynamickafka.sink.journal.{FreeSlots, Journal}
-import io.github.dynamickafka.sink.transaction._
-import io.github.dynamickafka.storage.SimulatedFileManager
+import io.github.dynamickafka.storage.{PlannedDeferrals, SimulatedFileManager}
 import io.github.dynamickafka.topology.{Topology, TopologyCluster, WriteEntry, WriteStream}
 
 /**

@@ -13,9 +13,8 @@ import org.apache.kafka.common.errors.{
   ProducerFencedException
 }
 
-import io.github.dynamickafka.kafka.producer.TaskSender.Record
-import io.github.dynamickafka.sink.commit.{Seen, TransactionAdmin}
-import io.github.dynamickafka.sink.transaction.{Prepared, ResumableProducer}
+import io.github.dynamickafka.kafka.TaskSender.Record
+import io.github.dynamickafka.sink.commit.{Prepared, ResumableProducer, Seen, TransactionAdmin}
 
 /** The admin client of a driver for a cluster. */
 private[simulation] final class ModelAdmin(world: World, driver: Driver, cluster: String)

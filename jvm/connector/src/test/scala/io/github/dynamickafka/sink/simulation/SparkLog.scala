@@ -2,7 +2,7 @@ package io.github.dynamickafka.sink.simulation
 
 import org.apache.hadoop.fs.Path
 
-import io.github.dynamickafka.query.PlannedDeferrals
+import io.github.dynamickafka.storage.PlannedDeferrals
 
 /** @param rows the numbers of the records, of which no two batches of a query have one in common */
 private[simulation] final case class Plan(batch: Long, end: Long, rows: Seq[Long])

@@ -5,9 +5,9 @@ import java.io.IOException
 import org.apache.kafka.clients.admin.TransactionState._
 import org.apache.kafka.common.errors.TimeoutException
 
-import io.github.dynamickafka.sink.journal.BatchInput
+import io.github.dynamickafka.base.Clock
+import io.github.dynamickafka.sink.commit.BatchInput
 import io.github.dynamickafka.storage.SimulatedFiles
-import io.github.dynamickafka.time.Clock
 
 /** What happens at the steps of drivers: between any two requests of a driver, anything may happen to it and around it. */
 private[simulation] trait Choices {

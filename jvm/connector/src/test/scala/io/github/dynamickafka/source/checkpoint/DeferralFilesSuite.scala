@@ -10,8 +10,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.offset._
-import io.github.dynamickafka.offset.deferral.{Deferral, Deferrals}
-import io.github.dynamickafka.query.PlannedDeferrals
+import io.github.dynamickafka.storage.PlannedDeferrals
 
 /** The files of deferrals, and what is read of the checkpoint before a batch is deferred. */
 class DeferralFilesSuite extends AnyFunSuite {

@@ -16,11 +16,10 @@ import org.scalatest.concurrent.Eventually
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.{Millis, Seconds, Span}
 
+import io.github.dynamickafka.base.{Clock, ManualClock}
 import io.github.dynamickafka.config.Options
 import io.github.dynamickafka.offset.{ClusterView, Positions}
-import io.github.dynamickafka.source.client.ListedOffset
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.time.{Clock, ManualClock}
 import io.github.dynamickafka.topology.OffsetsPolicy
 
 /** The offsets of one cluster, and what happens while parts of it do not respond. */

@@ -4,9 +4,9 @@ import java.util.concurrent.CompletableFuture
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.base.ManualClock
 import io.github.dynamickafka.offset.Positions
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.time.ManualClock
 
 /** Which offsets are committed, and when, without a broker. */
 class GroupCommitQueueSuite extends AnyFunSuite with TimeLimit {

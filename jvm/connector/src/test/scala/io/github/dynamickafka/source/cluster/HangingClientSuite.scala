@@ -13,11 +13,10 @@ import org.scalatest.concurrent.Eventually
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.{Millis, Seconds, Span}
 
+import io.github.dynamickafka.base.{Clock, ManualClock}
 import io.github.dynamickafka.config.Options
 import io.github.dynamickafka.offset.{ClusterView, Positions}
-import io.github.dynamickafka.source.client.AdminClusterClient
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.time.{Clock, ManualClock}
 
 /** Clients that hang while they are opened, because a file of theirs cannot be read: here a named pipe without a writer. */
 class HangingClientSuite extends AnyFunSuite with TimeLimit with Eventually {

@@ -11,11 +11,10 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.{Millis, Seconds, Span}
 
 import io.github.dynamickafka.TestSeed
+import io.github.dynamickafka.base.ManualClock
 import io.github.dynamickafka.config.Options
 import io.github.dynamickafka.offset.{ClusterView, Positions}
-import io.github.dynamickafka.source.client.SharedClients
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.time.ManualClock
 
 /**
  * Random histories of clusters whose clients hang while they are opened: no call of the thread of the query waits for them, and

@@ -10,8 +10,6 @@ import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.errors.{TimeoutException, UnknownTopicOrPartitionException}
 import org.apache.kafka.common.{IsolationLevel, TopicPartition}
 
-import io.github.dynamickafka.source.client.{ClusterClient, ListedOffset, TopicAnswer}
-
 /**
  * A Kafka cluster as its clients see it, which a test changes. As in Kafka (KAFKA-20673), a client asks the leader that
  * it knows first, even if there is another one.

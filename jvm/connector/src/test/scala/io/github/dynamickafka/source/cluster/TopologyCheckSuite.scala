@@ -108,6 +108,41 @@ class TopologyCheckSuite extends AnyFunSuite with TimeLimit {
     )
   }
 
+  test("starting offsets of a cluster or topic that the metadata does not have are refused") {
+    val pattern = TopologyPattern("or.*", TopologyTopic("orders"))
+    val known = topology("blue", "green").copy(removals = SortedMap("off" -> Removal.OfCluster))
+    val all = known.copy(clusters =
+      known.clusters.updated("green", known.clusters("green").copy(patterns = Seq(pattern)))
+    )
+    def check(in: Topology, option: String, json: String) =
+      ClusterConfigs(parse(option -> json), in.clusters.keySet.toSet).checkFirst(in)
+    for {
+      (option, offset) <- Seq("startingOffsets" -> 5, "startingOffsetsByTimestamp" -> 1767225600000L)
+      (json, said) <- Seq(
+        s"""{"bleu": {"t": {"0": $offset}}}""" -> "the metadata does not have cluster 'bleu'. Did you mean 'blue'? It has blue, green.",
+        s"""{"blue": {"t": {"0": $offset}}, "red": {"t": {"0": $offset}}}""" -> "the metadata does not have cluster 'red'. It has",
+        s"""{"blue": {"tt": {"0": $offset}}}""" -> "the metadata does not have topic 'tt' of cluster 'blue'",
+        s"""{"green": {"dr": {"0": $offset}}}""" -> "the metadata does not have topic 'dr' of cluster 'green'"
+      )
+    } {
+      val e = intercept[DynamicKafkaIllegalArgumentException](check(all, option, json))
+      assert(e.getCondition == "DYNAMIC_KAFKA.INVALID_OPTION" && e.getMessage.contains(said), e.getMessage)
+    }
+    check(
+      all,
+      "startingOffsets",
+      """{"blue": {"t": {"0": 5}}, "green": {"orders": {"0": 5}}, "off": {"x": {"0": 5}}}"""
+    )
+    val one = topology("blue")
+    check(one, "startingOffsets", """{"t": {"0": 5}}""")
+    val e =
+      intercept[DynamicKafkaIllegalArgumentException](check(one, "startingOffsets", """{"u": {"0": 5}}"""))
+    assert(
+      e.getMessage.contains("the metadata does not have topic 'u' of cluster 'blue'. It has t."),
+      e.getMessage
+    )
+  }
+
   test("the configuration of a cluster is resolved once for each change of its properties") {
     val configs = ClusterConfigs(parse(), Set("blue"))
     val one = configs("blue", Map("bootstrap.servers" -> "b:1"))

@@ -8,7 +8,7 @@ import org.apache.spark.util.LongAccumulator
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.{Options, SourceOptionsParser}
-import io.github.dynamickafka.format.decode.Layouts
+import io.github.dynamickafka.format.table.Layouts
 import io.github.dynamickafka.source.ClusterDecoding
 import io.github.dynamickafka.source.read.{DecodeCounts, Decoding}
 import io.github.dynamickafka.testkit.TimeLimit

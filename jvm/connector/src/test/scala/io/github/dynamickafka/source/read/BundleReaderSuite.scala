@@ -16,7 +16,7 @@ import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.kafka.ConsumerSettings
 import io.github.dynamickafka.offset.LogIdentity
 import io.github.dynamickafka.source.Entry
-import io.github.dynamickafka.source.client.AdminClusterClient
+import io.github.dynamickafka.source.cluster.AdminClusterClient
 import io.github.dynamickafka.testkit.KafkaCluster
 
 /** The reader on real brokers: rows, transactions, and waits that must end. */

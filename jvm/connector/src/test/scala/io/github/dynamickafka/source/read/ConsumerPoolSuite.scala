@@ -7,10 +7,10 @@ import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.header.internals.RecordHeaders
 import org.apache.kafka.common.record.TimestampType
 
+import io.github.dynamickafka.base.ManualClock
 import io.github.dynamickafka.kafka.ConsumerSettings
 import io.github.dynamickafka.offset.LogIdentity
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.time.ManualClock
 
 /** Consumers between two tasks, with Kafka's mock consumer. */
 class ConsumerPoolSuite extends MockClients with TimeLimit {

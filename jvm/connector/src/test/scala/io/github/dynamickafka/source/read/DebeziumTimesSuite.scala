@@ -1,7 +1,9 @@
 package io.github.dynamickafka.source.read
 
+import java.math.{BigDecimal, BigInteger}
 import java.sql.{Date, Timestamp}
 import java.time.{Instant, LocalDateTime}
+import java.util.Base64
 
 import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
@@ -41,6 +43,13 @@ class DebeziumTimesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPrope
     ),
     ("int32", s"$Debezium.Date", "17702", "DATE", day),
     ("string", s"$Debezium.ZonedTimestamp", "2018-06-20T06:37:03Z", "TIMESTAMP", mysql),
+    (
+      "string",
+      s"$Debezium.ZonedTimestamp",
+      "2018-06-20T15:13:16.945104Z",
+      "TIMESTAMP_NTZ",
+      LocalDateTime.parse("2018-06-20T15:13:16.945104")
+    ),
     // connect
     ("int64", s"$Connect.Timestamp", "1529476623000", "TIMESTAMP", mysql),
     (
@@ -104,6 +113,14 @@ class DebeziumTimesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPrope
     }
   }
 
+  test("JSON with its schema: a local time with an offset is no local time") {
+    val name = s"$Debezium.ZonedTimestamp"
+    val values = json(""""t": "2018-06-20T15:13:16+02:00"""")
+    val record = s"""{"schema": ${schema("string", name)}, "payload": $values}"""
+    val e = intercept[DynamicKafkaRuntimeException](rows("t TIMESTAMP_NTZ", wrapped)(record))
+    assert(e.getMessage.contains("not of type TIMESTAMP_NTZ"), e)
+  }
+
   test("JSON with its schema: each record has its own units") {
     def record(name: String, value: String) =
       s"""{"schema": ${schema("int64", s"$Debezium.$name")}, "payload": ${json(s""""t": $value""")}}"""
@@ -128,6 +145,44 @@ class DebeziumTimesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPrope
     val record =
       s"""{"schema": {"fields": [$row]}, "payload": ${json(""""a": [1529507596945104, null]""")}}"""
     assert(rows("a ARRAY<TIMESTAMP>", wrapped)(record).head.head == Seq(postgres, null))
+  }
+
+  test("JSON with its schema: decimals in base64, also where that is digits only") {
+    def schemaOf(scale: Int) = schema("bytes", s"$Connect.Decimal")
+      .replace(
+        s""""name": "$Connect.Decimal"""",
+        s""""name": "$Connect.Decimal", "parameters": {"scale": "$scale"}"""
+      )
+    def record(unscaled: BigInteger, scale: Int) = {
+      val value = Base64.getEncoder.encodeToString(unscaled.toByteArray)
+      s"""{"schema": ${schemaOf(scale)}, "payload": ${json(s""""t": "$value"""")}}"""
+    }
+    // The bytes of base64 that is digits only.
+    val digits =
+      Gen.listOfN(4, Gen.numChar).map(_.mkString).map(text => new BigInteger(Base64.getDecoder.decode(text)))
+    val any = Gen.choose(-1000000000000L, 1000000000000L).map(BigInteger.valueOf)
+    forAll(Gen.oneOf(digits, any), Gen.choose(0, 6), Gen.choose(0, 6), minSuccessful(200)) {
+      (unscaled, scale, ofColumn) =>
+        val exact = new BigDecimal(unscaled, scale)
+        val fits =
+          exact.stripTrailingZeros.scale <= ofColumn && exact.precision - exact.scale <= 12 - ofColumn
+        val found = rows(
+          s"t DECIMAL(12, $ofColumn)",
+          wrapped,
+          "parseErrors" -> "null"
+        )(record(unscaled, scale)).head.head
+        if (fits) assert(new BigDecimal(found.toString).compareTo(exact) == 0, s"$exact: $found")
+        else assert(found == null, s"$exact: $found")
+    }
+    // As with `decimal.handling.mode` string and double, and without a schema.
+    val text = s"""{"schema": ${schema("string", "")}, "payload": ${json(""""t": "1234"""")}}"""
+    assert(rows("t DECIMAL(10, 2)", wrapped)(text).head.head == "1234.00")
+    Seq("\"1234\"" -> "1234.00", "1234.5" -> "1234.50", "-7" -> "-7.00").foreach { case (value, shown) =>
+      assert(rows("t DECIMAL(10, 2)")(json(s""""t": $value""")).head.head == shown)
+    }
+    val nested =
+      rows("s STRUCT<d: DECIMAL(4, 1)>, a ARRAY<DECIMAL(4, 1)>")(json(""""s": {"d": 1.5}, "a": [2, "2.5"]"""))
+    assert(nested.head.take(2).toString.replaceAll("[^0-9.,]", "").contains("1.5,2.0,2.5"), nested)
   }
 
   test("JSON with a damaged schema: its times are bad, and those of the records around it are not") {

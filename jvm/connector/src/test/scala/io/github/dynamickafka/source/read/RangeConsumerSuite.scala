@@ -15,10 +15,10 @@ import org.apache.kafka.clients.consumer.{
 import org.apache.kafka.common.errors.{DisconnectException, WakeupException}
 import org.apache.kafka.common.{KafkaException, PartitionInfo, TopicPartition}
 
+import io.github.dynamickafka.base.ManualClock
 import io.github.dynamickafka.kafka.ConsumerSettings
 import io.github.dynamickafka.offset.{LogIdentity, Loss, OffsetRange}
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.time.ManualClock
 
 /** Where ranges end, and which records are kept for the next batch, with Kafka's mock consumer. */
 class RangeConsumerSuite extends MockClients with TimeLimit {

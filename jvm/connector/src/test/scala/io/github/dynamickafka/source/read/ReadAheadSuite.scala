@@ -12,10 +12,10 @@ import org.scalatest.concurrent.Eventually
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.{Millis, Seconds, Span}
 
+import io.github.dynamickafka.base.{Clock, ManualClock}
 import io.github.dynamickafka.kafka.ConsumerSettings
 import io.github.dynamickafka.offset.OffsetRange
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.time.{Clock, ManualClock}
 
 /** Fetches for tasks that start later, with Kafka's mock consumer. */
 class ReadAheadSuite extends AnyFunSuite with TimeLimit with Eventually {

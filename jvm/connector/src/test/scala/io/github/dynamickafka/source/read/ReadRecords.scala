@@ -10,7 +10,7 @@ import org.apache.spark.util.LongAccumulator
 
 import io.github.dynamickafka.config.Options
 import io.github.dynamickafka.format.Layout
-import io.github.dynamickafka.format.decode.Layouts
+import io.github.dynamickafka.format.table.Layouts
 
 /** Runs a [[TaskDecoder]] over values, and counts bad records. */
 final class ReadRecords {

@@ -20,10 +20,10 @@ import org.apache.kafka.common.header.internals.RecordHeaders
 import org.apache.kafka.common.record.TimestampType
 import org.apache.kafka.common.{PartitionInfo, TopicPartition}
 
+import io.github.dynamickafka.base.ManualClock
 import io.github.dynamickafka.kafka.ConsumerSettings
 import io.github.dynamickafka.offset.{LogIdentity, Loss, OffsetRange}
 import io.github.dynamickafka.source.simulation.{ModelLog, ModelTopic}
-import io.github.dynamickafka.time.ManualClock
 
 /** What tasks compare, and what they do not compare if a former defect is put back. */
 private[read] sealed abstract class ReaderDefect(val name: String) {

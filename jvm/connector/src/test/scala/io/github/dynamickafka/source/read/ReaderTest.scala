@@ -5,11 +5,11 @@ import java.util.concurrent.atomic.AtomicInteger
 
 import org.apache.kafka.clients.consumer.KafkaConsumer
 
+import io.github.dynamickafka.base.{Clock, ManualClock}
 import io.github.dynamickafka.kafka.ConsumerSettings
 import io.github.dynamickafka.offset.OffsetRange
 import io.github.dynamickafka.source.SourceTest
 import io.github.dynamickafka.testkit.KafkaCluster
-import io.github.dynamickafka.time.{Clock, ManualClock}
 
 /** Readers of tasks, called without Spark's tasks. */
 trait ReaderTest extends SourceTest {

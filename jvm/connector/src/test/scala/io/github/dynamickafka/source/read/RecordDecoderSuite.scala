@@ -3,17 +3,18 @@ package io.github.dynamickafka.source.read
 import java.nio.charset.StandardCharsets.UTF_8
 
 import org.apache.kafka.clients.consumer.ConsumerRecord
-import org.apache.kafka.common.header.internals.RecordHeader
-import org.apache.spark.sql.catalyst.CatalystTypeConverters
-import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.kafka.common.header.internals.{RecordHeader, RecordHeaders}
+import org.apache.kafka.common.record.TimestampType
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
+import org.apache.spark.sql.catalyst.{CatalystTypeConverters, InternalRow}
+import org.apache.spark.unsafe.types.UTF8String
 import org.apache.spark.util.LongAccumulator
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.Options
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.format.Layout
-import io.github.dynamickafka.format.decode.Layouts
+import io.github.dynamickafka.format.table.Layouts
 import io.github.dynamickafka.testkit.TimeLimit
 
 class RecordDecoderSuite extends AnyFunSuite with TimeLimit {
@@ -107,23 +108,54 @@ class RecordDecoderSuite extends AnyFunSuite with TimeLimit {
     )
   }
 
-  test("in a streaming query only the columns that it accesses are decoded, counted once for each record") {
-    val errors = new LongAccumulator
-    val nulls = layout(json ++ Seq("parseErrors" -> "null", "keyFormat" -> "csv", "keyFields" -> "id"): _*)
-    val of =
-      new TaskDecoder(Decoding(nulls, counts.copy(errors = errors), onAccess = true)).rows("blue", "orders")
-    val good = of.of(record("{\"id\": \"x\", \"v\": \"y\"}", "x"))
-    assert(good.getUTF8String(1).toString == "y" && errors.sum == 0)
-    assert(good.isNullAt(0) && errors.sum == 1)
-    val unread = of.of(record("nothing", "x"))
-    assert(unread.numFields == 2 && errors.sum == 1)
-
+  test("in a streaming query only the columns that it accesses are decoded") {
+    val unread = new TaskDecoder(Decoding(layout(json: _*), counts, onAccess = true)).rows("blue", "orders")
+    assert(unread.of(record("nothing")).numFields == 2)
     val failing =
       new TaskDecoder(Decoding(layout(json: _*), counts, onAccess = true)).rows("blue", "orders")
         .of(record("{\"id\": \"secret-text\", \"v\": \"y\"}"))
     assert(failing.getUTF8String(1).toString == "y")
     val error = intercept[DynamicKafkaRuntimeException](failing.isNullAt(0))
     assert(error.getCondition == "DYNAMIC_KAFKA.DECODE_FAILED" && error.getMessage.contains("'id'"))
+  }
+
+  test("a time that is too large for Spark is an error of the record, or makes it a bad one") {
+    def at(millis: Long) = new ConsumerRecord(
+      "orders-eu",
+      3,
+      42L,
+      millis,
+      TimestampType.CREATE_TIME,
+      0,
+      0,
+      null: Array[Byte],
+      bytes("{\"id\": 1}"),
+      new RecordHeaders,
+      java.util.Optional.empty[Integer]
+    )
+    val timed = Seq("format" -> "json", "schema" -> "id INT", "metadataColumns" -> "timestamp")
+    val most = Long.MaxValue / 1000
+    Seq(most + 1, Long.MaxValue, Long.MinValue, -most - 1).foreach { millis =>
+      Seq("fail", "null", "keep").foreach { policy =>
+        val error =
+          intercept[DynamicKafkaRuntimeException](
+            rows(layout(timed :+ ("parseErrors" -> policy): _*))(at(millis))
+          )
+        assert(error.getCondition == "DYNAMIC_KAFKA.DECODE_FAILED" && error.getMessage.contains("offset 42"))
+      }
+      val raw = new RecordRow(
+        false,
+        UTF8String.fromString("orders-eu"),
+        UTF8String.fromString("blue"),
+        UTF8String.fromString("orders")
+      )
+      val error = intercept[DynamicKafkaRuntimeException](raw.of(at(millis)).getLong(5))
+      assert(error.getMessage.contains("cluster 'blue'") && error.getMessage.contains("offset 42"))
+      Seq("parseErrors" -> "drop", "json.ignore-parse-errors" -> "true").foreach(policy =>
+        assert(rows(layout(timed :+ policy: _*))(at(millis), at(most)).size == 1)
+      )
+    }
+    assert(rows(layout(timed: _*))(at(-1), at(0), at(most)).size == 3)
   }
 
   test("drop: counted, and the records around it are rows") {

@@ -17,8 +17,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.dynamickafka.offset.alignment.LogKey
-import io.github.dynamickafka.offset.budget.MeanSize
-import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, Positions}
+import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, MeanSize, Positions}
 import io.github.dynamickafka.source.SourceTest
 import io.github.dynamickafka.testkit.TimeLimit
 

@@ -12,7 +12,7 @@ import io.github.dynamickafka.config.Options
 import io.github.dynamickafka.config.Options.refused
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.format.Layout
-import io.github.dynamickafka.format.decode.Layouts
+import io.github.dynamickafka.format.table.Layouts
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** Records of a table with a key as rows: `changeData=upsert`. */

@@ -2,9 +2,9 @@ package io.github.dynamickafka.source.report
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.base.ManualClock
 import io.github.dynamickafka.source.Logs
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.time.ManualClock
 
 /** The warning about clusters whose records the watermark of the query has passed. */
 class LateClustersSuite extends AnyFunSuite with TimeLimit {

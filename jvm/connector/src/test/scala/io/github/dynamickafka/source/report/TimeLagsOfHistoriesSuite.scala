@@ -14,13 +14,13 @@ import org.apache.spark.util.CollectionAccumulator
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.TestSeed
+import io.github.dynamickafka.base.ManualClock
 import io.github.dynamickafka.offset.alignment.{AlignedFiles, LogKey}
 import io.github.dynamickafka.offset.history.{HandOver, HistoryPlan, HistoryTable}
 import io.github.dynamickafka.offset.{CompositeOffset, Positions}
-import io.github.dynamickafka.source.client.ListedOffset
+import io.github.dynamickafka.source.cluster.ListedOffset
 import io.github.dynamickafka.source.read.{RecordTimes, Slice, TaskTimes}
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.time.ManualClock
 
 /** Lag and drift in time of clusters with a history: random files and logs, which are read in a random order. */
 class TimeLagsOfHistoriesSuite extends AnyFunSuite with TimeLimit {

@@ -12,12 +12,12 @@ import org.apache.kafka.common.record.TimestampType
 import org.apache.spark.util.CollectionAccumulator
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.base.ManualClock
 import io.github.dynamickafka.offset.alignment.LogKey
 import io.github.dynamickafka.offset.{CompositeOffset, Positions, Span}
-import io.github.dynamickafka.source.client.ListedOffset
+import io.github.dynamickafka.source.cluster.ListedOffset
 import io.github.dynamickafka.source.read.{RecordTimes, Slice, TaskTimes}
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.time.ManualClock
 
 /** Lag and drift in time, and what clusters are asked for them. */
 class TimeLagsSuite extends AnyFunSuite with TimeLimit {

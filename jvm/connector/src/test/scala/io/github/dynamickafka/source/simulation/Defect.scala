@@ -4,7 +4,6 @@ import org.apache.spark.sql.connector.read.streaming.ReadLimit
 
 import io.github.dynamickafka.offset._
 import io.github.dynamickafka.offset.alignment.{Alignment, EventTimes}
-import io.github.dynamickafka.offset.budget.BudgetShare
 import io.github.dynamickafka.offset.replacement.ReplacingClusters
 import io.github.dynamickafka.source.trigger.{Limits, Trigger}
 import io.github.dynamickafka.topology.Topology

@@ -8,7 +8,7 @@ import io.github.dynamickafka.offset.replacement.SameOffsets.{Answer, Question}
 import io.github.dynamickafka.offset.replacement._
 import io.github.dynamickafka.source.cluster.ClusterConfig
 import io.github.dynamickafka.source.replacement._
-import io.github.dynamickafka.time.Clock
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy}
 
 /**

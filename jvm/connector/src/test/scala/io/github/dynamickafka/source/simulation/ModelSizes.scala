@@ -2,8 +2,7 @@ package io.github.dynamickafka.source.simulation
 
 import org.apache.spark.sql.connector.read.streaming.{ReadAllAvailable, ReadLimit}
 
-import io.github.dynamickafka.offset.budget.MeanSize
-import io.github.dynamickafka.offset.{OffsetRange, Span}
+import io.github.dynamickafka.offset.{MeanSize, OffsetRange, Span}
 import io.github.dynamickafka.source.trigger.Limits
 
 /** The sizes of records, which differ between partitions, and what tasks of this run have reported about them. */

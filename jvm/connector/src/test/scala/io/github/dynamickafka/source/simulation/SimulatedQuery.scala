@@ -8,11 +8,9 @@ import org.apache.spark.sql.connector.read.streaming.{ReadAllAvailable, ReadLimi
 import io.github.dynamickafka.config.{Options, SourceOptions}
 import io.github.dynamickafka.offset._
 import io.github.dynamickafka.offset.alignment.Alignment
-import io.github.dynamickafka.offset.deferral.{Deferral, Deferrals}
 import io.github.dynamickafka.offset.replacement.ReplacingClusters
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterQuestion}
-import io.github.dynamickafka.source.loss.LossGrace
-import io.github.dynamickafka.source.trigger.{Limits, Trigger, TriggerPlanner, UnconfirmedClusters}
+import io.github.dynamickafka.source.trigger.{Limits, LossGrace, Trigger, TriggerPlanner, UnconfirmedClusters}
 import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy, Topology}
 
 /** Where the driver dies in a trigger. */

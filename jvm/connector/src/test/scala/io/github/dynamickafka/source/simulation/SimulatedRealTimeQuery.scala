@@ -3,9 +3,8 @@ package io.github.dynamickafka.source.simulation
 import io.github.dynamickafka.offset._
 import io.github.dynamickafka.source.checkpoint.DecidedEntries
 import io.github.dynamickafka.source.cluster.ClusterConfigs
-import io.github.dynamickafka.source.loss.LossGrace
 import io.github.dynamickafka.source.realtime.{RealTimeRanges, TaskPositions}
-import io.github.dynamickafka.source.trigger.{Trigger, TriggerPlanner, UnconfirmedClusters}
+import io.github.dynamickafka.source.trigger.{LossGrace, Trigger, TriggerPlanner, UnconfirmedClusters}
 import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy, Topology}
 
 /** Where the driver dies in a batch of real-time mode. */

@@ -8,8 +8,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.dynamickafka.config.LimitOptions
-import io.github.dynamickafka.offset.Span
-import io.github.dynamickafka.offset.budget.MeanSize
+import io.github.dynamickafka.offset.{MeanSize, Span}
 import io.github.dynamickafka.testkit.TimeLimit
 
 class LimitsGrantSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {

@@ -10,6 +10,7 @@ import org.scalatest.concurrent.Eventually
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.{Millis, Seconds, Span}
 
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.{DiscoveryOptions, Options, Subscription}
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
@@ -19,11 +20,9 @@ import io.github.dynamickafka.offset.replacement.SameOffsets.Answer
 import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, Positions, Retained}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStream, ClusterStreams, ScriptedCluster}
-import io.github.dynamickafka.source.loss.LossPolicy
 import io.github.dynamickafka.source.replacement.{LastRecords, RecordsAt, ReplacedClusters, Replacements}
 import io.github.dynamickafka.source.{Entry, EntryService}
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.time.Clock
 import io.github.dynamickafka.topology.ReplacedClusterPolicy
 
 /** What a trigger makes of responses that were requested before it. The cluster takes longer than a trigger waits. */

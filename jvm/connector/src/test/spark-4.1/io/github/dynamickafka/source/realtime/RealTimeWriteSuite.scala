@@ -1,11 +1,14 @@
 package io.github.dynamickafka.source.realtime
 
+import java.nio.file.Files
+
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.streaming.{DataStreamWriter, StreamingQuery, Trigger}
 import org.apache.spark.sql.{DataFrame, Row}
 
 import io.github.dynamickafka.DynamicKafka
+import io.github.dynamickafka.error.DynamicKafkaError
 import io.github.dynamickafka.gauge.GaugeSet
 import io.github.dynamickafka.metadata.service.ServiceRegistry
 import io.github.dynamickafka.source.{Entry, EntryService, Scene}
@@ -15,12 +18,14 @@ class RealTimeWriteSuite extends RealTimeTest {
 
   /** The options of the sink of a test. */
   private var options = Map.empty[String, String]
+  private var out = new EntryService
 
   /** A stream `out` to write to, and one to read from. */
   private def written(body: (Scene, String, DataFrame => DataStreamWriter[Row]) => Any): Unit =
     realTime { (s, _) =>
       val topic = newTopicOn(2, blue, green)
       val service = new EntryService
+      out = service
       service.streams = Map("out" -> Seq(Entry("blue", blue, topic), Entry("green", green, topic)))
       val handle = ServiceRegistry.register(service)
       var queries = Seq.empty[StreamingQuery]
@@ -93,8 +98,7 @@ class RealTimeWriteSuite extends RealTimeTest {
       val source = newTopicOn(1, blue)
       s.orders(Entry("blue", blue, source))
       val e = refused(writer(rows(s)).option("deliveryGuarantee", "exactly-once").start())
-      assert(condition(e) == "INVALID_OPTION")
-      assert(text(e).contains("exactly-once") && text(e).contains("real-time"), text(e))
+      assert(condition(e) == "EXACTLY_ONCE_REFUSED" && text(e).contains("real-time mode"), text(e))
     }
   }
 
@@ -128,6 +132,91 @@ class RealTimeWriteSuite extends RealTimeTest {
       assert(query.awaitTermination(300000))
       assert(blue.dump(topic, committedOnly = true).size == 5)
       assert(query.lastProgress.sink.description == "dynamic-kafka")
+    }
+  }
+
+  test("the defaults of the session are those of the sink, and exactly-once by default is refused") {
+    written { (s, topic, writer) =>
+      val source = newTopicOn(1, blue)
+      s.orders(Entry("blue", blue, source))
+      produce(blue, source, 1, values("b", 0, 5))
+      val defaults = "spark.datasource.dynamic-kafka."
+      try {
+        spark.conf.set(s"${defaults}clusterRouting", "all")
+        val query = writer(rows(s).drop("cluster")).start()
+        waitFor("both clusters")(blue.dump(topic).size == 5 && green.dump(topic).size == 5)
+        query.stop()
+        spark.conf.set(s"${defaults}deliveryGuarantee", "exactly-once")
+        val e = refused(writer(rows(s)).start())
+        assert(condition(e) == "EXACTLY_ONCE_REFUSED", text(e))
+      } finally Seq("clusterRouting", "deliveryGuarantee").foreach(name => spark.conf.unset(defaults + name))
+    }
+  }
+
+  test("a writer that has started a query in real-time mode starts the next one as its settings are then") {
+    written { (s, topic, writer) =>
+      val source = newTopicOn(1, blue)
+      s.orders(Entry("blue", blue, source))
+      produce(blue, source, 1, values("b", 0, 5))
+      val one = writer(rows(s))
+      val query = one.start()
+      waitFor("the first query")(blue.dump(topic).size == 5)
+      DynamicKafka.stop(query)
+      produce(blue, source, 1, values("b", 5, 8))
+      val next = one.trigger(Trigger.AvailableNow()).option("deliveryGuarantee", "exactly-once").start()
+      assert(next.awaitTermination(300000) && next.exception.isEmpty)
+      assert(blue.dump(topic, committedOnly = true).size == 8)
+      assert(next.lastProgress.sink.description == "dynamic-kafka")
+      assert(Files.exists(s.results.checkpoint.resolve("dynamic-kafka-sink")))
+    }
+  }
+
+  test("an error of the sink is what ends the query, and not that a task cannot be serialized") {
+    written { (s, _, writer) =>
+      val source = newTopicOn(1, blue)
+      s.orders(Entry("blue", blue, source))
+      produce(blue, source, 1, values("b", 0, 5))
+      val query = writer(rows(s))
+        .option("deadLetterTopic", "dead").option("deadLetterCluster", "nowhere").start()
+      waitFor("the end")(query.exception.isDefined)
+      assert(query.exception.get.getCause.isInstanceOf[DynamicKafkaError])
+      val e = refused(query)
+      assert(condition(e) == "INVALID_OPTION" && text(e).contains("nowhere"), text(e))
+    }
+  }
+
+  test("with format=metadata, records have the format that the metadata has") {
+    written { (s, topic, writer) =>
+      val source = newTopicOn(1, blue)
+      s.orders(Entry("blue", blue, source))
+      produce(blue, source, 1, Seq("7"))
+      out.formats = Map("out" -> Map("format" -> "json", "schema" -> "id INT"))
+      val _ = writer(s.frame().selectExpr("cast(cast(value as string) as int) as id"))
+        .option("format", "metadata").start()
+      waitFor("the record")(
+        (blue.dump(topic) ++ green.dump(topic)).map(_.value) == Seq("""{"id":7}""")
+      )
+    }
+  }
+
+  test("a cluster that takes no writes any more gets none within a second, although the batch is not over") {
+    written { (s, topic, writer) =>
+      val source = newTopicOn(1, blue)
+      s.orders(Entry("blue", blue, source))
+      options += "streamMetadataDiscoveryIntervalMs" -> "50"
+      val query = writer(rows(s).drop("cluster")).start()
+      produce(blue, source, 1, values("b", 0, 40))
+      waitFor("both clusters")(
+        blue.dump(topic).size + green.dump(topic).size == 40 && green.dump(topic).nonEmpty
+      )
+      val before = green.dump(topic).size
+      out.streams =
+        Map("out" -> Seq(Entry("blue", blue, topic), Entry("green", green, topic).draining))
+      out.awaitAnswers()
+      Thread.sleep(3000)
+      produce(blue, source, 1, values("c", 0, 40))
+      waitFor("the cluster that is left")(blue.dump(topic).size + before == 80)
+      assert(green.dump(topic).size == before && query.exception.isEmpty)
     }
   }
 }

@@ -1,8 +1,13 @@
 package io.github.dynamickafka.format.avro
 
-import scala.util.control.NonFatal
+import java.io.IOException
+import java.nio.ByteBuffer
+
+import scala.util.control.{NoStackTrace, NonFatal}
 
 import org.apache.avro.generic.GenericDatumReader
+import org.apache.avro.io.Decoder
+import org.apache.avro.util.Utf8
 import org.apache.avro.{AvroTypeException, Schema}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.StructType
@@ -71,4 +76,156 @@ private[format] object AvroBody {
     }
     new AvroBody(writer, reader, (record, into) => copy(toRow(record), into))
   }
+}
+
+/**
+ * Reads Avro's binary encoding from an array. Unlike Avro's own decoder, it compares every length with the bytes that are left
+ * before memory is allocated for it: a corrupt record cannot exhaust the memory of an executor. Not thread-safe.
+ */
+private[format] final class AvroBytes extends Decoder {
+  import AvroBytes._
+
+  private var bytes = Array.emptyByteArray
+  private var at = 0
+  private var items = 0L
+
+  /** Begins with the next record. */
+  def reset(record: Array[Byte], from: Int): Unit = {
+    bytes = record
+    at = from
+    items = record.length.toLong + MostEmptyItems
+  }
+
+  def isEnd: Boolean = at == bytes.length
+
+  override def readNull(): Unit = ()
+
+  override def readBoolean(): Boolean = {
+    val from = take(1)
+    bytes(from) match {
+      case 0 => false
+      case 1 => true
+      case _ => throw Malformed
+    }
+  }
+
+  override def readInt(): Int = {
+    val n = readLong()
+    if (n < Int.MinValue || n > Int.MaxValue) throw Malformed
+    n.toInt
+  }
+
+  override def readLong(): Long = {
+    var n = 0L
+    var shift = 0
+    var more = true
+    while (more) {
+      if (at >= bytes.length || shift > LastShift) throw Malformed
+      val b = bytes(at)
+      at += 1
+      n |= (b & 0x7fL) << shift
+      shift += 7
+      more = b < 0
+    }
+    (n >>> 1) ^ -(n & 1L)
+  }
+
+  override def readFloat(): Float = {
+    val from = take(4)
+    java.lang.Float.intBitsToFloat(little(from))
+  }
+
+  override def readDouble(): Double = {
+    val from = take(8)
+    java.lang.Double.longBitsToDouble((little(from) & 0xffffffffL) | (little(from + 4).toLong << 32))
+  }
+
+  private def little(from: Int): Int =
+    (bytes(from) & 0xff) | (bytes(from + 1) & 0xff) << 8 | (bytes(from + 2) & 0xff) << 16 | bytes(
+      from + 3
+    ) << 24
+
+  override def readString(old: Utf8): Utf8 = {
+    val length = size()
+    val from = take(length)
+    val text = if (old == null) new Utf8 else old
+    text.setByteLength(length)
+    System.arraycopy(bytes, from, text.getBytes, 0, length)
+    text
+  }
+
+  override def readString(): String = readString(null).toString
+  override def skipString(): Unit = skipBytes()
+
+  override def readBytes(old: ByteBuffer): ByteBuffer = {
+    val length = size()
+    val from = take(length)
+    val into = if (old != null && old.capacity >= length) old.clear() else ByteBuffer.allocate(length)
+    into.put(bytes, from, length).flip()
+  }
+
+  override def skipBytes(): Unit = skipFixed(size())
+
+  override def readFixed(into: Array[Byte], start: Int, length: Int): Unit =
+    System.arraycopy(bytes, take(length), into, start, length)
+
+  override def skipFixed(length: Int): Unit = {
+    val _ = take(length)
+  }
+
+  override def readEnum(): Int = readInt()
+  override def readIndex(): Int = readInt()
+  override def readArrayStart(): Long = block()
+  override def arrayNext(): Long = block()
+  override def readMapStart(): Long = block()
+  override def mapNext(): Long = block()
+  override def skipArray(): Long = skipBlocks()
+  override def skipMap(): Long = skipBlocks()
+
+  /** The number of items in the next block. */
+  private def block(): Long = {
+    val n = readLong()
+    if (n < 0) {
+      val _ = size()
+    }
+    counted(if (n < 0) -n else n)
+  }
+
+  /** Skips the blocks whose length in bytes is known. */
+  private def skipBlocks(): Long = {
+    var n = readLong()
+    while (n < 0) {
+      skipFixed(size())
+      n = readLong()
+    }
+    counted(n)
+  }
+
+  /** Only items of no bytes can be more than the bytes of the record. */
+  private def counted(n: Long): Long = {
+    items -= n
+    if (n < 0 || items < 0) throw Malformed
+    n
+  }
+
+  private def size(): Int = {
+    val n = readLong()
+    if (n < 0 || n > bytes.length - at) throw Malformed
+    n.toInt
+  }
+
+  /** @return where these bytes begin */
+  private def take(length: Int): Int = {
+    if (length < 0 || length > bytes.length - at) throw Malformed
+    val from = at
+    at += length
+    from
+  }
+}
+
+private[format] object AvroBytes {
+  private val LastShift = 63
+  private val MostEmptyItems = 65536L
+
+  private object Malformed extends IOException("not Avro's binary encoding") with NoStackTrace
 }

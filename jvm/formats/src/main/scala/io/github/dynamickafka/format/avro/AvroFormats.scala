@@ -1,16 +1,24 @@
 package io.github.dynamickafka.format.avro
 
+import java.io.ByteArrayOutputStream
+
 import scala.jdk.CollectionConverters._
 
 import org.apache.avro.SchemaCompatibility.SchemaCompatibilityType.COMPATIBLE
+import org.apache.avro.generic.GenericDatumWriter
+import org.apache.avro.io.{BinaryEncoder, EncoderFactory}
 import org.apache.avro.{AvroRuntimeException, Schema, SchemaCompatibility}
+import org.apache.spark.sql.avro.DynamicKafkaAvro
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.StructType
 
 import io.github.dynamickafka.format.FormatSetting.texts
-import io.github.dynamickafka.format.registry.SchemasById
+import io.github.dynamickafka.format.SideSource.Fields
 import io.github.dynamickafka.format.{
   AvroSchemas,
   DeclaredSchema,
+  DecodeFailure,
+  DecodedValues,
   Decoder,
   Encoder,
   Format,
@@ -18,6 +26,7 @@ import io.github.dynamickafka.format.{
   FormatSetting,
   FormatWriter,
   SchemaText,
+  SchemasById,
   SideFormat,
   SideLayout,
   SideSource
@@ -104,4 +113,33 @@ private[format] class AvroRegistry extends FormatRegistry {
           .orElse(Some("it is incompatible"))
       else RegistryAvro.difference(w, r).map(path => s"'$path' has another logical type")
     }
+}
+
+/** Decodes Avro's binary encoding without a header, with the results of Spark's `from_avro`. */
+private[format] final class AvroDecoder(side: SideLayout) extends Decoder {
+  private val schema: Schema = side.avro.fold(AvroSchemas.of(side.schema))(new Schema.Parser().parse(_))
+  private val body = AvroBody(schema, schema, side)
+
+  override def decode(bytes: Array[Byte], into: DecodedValues): DecodeFailure = {
+    val reason = body.decode(bytes, 0, into)
+    if (reason eq null) null else DecodeFailure(reason, None, unparsable = true)
+  }
+}
+
+/** Encodes fields in Avro's binary encoding without a header, by Spark's serializer, as `to_avro` does. */
+private[format] final class AvroEncoder(side: Fields) extends Encoder {
+  private val schema: Schema =
+    side.avro.fold(AvroSchemas.of(side.schema))(RegistryAvro.parse)
+  private val toRecord = DynamicKafkaAvro.serializer(schema, side.schema)
+  private val writer = new GenericDatumWriter[Any](schema)
+  private val bytes = new ByteArrayOutputStream
+  private var encoder: BinaryEncoder = _
+
+  override def encode(row: InternalRow): Array[Byte] = {
+    bytes.reset()
+    encoder = EncoderFactory.get().directBinaryEncoder(bytes, encoder)
+    writer.write(toRecord(row), encoder)
+    encoder.flush()
+    bytes.toByteArray
+  }
 }

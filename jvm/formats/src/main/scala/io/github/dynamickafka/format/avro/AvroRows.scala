@@ -74,6 +74,8 @@ private[format] object AvroRows {
       )
     case (_, decimal: DecimalType) => ofDecimal(schema, decimal)
     case (_, DateType | TimestampType | TimestampNTZType) => ofTime(schema, column, path)
+    case (Schema.Type.INT | Schema.Type.LONG, _: YearMonthIntervalType | _: DayTimeIntervalType) =>
+      ofInterval(schema, column, path)
     case _ => Plan(column)
   }
 
@@ -130,7 +132,7 @@ private[format] object AvroRows {
     val unit = AvroTime.of(schema)
     (schema.getType, column) match {
       case (Schema.Type.INT, DateType) =>
-        if (unit.exists(_ != AvroTime.Days)) refuse("is not a date") else Plan(column)
+        if (unit.contains(AvroTime.Days)) Plan(column) else refuse("is a number that is not of days")
       case (Schema.Type.LONG, DateType) => refuse("is not a date")
       case (Schema.Type.LONG, TimestampType | TimestampNTZType) =>
         AvroTime.ofConnect(schema) match {
@@ -147,11 +149,21 @@ private[format] object AvroRows {
   private def parsed(text: UTF8String, column: DataType, path: String): Any = {
     val found = column match {
       case DateType =>
-        DateTimeUtils.stringToDate(UTF8String.fromString(AvroTime.withoutZone(text.toString)))
+        DateTimeUtils.stringToDate(withoutZone(text))
       case TimestampType => DateTimeUtils.stringToTimestamp(text, ZoneOffset.UTC)
-      case _ => DateTimeUtils.stringToTimestampWithoutTimeZone(text, true)
+      case _ => DateTimeUtils.stringToTimestampWithoutTimeZone(withoutZone(text), false)
     }
     found.getOrElse(throw AvroMismatch(path, s"is not of type ${column.sql}"))
+  }
+
+  private def withoutZone(text: UTF8String) = UTF8String.fromString(AvroTime.withoutZone(text.toString))
+
+  /** Spark writes the type beside the number; Debezium's durations of microseconds are those of Spark. */
+  private def ofInterval(schema: Schema, column: DataType, path: String): Plan = {
+    val isDuration = column.isInstanceOf[DayTimeIntervalType] &&
+      AvroTime.of(schema).contains(AvroTime.DurationMicros)
+    if (isDuration || schema.getProp("spark.sql.catalyst.type") == column.typeName) Plan(column)
+    else throw AvroMismatch(path, s"is a number that is not of type ${column.sql}")
   }
 
   private def below(path: String, name: String) = if (path.isEmpty) name else s"$path.$name"

@@ -17,8 +17,8 @@ private[format] object AvroTime {
   /** ISO 8601. */
   case object Text extends AvroTime
 
-  /** A time of day, which no type of a column has. */
-  case object OfDay extends AvroTime
+  /** A number that is neither a date nor a time since 1970: a time of day, a year or a duration, in this unit. */
+  final case class Other(unit: String) extends AvroTime
 
   /** Since 1970. */
   sealed abstract class Instant(val logicalType: String) extends AvroTime {
@@ -36,11 +36,8 @@ private[format] object AvroTime {
     override def micros(value: Long): Long = Math.floorDiv(value, 1000L)
   }
 
-  /** Debezium's dates of ISO 8601 end with the zone, which Spark's do not have: `2018-06-20Z`. */
-  def withoutZone(date: String): String =
-    if (date.length == DateLength + 1 && date.endsWith("Z")) date.take(DateLength) else date
-
-  private val DateLength = "2018-06-20".length
+  /** Debezium's dates and times of ISO 8601 end with UTC, which Spark's dates and local times do not have: `2018-06-20Z`. */
+  def withoutZone(text: String): String = text.stripSuffix("Z")
 
   def named(name: String): Option[AvroTime] = byName.get(name)
 
@@ -51,9 +48,13 @@ private[format] object AvroTime {
 
   def ofConnect(schema: Schema): Option[AvroTime] = Option(schema.getProp("connect.name")).flatMap(named)
 
+  private val OfDayMillis = Other("milliseconds of the day")
+  private val OfDayMicros = Other("microseconds of the day")
+  val DurationMicros: AvroTime = Other("microseconds")
+
   private val byLogicalType: Map[String, AvroTime] =
     (Seq(Millis, Micros, Nanos).map(i => i.logicalType -> i) :+ ("date" -> Days)).toMap ++
-      Seq("time-millis", "time-micros").map(_ -> OfDay)
+      Seq("time-millis" -> OfDayMillis, "time-micros" -> OfDayMicros)
 
   private val byName: Map[String, AvroTime] = {
     val debezium = Seq(
@@ -61,14 +62,17 @@ private[format] object AvroTime {
       "Timestamp" -> Millis,
       "MicroTimestamp" -> Micros,
       "NanoTimestamp" -> Nanos,
-      "Time" -> OfDay,
-      "MicroTime" -> OfDay,
-      "NanoTime" -> OfDay,
+      "Time" -> OfDayMillis,
+      "MicroTime" -> OfDayMicros,
+      "NanoTime" -> Other("nanoseconds of the day"),
+      "Year" -> Other("years"),
+      "MicroDuration" -> DurationMicros,
+      "NanoDuration" -> Other("nanoseconds"),
       "ZonedTimestamp" -> Text,
       "IsoDate" -> Text,
       "IsoTimestamp" -> Text
     ).map { case (name, time) => s"io.debezium.time.$name" -> time }
-    val connect = Seq("Date" -> Days, "Timestamp" -> Millis, "Time" -> OfDay)
+    val connect = Seq("Date" -> Days, "Timestamp" -> Millis, "Time" -> OfDayMillis)
       .map { case (name, time) => s"org.apache.kafka.connect.data.$name" -> time }
     (debezium ++ connect).toMap
   }

@@ -7,8 +7,7 @@ import scala.util.control.NonFatal
 import org.apache.avro.Schema
 import org.apache.spark.sql.avro.SchemaConverters
 
-import io.github.dynamickafka.format.registry.ConfluentHeader
-import io.github.dynamickafka.format.{DecodeFailure, DecodedValues, Decoder, SideLayout}
+import io.github.dynamickafka.format.{ConfluentHeader, DecodeFailure, DecodedValues, Decoder, SideLayout}
 import io.github.dynamickafka.schemaregistry.{RegisteredSchema, WireFormat}
 
 /**

@@ -1,9 +1,19 @@
 package io.github.dynamickafka.format.avro
 
-import scala.jdk.CollectionConverters._
+import java.{util => ju}
 
 import org.apache.avro.LogicalTypes.Decimal
-import org.apache.avro.Schema
+import org.apache.avro.Resolver.{
+  Action,
+  Container,
+  DoNothing,
+  Promote,
+  ReaderUnion,
+  RecordAdjust,
+  Skip,
+  WriterUnion
+}
+import org.apache.avro.{Resolver, Schema}
 
 import io.github.dynamickafka.schemaregistry.RegisteredSchema
 
@@ -23,50 +33,40 @@ private[dynamickafka] object RegistryAvro {
 
   /**
    * Where two schemas have logical types that differ. Avro would take milliseconds for microseconds, or a decimal for one of
-   * another scale, because it resolves the types below only.
+   * another scale, because it resolves the types below only; of a decimal with more digits, Spark
+   * would lose some.
    */
   def difference(writer: Schema, reader: Schema): Option[String] =
-    find(Schema.applyAliases(writer, reader), reader, "", Set.empty)
+    find(Resolver.resolve(writer, reader), "", ju.Collections.newSetFromMap(new ju.IdentityHashMap))
 
-  private def find(
-      writer: Schema,
-      reader: Schema,
-      path: String,
-      within: Set[(String, String)]
-  ): Option[String] = {
+  /** In what Avro does, which also tells the branches of unions that it takes. */
+  private def find(action: Action, path: String, seen: ju.Set[Action]): Option[String] = {
     def below(name: String) = if (path.isEmpty) name else s"$path.$name"
-    (writer.getType, reader.getType) match {
-      case (Schema.Type.UNION, _) =>
-        writer.getTypes.asScala.iterator.flatMap(find(_, reader, path, within)).nextOption()
-      case (_, Schema.Type.UNION) =>
-        val same = reader.getTypes.asScala.filter(_.getType == writer.getType)
-        // Avro takes the first branch that fits.
-        val found = same.map(find(writer, _, path, within))
-        if (found.nonEmpty && found.forall(_.isDefined)) found.head else None
-      case (Schema.Type.RECORD, Schema.Type.RECORD) =>
-        val names = (writer.getFullName, reader.getFullName)
-        if (within.contains(names)) None
-        else
-          reader.getFields.asScala.iterator.flatMap { field =>
-            Option(writer.getField(field.name)).flatMap(f =>
-              find(f.schema, field.schema, below(field.name), within + names)
-            )
+    if (!seen.add(action)) None
+    else
+      action match {
+        case union: WriterUnion => union.actions.iterator.flatMap(find(_, path, seen)).nextOption()
+        case union: ReaderUnion => find(union.actualAction, path, seen)
+        case record: RecordAdjust =>
+          val read = record.fieldActions.filterNot(_.isInstanceOf[Skip])
+          read.iterator.zip(record.readerOrder.iterator).flatMap { case (field, named) =>
+            find(field, below(named.name), seen)
           }.nextOption()
-      case (Schema.Type.ARRAY, Schema.Type.ARRAY) =>
-        find(writer.getElementType, reader.getElementType, below("element"), within)
-      case (Schema.Type.MAP, Schema.Type.MAP) =>
-        find(writer.getValueType, reader.getValueType, below("value"), within)
-      case _ =>
-        Option.when(differ(writer, reader))(path)
-    }
+        case container: Container =>
+          val name = if (container.writer.getType == Schema.Type.ARRAY) "element" else "value"
+          find(container.elementAction, below(name), seen)
+        case _: DoNothing | _: Promote => Option.when(differ(action.writer, action.reader))(path)
+        case _ => None
+      }
   }
 
   /** A type without a logical one may be read as any, unless it has a name of Connect that is another unit of time. */
   private def differ(writer: Schema, reader: Schema): Boolean =
     (Option(writer.getLogicalType), Option(reader.getLogicalType)) match {
-      case (Some(a: Decimal), Some(b: Decimal)) => a.getScale != b.getScale
+      case (Some(a: Decimal), Some(b: Decimal)) =>
+        a.getScale != b.getScale || a.getPrecision > b.getPrecision
       case (Some(a), Some(b)) => a.getName != b.getName
       case (None, Some(_)) => AvroTime.of(writer).exists(!AvroTime.of(reader).contains(_))
-      case _ => false
+      case _ => AvroTime.of(writer).exists(unit => AvroTime.of(reader).exists(_ != unit))
     }
 }

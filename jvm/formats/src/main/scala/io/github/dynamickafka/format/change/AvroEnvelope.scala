@@ -12,8 +12,7 @@ import org.apache.spark.sql.types.{MapType, StructField, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.dynamickafka.format.avro.{AvroBody, AvroRows, ConfluentAvroDecoder, RegistryAvro}
-import io.github.dynamickafka.format.registry.SchemasById
-import io.github.dynamickafka.format.{DecodeFailure, DecodedValues, SideLayout}
+import io.github.dynamickafka.format.{DecodeFailure, DecodedValues, SchemasById, SideLayout}
 
 /**
  * Reads Debezium's envelopes in Avro, with the id of their schema in a registry. Rows are converted as with `avro-confluent`; what

@@ -64,7 +64,12 @@ private[dynamickafka] final class ChangeDecoder(side: SideLayout) extends Decode
   private lazy val strict = json(texts = false)
   private lazy val lenient = json(texts = true)
   private def json(texts: Boolean) =
-    new JsonEnvelope(side, new Payload(payload, texts, format.times(side)), fields, format.isWrapped(side))
+    new JsonEnvelope(
+      side,
+      new Payload(payload, texts, format.times(side), bytes = format.isWrapped(side)),
+      fields,
+      format.isWrapped(side)
+    )
 
   override def from(cluster: String): Unit = avro.foreach(_.from(cluster))
 

@@ -14,9 +14,16 @@ import org.apache.spark.unsafe.types.UTF8String
  *
  * @param schema the columns in the rows of the changes
  * @param numbers whether numbers and booleans may be texts
- * @param times the dates and times of Debezium; None: they are those of Spark's parser
+ * @param bytes whether decimals may be bytes in base64, which the schema in the record says. As texts, numbers have the digits of doubles,
+ *              as Debezium's numbers do
+ * @param times the dates, times and decimals of Debezium; None: they are those of Spark's parser
  */
-private[change] final class Payload(val schema: StructType, numbers: Boolean, times: Option[JsonTimes]) {
+private[change] final class Payload(
+    val schema: StructType,
+    numbers: Boolean,
+    times: Option[JsonTimes],
+    bytes: Boolean = false
+) {
   import Payload._
 
   /** Null where the parser's value is that of the column. */
@@ -72,7 +79,8 @@ private[change] final class Payload(val schema: StructType, numbers: Boolean, ti
     }
 
   private def converter(column: String, dataType: DataType): Option[Any => Any] = dataType match {
-    case DateType | TimestampType | TimestampNTZType =>
+    case _: DecimalType if !bytes => None
+    case DateType | TimestampType | TimestampNTZType | _: DecimalType =>
       times.map(_.converter(column, dataType)).map(convert => (v: Any) => convert(v.asInstanceOf[UTF8String]))
     case ArrayType(element, _) =>
       converterBelow(column, element).map(convert =>
@@ -103,6 +111,20 @@ private[change] final class Payload(val schema: StructType, numbers: Boolean, ti
   private def converterBelow(column: String, dataType: DataType): Option[Any => Any] =
     if (textConverters.contains(dataType)) None else converter(column, dataType)
 
+  /** The type with texts where values are converted. */
+  private def asText(dataType: DataType): DataType = dataType match {
+    case ArrayType(element, hasNull) => ArrayType(asTextBelow(element), hasNull)
+    case MapType(key, value, hasNull) => MapType(key, asTextBelow(value), hasNull)
+    case StructType(fields) => StructType(fields.map(f => f.copy(dataType = asTextBelow(f.dataType))))
+    case DateType | TimestampType | TimestampNTZType => StringType
+    case _: DecimalType if bytes => StringType
+    case other if textConverters.contains(other) => StringType
+    case other => other
+  }
+
+  private def asTextBelow(dataType: DataType) =
+    if (textConverters.contains(dataType)) dataType else asText(dataType)
+
   private def array(values: ArrayData, dataType: DataType, convert: Any => Any): ArrayData =
     new GenericArrayData(Array.tabulate[Any](values.numElements())(i =>
       if (values.isNullAt(i)) null else convert(values.get(i, dataType))
@@ -110,19 +132,6 @@ private[change] final class Payload(val schema: StructType, numbers: Boolean, ti
 }
 
 private object Payload {
-
-  /** The type with texts where values are converted. */
-  private def asText(dataType: DataType): DataType = dataType match {
-    case ArrayType(element, hasNull) => ArrayType(asTextBelow(element), hasNull)
-    case MapType(key, value, hasNull) => MapType(key, asTextBelow(value), hasNull)
-    case StructType(fields) => StructType(fields.map(f => f.copy(dataType = asTextBelow(f.dataType))))
-    case DateType | TimestampType | TimestampNTZType => StringType
-    case other if textConverters.contains(other) => StringType
-    case other => other
-  }
-
-  private def asTextBelow(dataType: DataType) =
-    if (textConverters.contains(dataType)) dataType else asText(dataType)
 
   private def boolean(text: String): Any = text.toLowerCase match {
     case "true" | "1" => true

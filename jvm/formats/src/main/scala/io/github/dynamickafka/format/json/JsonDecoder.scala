@@ -8,7 +8,7 @@ import com.fasterxml.jackson.core.io.{JsonEOFException, SerializedString}
 import com.fasterxml.jackson.core.{JsonFactory, JsonParseException, JsonProcessingException, JsonToken}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.json.{CreateJacksonParser, JSONOptions, JacksonParser}
-import org.apache.spark.sql.catalyst.util.BadRecordException
+import org.apache.spark.sql.catalyst.util.{BadRecordException, ResolveDefaultColumns}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{DateType, StringType, StructType, TimestampType}
 import org.apache.spark.unsafe.types.UTF8String
@@ -66,6 +66,11 @@ private[format] final class JsonDecoder(
   fields.foreach(field => byName.put(field.column.name, field))
 
   private val asksForAll = side.format.failOnMissingField
+
+  /** Of fields that are missing; null where there is none. */
+  private val defaults = ResolveDefaultColumns.existenceDefaultValues(wantedSchema)
+  private val hasDefaults = defaults.exists(_ != null)
+  private val looksForAll = asksForAll || hasDefaults
   private val seen = new Array[Boolean](fields.length)
   private var parser: RecordParser = _
 
@@ -76,7 +81,7 @@ private[format] final class JsonDecoder(
   private val names = new ju.HashMap[String, FieldName]
 
   /** Reads most records, or what it can of them. */
-  private val plain = new PlainFields(factory, if (asksForAll) seen else null)
+  private val plain = new PlainFields(factory, if (looksForAll) seen else null)
 
   /** The field whose value is being read. */
   private var current: JsonField = _
@@ -84,8 +89,14 @@ private[format] final class JsonDecoder(
   override def decode(bytes: Array[Byte], into: DecodedValues): DecodeFailure = {
     into.clear()
     current = null
-    if (isLinked && bytes.length <= Longest && Utf8.isValid(bytes) && parsed(bytes, into)) missing()
-    else bySpark(bytes, into)
+    if (isLinked && bytes.length <= Longest && Utf8.isValid(bytes) && parsed(bytes, into)) {
+      if (hasDefaults) addDefaults(into)
+      missing()
+    } else bySpark(bytes, into)
+  }
+
+  private def addDefaults(into: DecodedValues): Unit = fields.foreach { field =>
+    if (!seen(field.column.bit)) into.setAny(field.column.index, defaults(field.column.bit))
   }
 
   private def parsed(bytes: Array[Byte], into: DecodedValues): Boolean = {
@@ -109,7 +120,7 @@ private[format] final class JsonDecoder(
   }
 
   private def parse(bytes: Array[Byte], into: DecodedValues): Boolean = {
-    if (asksForAll) ju.Arrays.fill(seen, false)
+    if (looksForAll) ju.Arrays.fill(seen, false)
     plain.begin()
     val index = plain.read(bytes, 0, into)
     plain.isOver || {
@@ -130,7 +141,7 @@ private[format] final class JsonDecoder(
         val _ = parser.skipChildren()
       } else {
         current = field
-        if (asksForAll) seen(field.column.bit) = true
+        if (looksForAll) seen(field.column.bit) = true
         // A name may be there twice: the last value counts.
         if ((token eq JsonToken.VALUE_NULL) && !field.readsNull) into.setNullAt(field.column.index)
         else field.read(parser, token, into)
@@ -244,4 +255,97 @@ private[format] object JsonDecoder {
 
   /** With more names than this, a new parser is made. */
   private val MostNames = 4000
+}
+
+/**
+ * A name in objects.
+ *
+ * @param field null if no column has this name
+ */
+private[format] final class FieldName(val text: SerializedString, val field: JsonField) {
+  val quoted: Array[Byte] = JsonSkip.quoted(text.asQuotedUTF8)
+}
+
+/**
+ * Reads the fields of an object without Jackson's parser, as long as their names are those of the object before, in the same order, and
+ * each value is one that is skipped, or as most values of its column are.
+ *
+ * @param factory with the limits of the options
+ * @param seen receives which columns were there, by their bits; null if this is not needed
+ */
+private[format] final class PlainFields(factory: JsonFactory, seen: Array[Boolean]) {
+  private val limits = factory.streamReadConstraints
+  private val longestNumber = limits.getMaxNumberLength
+
+  /** The name at each position of the object before: most records have the same names in the same order. */
+  private val names = new Array[FieldName](if (limits.getMaxNestingDepth > 0) PlainFields.Positions else 0)
+
+  /** The position of the next name. */
+  var position = 0
+
+  /** Whether the object has ended. */
+  var isOver = false
+
+  /** The next record begins. */
+  def begin(): Unit = {
+    position = 0
+    isOver = false
+  }
+
+  /** The name that is expected next; null if there is none. */
+  def expected: FieldName = if (position < names.length) names(position) else null
+
+  def found(name: FieldName): Unit = if (position < names.length) names(position) = name
+
+  /**
+   * Reads what is possible.
+   *
+   * @param bytes valid UTF-8
+   * @param from the index of the comma before the next field, or of the opening brace
+   * @return the index after the last field that was read, or after the closing brace
+   */
+  def read(bytes: Array[Byte], from: Int, into: DecodedValues): Int = {
+    val end = bytes.length
+    var next = from
+    var at = from
+    while (next >= 0) {
+      at = next
+      if (position > 0 && at < end && bytes(at) == '}') {
+        isOver = true
+        next = -1
+      } else {
+        val name = expected
+        val value =
+          if (name eq null) -1
+          else JsonSkip.afterName(bytes, at, end, if (position == 0) '{' else ',', name.quoted)
+        next = if (value < 0) -1 else after(name.field, bytes, value, end, into)
+        if (next >= 0) position += 1
+      }
+    }
+    at
+  }
+
+  private def after(
+      field: JsonField,
+      bytes: Array[Byte],
+      value: Int,
+      end: Int,
+      into: DecodedValues
+  ): Int =
+    if (field eq null) JsonSkip.value(bytes, value, end, longestNumber)
+    else {
+      val next =
+        if (bytes(value) != 'n') field.plain(bytes, value, end, into)
+        else if (field.readsNull) -1
+        else JsonSkip.literal(bytes, value, end, JsonSkip.Null)
+      if (next >= 0) {
+        if (bytes(value) == 'n') into.setNullAt(field.column.index)
+        if (seen ne null) seen(field.column.bit) = true
+      }
+      next
+    }
+}
+
+private[format] object PlainFields {
+  private val Positions = 256
 }

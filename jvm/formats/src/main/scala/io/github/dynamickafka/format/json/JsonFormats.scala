@@ -1,12 +1,26 @@
 package io.github.dynamickafka.format.json
 
+import java.nio.charset.StandardCharsets.UTF_8
+
+import scala.util.Using
+import scala.util.control.NonFatal
+
+import com.fasterxml.jackson.core.JsonProcessingException
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.StructsToJson
-import org.apache.spark.sql.types.{DataType, DateType, TimestampType}
+import org.apache.spark.sql.catalyst.json.JSONOptions
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.{DataType, DateType, StructType, TimestampType, VariantType}
+import org.apache.spark.types.variant.VariantBuilder
+import org.apache.spark.unsafe.types.VariantVal
 
 import io.github.dynamickafka.format.FormatSetting.flags
-import io.github.dynamickafka.format.registry.ConfluentHeader
+import io.github.dynamickafka.format.SideSource.Fields
 import io.github.dynamickafka.format.{
+  ConfluentHeader,
   DeclaredSchema,
+  DecodeFailure,
+  DecodedValues,
   Decoder,
   Encoder,
   Format,
@@ -19,6 +33,7 @@ import io.github.dynamickafka.format.{
   TimeSettings,
   TypeCheck
 }
+import io.github.dynamickafka.option.OptionType
 import io.github.dynamickafka.option.OptionType.{boolean, int}
 import io.github.dynamickafka.schemaregistry.RegisteredSchema
 
@@ -134,4 +149,79 @@ private[format] object JsonWriter extends JsonWriter {
     "mapnullkey.literal" -> "the keys of Spark's maps are never null.",
     "encode.decimalasplainnumber" -> "decimals are written as Spark's 'to_json' writes them."
   )
+}
+
+/**
+ * Decodes each record as a whole into the only column, a VARIANT, with the results of Spark's `parse_json`. Options of the parser that
+ * are set apply as in `from_json`.
+ */
+private[json] final class VariantDecoder(side: SideLayout) extends Decoder {
+  import VariantDecoder._
+  WholeVariant.check(side.format, side.schema)
+
+  private val options = new JSONOptions(
+    Strict ++ side.format.options,
+    SQLConf.get.sessionLocalTimeZone,
+    SQLConf.get.columnNameOfCorruptRecord
+  )
+  private val factory = options.buildJsonFactory()
+  private val allowsDuplicates = SQLConf.get.getConf(SQLConf.VARIANT_ALLOW_DUPLICATE_KEYS)
+
+  override def decode(bytes: Array[Byte], into: DecodedValues): DecodeFailure = {
+    into.clear()
+    try {
+      // As a text, in which bytes that are not UTF-8 are replaced.
+      val parsed = Using.resource(factory.createParser(new String(bytes, UTF_8))) { parser =>
+        parser.nextToken()
+        VariantBuilder.parseJson(parser, allowsDuplicates)
+      }
+      into.setObject(0, new VariantVal(parsed.getValue, parsed.getMetadata))
+      null
+    } catch {
+      case _: JsonProcessingException => NotJson
+      case NonFatal(_) => NoVariant
+    }
+  }
+}
+
+private object VariantDecoder {
+
+  /** What JSON has, and `parse_json` accepts; Spark's defaults for records accept more. */
+  private val Strict = Map("allowSingleQuotes" -> "false", "allowNonNumericNumbers" -> "false")
+  private val NotJson = DecodeFailure("it is not valid JSON", None, unparsable = true)
+  private val NoVariant =
+    DecodeFailure("it has a name twice, or is larger than a VARIANT can be", None, unparsable = true)
+}
+
+/** Encodes the only column, a VARIANT, as the whole record, as Spark's `to_json` does; null is a null value. */
+private[json] final class VariantEncoder(side: Fields) extends Encoder {
+  WholeVariant.check(side.format, side.schema)
+
+  private val zone =
+    new JSONOptions(
+      side.format.options,
+      SQLConf.get.sessionLocalTimeZone,
+      SQLConf.get.columnNameOfCorruptRecord
+    ).zoneId
+
+  override def encode(row: InternalRow): Array[Byte] =
+    if (row.isNullAt(0)) null else row.getVariant(0).toJson(zone).getBytes(UTF_8)
+}
+
+/** The option `singleVariantColumn`: a record as a whole is the only column, of type VARIANT. */
+private[json] object WholeVariant {
+  val setting: FormatSetting = FormatSetting("singleVariantColumn", OptionType.text)
+
+  def isSet(side: SideFormat): Boolean = side.options.contains(setting.name)
+
+  /** @throws IllegalArgumentException if there are other columns, or options without an effect */
+  def check(side: SideFormat, schema: StructType): Unit = {
+    val name = side.options(setting.name).trim
+    if (!schema.headOption.exists(f => f.name == name && f.dataType == VariantType) || schema.length != 1)
+      throw new IllegalArgumentException(
+        s"with '${setting.name}' the only column has to be '$name', of type VARIANT"
+      )
+    if (side.failOnMissingField)
+      throw new IllegalArgumentException(s"with '${setting.name}' there are no fields that can be missing")
+  }
 }

@@ -9,10 +9,11 @@ import scala.util.control.NonFatal
 import org.apache.avro.Schema
 import org.apache.avro.generic.{GenericData, GenericDatumWriter, GenericRecord}
 import org.apache.avro.io.EncoderFactory
+import org.apache.spark.sql.types.StructType
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.TestSeed
-import io.github.dynamickafka.format.decode.{AgainstSpark, BySpark, Decoded}
+import io.github.dynamickafka.format.table.{AgainstSpark, BySpark, Decoded}
 import io.github.dynamickafka.testkit.{RandomCases, TimeLimit}
 
 class AvroDecoderSuite extends AnyFunSuite with TimeLimit with AgainstSpark {
@@ -86,9 +87,39 @@ class AvroDecoderSuite extends AnyFunSuite with TimeLimit with AgainstSpark {
     ))
   }
 
+  test("NOT NULL of a schema as DDL or JSON: such a field is no union") {
+    def own(id: String, at: String) = new Schema.Parser().parse(
+      s"""{"type":"record","name":"topLevelRecord","fields":[{"name":"id","type":$id},{"name":"in","type":
+         |["null",{"type":"record","name":"In","fields":[{"name":"at","type":$at}]}]}]}""".stripMargin
+    )
+    val nullable = """["null","int"]"""
+    for {
+      (id, ofId) <- Seq("INT" -> nullable, "INT NOT NULL" -> "\"int\"")
+      (at, ofAt) <- Seq("INT" -> nullable, "INT NOT NULL" -> "\"int\"")
+      ddl = s"id $id, in STRUCT<at: $at>"
+      schema <- Seq(ddl, StructType.fromDDL(ddl).json)
+    } {
+      val side = Decoded.side(schema, "format" -> "avro")
+      val decode = Decoded.by(new AvroDecoder(side), side)
+      val avro = own(ofId, ofAt)
+      Seq(0, 1, 7).foreach { n =>
+        val record = new GenericData.Record(avro)
+        record.put("id", n)
+        val inner = new GenericData.Record(avro.getField("in").schema.getTypes.get(1))
+        inner.put("at", n)
+        record.put("in", inner)
+        val found = decode(encoded(record))
+        assert(
+          !found.bad && found.columns.head == s"Integer($n)" && found.columns(1).contains(s"Integer($n)"),
+          s"$schema: $found"
+        )
+      }
+    }
+  }
+
   test("sequences of records of random schemas, some of them damaged, as from_avro") {
     val make = new RandomAvro(new Random(TestSeed()))
-    val bad = (1 to RandomCases(100)).map { _ =>
+    val bad = (1 to RandomCases(40)).map { _ =>
       val schema = make.record()
       val side = Decoded.side(schema.toString, "format" -> "avro")
       assertSame(side, new AvroDecoder(side), records(make, schema))(
@@ -101,7 +132,7 @@ class AvroDecoderSuite extends AnyFunSuite with TimeLimit with AgainstSpark {
   test("EXCEPT_KEY: values of random schemas without the fields of the keys, as from_avro") {
     val random = new Random(TestSeed())
     val make = new RandomAvro(random)
-    (1 to RandomCases(100)).foreach { _ =>
+    (1 to RandomCases(40)).foreach { _ =>
       val whole = Iterator.continually(make.record()).find(_.getFields.size > 1).get
       val (ofKey, others) =
         random.shuffle(whole.getFields.asScala.toSeq).splitAt(1 + random.nextInt(whole.getFields.size - 1))

@@ -9,7 +9,7 @@ import org.apache.spark.sql.types.{Decimal, DecimalType}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.TestSeed
-import io.github.dynamickafka.format.decode.{Decoded, Decoders}
+import io.github.dynamickafka.format.table.{Decoded, Decoders}
 import io.github.dynamickafka.format.{DecodeFailure, DecodedValues, SideLayout}
 import io.github.dynamickafka.schemaregistry.{RegisteredSchema, WireFormat}
 import io.github.dynamickafka.testkit.{RandomCases, TimeLimit}

@@ -13,9 +13,14 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.github.dynamickafka.TestSeed
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.format.Decoder
-import io.github.dynamickafka.format.decode.Decoded
-import io.github.dynamickafka.format.encode.{Encoding, Encodings, RandomRows, RowEncoder}
-import io.github.dynamickafka.format.options.ParsedFormats
+import io.github.dynamickafka.format.table.{
+  Decoded,
+  Encoding,
+  Encodings,
+  ParsedFormats,
+  RandomRows,
+  RowEncoder
+}
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** Changes as records of Debezium and Canal. */

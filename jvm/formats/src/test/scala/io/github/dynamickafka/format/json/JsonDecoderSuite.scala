@@ -5,7 +5,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.TestSeed
-import io.github.dynamickafka.format.decode.{AgainstSpark, BySpark, Decoded}
+import io.github.dynamickafka.format.table.{AgainstSpark, BySpark, Decoded}
 import io.github.dynamickafka.format.{DecodeFailure, DecodedValues, SideLayout}
 import io.github.dynamickafka.testkit.{RandomCases, TimeLimit}
 
@@ -21,6 +21,23 @@ class JsonDecoderSuite extends AnyFunSuite with TimeLimit with AgainstSpark {
 
   private def side(options: (String, String)*) =
     Decoded.side(JsonRecords.Schema, options :+ ("format" -> "json"): _*)
+
+  test("a column with a default that is missing has it, as with from_json") {
+    val default = """{"EXISTS_DEFAULT":"5","CURRENT_DEFAULT":"5"}"""
+    val schema =
+      s"""{"type":"struct","fields":[{"name":"a","type":"integer","nullable":true,"metadata":$default},
+         |{"name":"b","type":"string","nullable":true,"metadata":{}}]}""".stripMargin
+    val of = Decoded.side(schema, "format" -> "json")
+    val decode = Decoded.by(new JsonDecoder(of), of)
+    // The last is read by Spark's parser, all others are not.
+    Seq(
+      """{"b": "x"}""" -> Seq("Integer(5)", "'x'"),
+      """{"a": null, "b": "x"}""" -> Seq("null", "'x'"),
+      """{"a": 7}""" -> Seq("Integer(7)", "null"),
+      "{}" -> Seq("Integer(5)", "null"),
+      "{'b': 'x'}" -> Seq("Integer(5)", "'x'")
+    ).foreach { case (text, columns) => assert(decode(text.getBytes(UTF_8)).columns == columns, text) }
+  }
 
   Seq(
     Map.empty[String, String],

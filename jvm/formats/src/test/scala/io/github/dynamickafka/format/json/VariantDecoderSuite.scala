@@ -12,7 +12,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.TestSeed
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
-import io.github.dynamickafka.format.decode.{AgainstSpark, BySpark, Decoded, Decoders}
+import io.github.dynamickafka.format.table.{AgainstSpark, BySpark, Decoded, Decoders}
 import io.github.dynamickafka.format.{DecodedValues, SideLayout}
 import io.github.dynamickafka.testkit.TimeLimit
 

@@ -10,9 +10,16 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
 import io.github.dynamickafka.format.SideLayout
-import io.github.dynamickafka.format.decode.{Decoded, Decoders, Layouts, LazyDecoder}
-import io.github.dynamickafka.format.encode.{Encodings, RowEncoder}
-import io.github.dynamickafka.format.options.{Formats, ParsedFormats}
+import io.github.dynamickafka.format.table.{
+  Decoded,
+  Decoders,
+  Encodings,
+  Formats,
+  Layouts,
+  LazyDecoder,
+  ParsedFormats,
+  RowEncoder
+}
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** A format that is added as docs/dev/new-format.md says: one file, and one place in a list. */

@@ -6,10 +6,9 @@ import com.google.protobuf.Descriptors.FileDescriptor
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.TestSeed
-import io.github.dynamickafka.format.decode.{Decoded, Decoders}
-import io.github.dynamickafka.format.options.ParsedFormats.refused
-import io.github.dynamickafka.format.registry.ConfluentHeader
-import io.github.dynamickafka.format.{DecodeFailure, DecodedValues, SideLayout}
+import io.github.dynamickafka.format.table.ParsedFormats.refused
+import io.github.dynamickafka.format.table.{Decoded, Decoders}
+import io.github.dynamickafka.format.{ConfluentHeader, DecodeFailure, DecodedValues, SideLayout}
 import io.github.dynamickafka.schemaregistry.{NamedSchema, RegisteredSchema, WireFormat}
 import io.github.dynamickafka.testkit.TimeLimit
 

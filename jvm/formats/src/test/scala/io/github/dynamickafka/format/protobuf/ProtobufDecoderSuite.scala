@@ -11,8 +11,8 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.TestSeed
 import io.github.dynamickafka.format.DecodedValues
-import io.github.dynamickafka.format.decode.{Decoded, Decoders}
-import io.github.dynamickafka.format.options.ParsedFormats.refused
+import io.github.dynamickafka.format.table.ParsedFormats.refused
+import io.github.dynamickafka.format.table.{Decoded, Decoders}
 import io.github.dynamickafka.testkit.{RandomCases, TimeLimit}
 
 class ProtobufDecoderSuite extends AnyFunSuite with TimeLimit {

@@ -6,8 +6,7 @@ import com.google.protobuf.DescriptorProtos.{FileDescriptorProto, FileDescriptor
 import com.google.protobuf.Descriptors.FileDescriptor
 import com.google.protobuf.{DynamicMessage, Message, TextFormat}
 
-import io.github.dynamickafka.format.decode.Layouts
-import io.github.dynamickafka.format.options.ParsedFormats
+import io.github.dynamickafka.format.table.{Layouts, ParsedFormats}
 import io.github.dynamickafka.format.{DeclaredSchema, SchemaText, SideLayout}
 
 /** The values' side of a table with Protobuf, described and written by Java's own library. */

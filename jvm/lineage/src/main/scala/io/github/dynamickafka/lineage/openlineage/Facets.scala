@@ -1,12 +1,11 @@
 package io.github.dynamickafka.lineage.openlineage
 
+import io.github.dynamickafka.topology.TopicDataset
 import io.openlineage.client.OpenLineage.DatasetFacets
 import io.openlineage.client.dataset.namespace.resolver.DatasetNamespaceCombinedResolver
 import io.openlineage.spark.agent.util.PlanUtils
 import io.openlineage.spark.api.OpenLineageContext
 import org.apache.spark.sql.types.StructType
-
-import io.github.dynamickafka.lineage.TopicDataset
 
 /**
  * The facets of a topic: those that OpenLineage has for topics of Spark's own Kafka source, and which stream and cluster of the

@@ -1,17 +1,11 @@
 package io.github.dynamickafka.lineage.openlineage
 
-import scala.annotation.nowarn
-
+import io.github.dynamickafka.topology.{HasDatasets, HasDatasetsOfBatch, TopicDataset}
 import org.apache.spark.sql.catalyst.plans.logical.{AppendData, LogicalPlan, OverwriteByExpression}
-import org.apache.spark.sql.execution.datasources.v2.{
-  DataSourceV2ScanRelation,
-  StreamingDataSourceV2ScanRelation,
-  WriteToDataSourceV2
-}
+import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, StreamingDataSourceV2ScanRelation, WriteToDataSourceV2}
 import org.apache.spark.sql.execution.streaming.sources.MicroBatchWrite
 import org.apache.spark.sql.types.StructType
-
-import io.github.dynamickafka.lineage.{HasDatasets, HasDatasetsOfBatch, TopicDataset}
+import scala.annotation.nowarn
 
 /**
  * What a node of an optimized plan reads or writes.

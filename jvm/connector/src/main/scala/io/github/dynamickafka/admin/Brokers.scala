@@ -1,0 +1,278 @@
+package io.github.dynamickafka.admin
+
+import java.security.cert.{CertPathBuilderException, CertificateException}
+import java.time.Duration
+import java.util.concurrent.{ExecutionException, TimeUnit, TimeoutException}
+import java.{util => ju}
+
+import scala.jdk.CollectionConverters._
+import scala.util.{Failure, Success, Try, Using}
+
+import javax.net.ssl.SSLException
+import org.apache.kafka.clients.admin.{
+  Admin,
+  DescribeClusterResult,
+  DescribeConsumerGroupsOptions,
+  DescribeTopicsOptions,
+  TopicDescription
+}
+import org.apache.kafka.clients.consumer.KafkaConsumer
+import org.apache.kafka.clients.producer.{KafkaProducer, ProducerConfig, ProducerRecord}
+import org.apache.kafka.common.acl.AclOperation
+import org.apache.kafka.common.config.ConfigResource
+import org.apache.kafka.common.errors.{
+  AuthenticationException,
+  AuthorizationException,
+  GroupIdNotFoundException,
+  SslAuthenticationException,
+  UnknownTopicOrPartitionException
+}
+import org.apache.kafka.common.{KafkaFuture, Node}
+
+import io.github.dynamickafka.base.Redaction
+import io.github.dynamickafka.kafka.{ClusterFailure, ProducerSettings}
+import io.github.dynamickafka.source.cluster.ClusterConfig
+
+/**
+ * What Kafka says about a cluster. The methods but `tls`, `login`, `advertised` and `unanswered` need a log-in that is `ok`, and brokers
+ * that answer.
+ */
+private[admin] final class Brokers(config: ClusterConfig) extends AutoCloseable {
+  import Brokers._
+
+  private val properties = config.properties.admin
+  private val timeoutMs = config.requestTimeoutMs
+
+  private val protocol = properties.getOrElse("security.protocol", "PLAINTEXT")
+  val hasTls: Boolean = protocol.toUpperCase(ju.Locale.ROOT).endsWith("SSL")
+
+  /** Opening a client reads key stores, which may fail. */
+  private lazy val admin: Try[Admin] = Try(Admin.create(new ju.HashMap[String, AnyRef](properties.asJava)))
+  private lazy val cluster: Try[DescribeClusterResult] = admin.flatMap { client =>
+    val found = client.describeCluster()
+    answer(found.nodes).map(_ => found)
+  }
+
+  /**
+   * What the addresses of `bootstrap.servers` name. An admin client asks only nodes at the addresses that they advertise, and does not
+   * say more than that none of them answers; the first request of a consumer goes to `bootstrap.servers`.
+   */
+  private lazy val nodes: Try[Seq[Node]] =
+    cluster.flatMap(found => answer(found.nodes)).map(_.asScala.toSeq).recoverWith {
+      case e if chain(e).exists(isTimeout) =>
+        leaders.filter(_.nonEmpty).orElse(Failure(e))
+    }
+
+  private def leaders: Try[Seq[Node]] =
+    Try(Using.resource(new KafkaConsumer[Array[Byte], Array[Byte]](config.consumer.forConsumer))(
+      _.listTopics(Duration.ofMillis(timeoutMs)).values.asScala.toSeq.flatMap(_.asScala)
+        .flatMap(partition => Option(partition.leader)).distinct
+    ))
+
+  /** None: the brokers answer. Else why nothing can be asked but what the addresses of `bootstrap.servers` say. */
+  def unanswered: Option[Finding] = cluster.failed.toOption.map(e =>
+    Finding.failed(
+      s"no answer to a request: ${text(e)}",
+      "correct security.protocol, the port, or advertised.listeners of the brokers"
+    )
+  )
+
+  /** @param speaksTls whether the port answers with TLS */
+  def tls(speaksTls: => Boolean): Finding = nodes match {
+    case _ if !hasTls => Finding.ok("security.protocol has no TLS")
+    case Failure(e) if chain(e).exists(isCertificate) =>
+      Finding.failed(
+        s"the broker's certificate is not accepted: ${text(e)}",
+        "correct the trust store (ssl.truststore.*), or the names in the broker's certificate"
+      )
+    case Failure(e) if chain(e).exists(isTls) =>
+      Finding.failed(
+        s"no TLS connection: ${text(e)}",
+        "correct ssl.*, or the port, which may have no TLS"
+      )
+    case Success(_) => Finding.ok("the certificate is trusted")
+    case Failure(_) if speaksTls =>
+      Finding.ok("the port has TLS; whether the certificate is trusted is not known")
+    case Failure(_) => Finding.failed(
+        "no TLS handshake",
+        "correct the port, or security.protocol: the port probably has no TLS"
+      )
+  }
+
+  /** @param speaksTls whether the port answers with TLS */
+  def login(speaksTls: => Boolean): Finding = nodes match {
+    case Success(_) => Finding.ok(protocol)
+    case Failure(e) if chain(e).exists(_.isInstanceOf[AuthenticationException]) =>
+      Finding.failed(
+        s"the credentials are refused: ${text(e)}",
+        "correct user, password and sasl.mechanism in the metadata"
+      )
+    case Failure(_) if !hasTls && speaksTls =>
+      Finding.failed(
+        "the port has TLS, but security.protocol has none",
+        "correct security.protocol, or the port"
+      )
+    case Failure(e) => unanswered.getOrElse(throw e)
+  }
+
+  /** The rights that are missing: the topics that may not be described, and those that may not be read. */
+  def lacking(topics: Seq[String]): Seq[(String, String)] = describe(topics).flatMap {
+    case (topic, Success(found)) => Option.when(!allows(found.authorizedOperations))(topic -> Read)
+    case (topic, Failure(e)) => Option.when(isRefused(e))(topic -> Describe)
+  }
+
+  private def describe(topics: Seq[String]): Seq[(String, Try[TopicDescription])] =
+    admin.get.describeTopics(topics.asJava, new DescribeTopicsOptions().includeAuthorizedOperations(true))
+      .topicNameValues.asScala.toSeq.sortBy(_._1).map { case (topic, future) => topic -> answer(future) }
+
+  /** @param patterns of names of topics */
+  def topics(topics: Seq[String], patterns: Seq[String]): Finding = {
+    val failed = describe(topics).flatMap {
+      case (_, Success(found)) if allows(found.authorizedOperations) => None
+      case (topic, Success(_)) => Some(s"topic $topic: no right to $Read")
+      case (topic, Failure(e)) if isRefused(e) => Some(s"topic $topic: no right to $Describe")
+      case (topic, Failure(e)) if chain(e).exists(_.isInstanceOf[UnknownTopicOrPartitionException]) =>
+        Some(s"topic $topic does not exist")
+      case (topic, Failure(e)) => Some(s"topic $topic: ${text(e)}")
+    }
+    lazy val there = answer(admin.get.listTopics().names()).map(_.asScala.toSeq).getOrElse(Nil)
+    val unmatched = patterns.filterNot(p => there.exists(_.matches(p))).map(p => s"no topic matches $p")
+    val remedy =
+      "create the topic, correct its name, or grant Describe and Read (and Write to queries that write)"
+    if (failed.nonEmpty) Finding.failed((failed ++ unmatched).mkString("; "), remedy)
+    else if (unmatched.nonEmpty) Finding.warning(unmatched.mkString("; "), remedy)
+    else Finding.ok(
+      if (topics.isEmpty) "no topics by name" else s"${topics.size} topics exist and may be read"
+    )
+  }
+
+  /** Whether the group of `commitOffsets` may be used. */
+  def groups(group: Option[String]): Finding =
+    group.fold(Finding.ok("no group.id in the metadata; only commitOffsets needs a group")) { id =>
+      val remedy = s"grant Read on the group $id, or leave commitOffsets off"
+      val options = new DescribeConsumerGroupsOptions().includeAuthorizedOperations(true)
+      answer(admin.get.describeConsumerGroups(ju.List.of(id), options).describedGroups.get(id)) match {
+        case Success(found) if allows(found.authorizedOperations) => Finding.ok(s"group $id may be used")
+        case Success(_) => Finding.failed(s"group $id: no right to Read", remedy)
+        case Failure(e) if chain(e).exists(_.isInstanceOf[GroupIdNotFoundException]) =>
+          Finding.ok(s"group $id does not exist yet")
+        case Failure(e) if isRefused(e) =>
+          Finding.failed(s"group $id: no right to Describe", remedy)
+        case Failure(e) => Finding("failed", s"group $id: ${text(e)}")
+      }
+    }
+
+  /** @param judge what is said about the `cluster.id` */
+  def clusterId(judge: String => Finding): Finding =
+    answer(cluster.get.clusterId).toOption.flatMap(Option(_)).filter(_.nonEmpty).fold(
+      Finding("warning", "the brokers give no cluster.id, so a replaced cluster is not recognized")
+    )(judge)
+
+  /**
+   * Whether a transaction can write to a topic; the transaction is aborted.
+   *
+   * @param settings of a producer of this cluster
+   */
+  def transactionalIds(topic: String, settings: ProducerSettings): Finding = {
+    val id = s"$Prefix-doctor"
+    val producer = new KafkaProducer[Array[Byte], Array[Byte]](settings.and(
+      ProducerConfig.TRANSACTIONAL_ID_CONFIG -> id,
+      ProducerConfig.LINGER_MS_CONFIG -> "0",
+      ProducerConfig.MAX_BLOCK_MS_CONFIG -> timeoutMs.toString,
+      ProducerConfig.REQUEST_TIMEOUT_MS_CONFIG -> timeoutMs.toString,
+      ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG -> timeoutMs.toString
+    ).forProducer)
+    try
+      Try {
+        producer.initTransactions()
+        producer.beginTransaction()
+      } match {
+        case Failure(e) =>
+          Finding.failed(s"$id: ${text(e)}", s"grant Write on transactional ids with the prefix $Prefix")
+        case Success(_) =>
+          val record = new ProducerRecord[Array[Byte], Array[Byte]](topic, "dynamic-kafka doctor".getBytes)
+          val sent = Try(producer.send(record).get(timeoutMs, TimeUnit.MILLISECONDS))
+          val aborted = Try(producer.abortTransaction())
+          (sent, aborted) match {
+            case (Failure(e), _) => Finding.failed(
+                s"no record can be written to $topic: ${text(Option(e.getCause).getOrElse(e))}",
+                s"grant Write on $topic"
+              )
+            case (_, Failure(e)) => Finding("failed", s"$id: ${text(e)}")
+            case _ => Finding.ok(s"a transaction wrote to $topic and was aborted")
+          }
+      }
+    finally producer.close(Duration.ZERO)
+  }
+
+  /** @param wanted `transaction.timeout.ms` of the metadata */
+  def transactionTimeout(wanted: Option[String]): Finding = {
+    val most = for {
+      nodes <- answer(cluster.get.nodes)
+      broker = new ConfigResource(ConfigResource.Type.BROKER, nodes.iterator.next().idString)
+      found <- answer(admin.get.describeConfigs(ju.List.of(broker)).values.get(broker))
+      value <- Try(found.get("transaction.max.timeout.ms").value.toLong)
+    } yield value
+    most match {
+      case Failure(e) => Finding.warning(
+          s"transaction.max.timeout.ms is not known: ${text(e)}",
+          "grant DescribeConfigs on the cluster; only exactly-once needs it"
+        )
+      case Success(allowed) => wanted.flatMap(_.toLongOption).filter(_ > allowed) match {
+          case Some(more) => Finding.failed(
+              s"the brokers allow $allowed ms, transaction.timeout.ms is $more",
+              "lower transaction.timeout.ms, or raise transaction.max.timeout.ms of the brokers"
+            )
+          case None if allowed < OfSinkMs =>
+            Finding.warning(
+              s"the brokers allow only $allowed ms",
+              "raise transaction.max.timeout.ms of the brokers to 15 minutes"
+            )
+          case None => Finding.ok(s"the brokers allow $allowed ms")
+        }
+    }
+  }
+
+  /** The addresses by which the brokers want to be reached. */
+  def advertised: Seq[(String, Int)] =
+    nodes.map(_.map(node => node.host -> node.port)).getOrElse(Nil)
+
+  override def close(): Unit = admin.foreach(_.close(Duration.ZERO))
+
+  private def answer[A](future: KafkaFuture[A]): Try[A] =
+    Try(future.get(timeoutMs, TimeUnit.MILLISECONDS)).recoverWith {
+      case e: ExecutionException => Failure(e.getCause)
+      case _: TimeoutException => Failure(new TimeoutException(s"no response within $timeoutMs ms"))
+    }
+
+  private def text(e: Throwable): String = Redaction.scrub(ClusterFailure.text(e), properties)
+}
+
+private[admin] object Brokers {
+
+  val Read = "Read"
+  val Describe = "Describe"
+  private val Prefix = "dynamic-kafka"
+
+  /** What the sink asks for, unless the brokers allow less. */
+  private val OfSinkMs = 15L * 60 * 1000
+
+  private def chain(e: Throwable): Iterator[Throwable] =
+    Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(10)
+
+  private def isRefused(e: Throwable): Boolean = chain(e).exists(_.isInstanceOf[AuthorizationException])
+
+  private def isTimeout(e: Throwable): Boolean =
+    e.isInstanceOf[TimeoutException] || e.isInstanceOf[org.apache.kafka.common.errors.TimeoutException]
+
+  private def isCertificate(e: Throwable): Boolean =
+    e.isInstanceOf[CertificateException] || e.isInstanceOf[CertPathBuilderException]
+
+  private def isTls(e: Throwable): Boolean =
+    e.isInstanceOf[SslAuthenticationException] || e.isInstanceOf[SSLException]
+
+  /** Old brokers do not say which operations are allowed. */
+  private def allows(operations: ju.Set[AclOperation]): Boolean =
+    operations == null || operations.isEmpty || operations.contains(AclOperation.READ) ||
+      operations.contains(AclOperation.ALL)
+}

@@ -1,0 +1,127 @@
+package io.github.dynamickafka.config
+
+import java.util.UUID
+import java.util.concurrent.ConcurrentHashMap
+import java.{lang => jl}
+
+import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
+
+import io.github.dynamickafka.error.FailureText
+import io.github.dynamickafka.extension.OffsetsFunction
+import io.github.dynamickafka.option.NamedClass
+import io.github.dynamickafka.topology.OffsetsPolicy
+
+/**
+ * Functions of users that determine offsets. An option is a string, so a function is passed as `function:<handle>`, and a class as
+ * `class:<name>`. Used on the driver only. Thread-safe.
+ */
+private[dynamickafka] object OffsetsFunctions {
+
+  /** The parameters are cluster id, topic and partitions. */
+  type Function = (String, String, Seq[Int]) => Map[Int, Long]
+
+  private val ClassForm = "(?is)class:\\s*(.*)".r
+  private val FunctionForm = "(?is)function:\\s*(.*)".r
+
+  // A function stays registered until the JVM exits, because a DataFrame refers to it only by the handle.
+  private val registered = new ConcurrentHashMap[String, Function]
+
+  /** Returns the text for the options. */
+  def register(function: Function): String = {
+    val handle = UUID.randomUUID().toString
+    register(handle, function)
+    s"function:$handle"
+  }
+
+  def register(handle: String, function: Function): Unit = {
+    val _ = registered.put(handle, function)
+  }
+
+  /** Of a text that names a function or a class; None for all other texts. */
+  def parse(text: String): Option[OffsetsParser.Result] = text.trim match {
+    case ClassForm(name) => Some(ofClass(name.trim))
+    case FunctionForm(handle) => Some(Option(registered.get(handle.trim)).map(function =>
+        // Without the handle, which differs after a restart: what is resolved is not resolved again.
+        OffsetsPolicy.Computed("function", handle)(() => function)
+      ).toRight(
+        "no function is registered under it in this driver: give the function to the builder again. With Spark Connect, a function " +
+          "is not supported: use 'class:<name>'."
+      ))
+    case _ => None
+  }
+
+  /** The class is found now, by the thread that sets the option, and instantiated when its offsets are needed. */
+  private def ofClass(name: String): OffsetsParser.Result =
+    NamedClass.find(name, classOf[AnyRef]).flatMap { found =>
+      val interfaces = Seq(classOf[OffsetsFunction], classOf[Function3[_, _, _, _]])
+      lazy val function = of(
+        NamedClass.create(found, classOf[AnyRef]).fold(r => throw new IllegalStateException(r), identity)
+      )
+      Either.cond(
+        interfaces.exists(_.isAssignableFrom(found)),
+        OffsetsPolicy.Computed(s"class:$name", name)(() => function),
+        s"the class '$name' implements neither scala.Function3[String, String, Seq[Int], Map[Int, Long]] nor " +
+          s"${classOf[OffsetsFunction].getName}."
+      )
+    }
+
+  private def of(instance: Any): Function = instance match {
+    case java: OffsetsFunction =>
+      (cluster, topic, partitions) =>
+        java.offsets(cluster, topic, partitions.map(p => p: Integer).asJava)
+          .asScala.map { case (p, o) => p.intValue -> o.longValue }.toMap
+    case scala => scala.asInstanceOf[Function]
+  }
+
+  /**
+   * Calls a function for the partitions of one topic.
+   *
+   * @param lowest the lowest valid offset
+   * @return the offsets, or the partitions without a valid offset, and the reason
+   */
+  def call(
+      policy: OffsetsPolicy.Computed,
+      cluster: String,
+      topic: String,
+      partitions: Seq[Int],
+      lowest: Long
+  ): Either[Invalid, Map[Int, Long]] =
+    try {
+      // The values may be of another class at run time.
+      val answer = Option(policy.function()(cluster, topic, partitions))
+        .map(_.asInstanceOf[Map[Any, Any]].map {
+          case (p: Int, o: Number) if o.isInstanceOf[jl.Long] || o.isInstanceOf[Integer] => p -> o.longValue
+          case (p, o) => throw new ClassCastException(s"($p, $o) is not a partition with an offset")
+        })
+      answer.toRight(Invalid(
+        partitions,
+        "the function returned null"
+      )).flatMap(checked(_, partitions, lowest))
+    } catch {
+      case NonFatal(e) => Left(Invalid(partitions, s"the function failed: ${FailureText.of(e)}", e))
+      case e: LinkageError => Left(Invalid(partitions, s"the function failed: ${FailureText.of(e)}", e))
+    }
+
+  private[config] def checked(
+      offsets: Map[Int, Long],
+      partitions: Seq[Int],
+      lowest: Long
+  ): Either[Invalid, Map[Int, Long]] = {
+    val missing = partitions.filterNot(offsets.contains)
+    val others = offsets.keySet -- partitions
+    val tooLow = offsets.filter(_._2 < lowest).toSeq.sorted
+    if (missing.nonEmpty) Left(Invalid(missing, "the function returned no offset of it"))
+    else if (others.nonEmpty)
+      Left(Invalid(others.toSeq.sorted, "the function returned an offset of it but was not asked for it"))
+    else
+      tooLow.headOption.fold[Either[Invalid, Map[Int, Long]]](Right(offsets)) { case (p, offset) =>
+        val special =
+          if (lowest == OffsetsPolicy.EarliestOffset) ", -1 (latest) or -2 (earliest)" else " or -1 (latest)"
+        Left(Invalid(Seq(p), s"the function returned $offset, which is not an offset of 0 or more$special"))
+      }
+  }
+
+  /** Why there are no offsets of some partitions. */
+  final case class Invalid(partitions: Seq[Int], reason: String, cause: Throwable = null)
+}

@@ -1,0 +1,146 @@
+package io.github.dynamickafka.kafka
+
+import java.time.Duration
+import java.util.concurrent.CompletableFuture
+
+import scala.util.control.NonFatal
+
+import org.apache.kafka.clients.producer.{KafkaProducer, Producer}
+import org.apache.kafka.common.KafkaException
+import org.apache.kafka.common.errors.{
+  ClusterAuthorizationException,
+  ProducerFencedException,
+  TimeoutException
+}
+import org.apache.spark.{SparkConf, SparkEnv}
+import org.slf4j.LoggerFactory
+
+import io.github.dynamickafka.base.Clock
+
+/**
+ * One producer per cluster, shared by all tasks of this JVM, as in Spark's Kafka sink. Idle producers are closed after
+ * a while, including those with outdated settings.
+ *
+ * @param idleMs how long an idle producer is kept, in milliseconds
+ */
+private[dynamickafka] final class SharedProducers(
+    create: ProducerSettings => Producer[Array[Byte], Array[Byte]],
+    idleMs: Long,
+    clock: Clock
+) {
+  import SharedProducers._
+
+  private val idle = new IdlePool[Shared](Int.MaxValue, idleMs, clock, close)
+  private var used = Map.empty[ProducerSettings, Shared]
+
+  /** Opens a producer outside the lock of the pool, so that no task waits for the producer of another cluster. */
+  def acquire(settings: ProducerSettings): Lease = {
+    val shared = synchronized {
+      val found = used.get(settings)
+        .orElse(idle.take(_.find(_.settings == settings)))
+        .getOrElse(new Shared(settings, () => create(settings)))
+      used += settings -> found
+      found.users += 1
+      found
+    }
+    try new Lease(settings, shared.producer, shared)
+    catch {
+      case e: Throwable =>
+        // Another one would hang as well.
+        if (shared.opening.isDone) synchronized(retire(shared))
+        release(shared)
+        throw e
+    }
+  }
+
+  def release(lease: Lease): Unit = release(lease.shared)
+
+  private def release(shared: Shared): Unit = {
+    val over = synchronized {
+      shared.users -= 1
+      if (shared.users > 0) None
+      else if (shared.isRetired) Some(shared)
+      else {
+        used -= shared.settings
+        idle.put(shared)
+        None
+      }
+    }
+    over.foreach(close)
+  }
+
+  /**
+   * Ensures that this producer is not used by others any more, because it has failed for good: the next one reads credentials
+   * again that are behind references. It is closed when its last user has released it.
+   */
+  def retire(lease: Lease): Unit = synchronized(retire(lease.shared))
+
+  private def retire(shared: Shared): Unit = {
+    shared.isRetired = true
+    if (used.get(shared.settings).exists(_ eq shared)) used -= shared.settings
+  }
+
+  /** Uses a new producer, which knows nothing of the cluster yet, and closes it. */
+  def withNew[A](settings: ProducerSettings)(use: Producer[Array[Byte], Array[Byte]] => A): A = {
+    val shared = new Shared(settings, () => create(settings))
+    try use(shared.producer)
+    finally close(shared)
+  }
+
+  def size: Int = synchronized(used.size + idle.size)
+
+  def sweep(): Unit = idle.sweep()
+}
+
+private[dynamickafka] object SharedProducers {
+  private val log = LoggerFactory.getLogger(classOf[SharedProducers])
+
+  final class Lease private[SharedProducers] (
+      val settings: ProducerSettings,
+      val producer: Producer[Array[Byte], Array[Byte]],
+      private[SharedProducers] val shared: Shared
+  )
+
+  private[SharedProducers] final class Shared(
+      val settings: ProducerSettings,
+      create: () => Producer[Array[Byte], Array[Byte]]
+  ) {
+    val opening: CompletableFuture[Producer[Array[Byte], Array[Byte]]] = ClientOpener.open(create())
+
+    def producer: Producer[Array[Byte], Array[Byte]] = ClientOpener.await(opening, settings.maxBlockMs)
+
+    // Both are guarded by the pool.
+    var users = 0
+    var isRetired = false
+  }
+
+  /**
+   * Whether a producer may fail with each record from now on: its credentials are refused, or it is in an error state, which
+   * Kafka's client reports with this class and no other. A time-out too: a producer whose credentials are outdated cannot connect to
+   * brokers again, and its records wait until then.
+   */
+  def isFatal(error: Throwable): Boolean =
+    ClusterFailure.isRefused(
+      error
+    ) || error.isInstanceOf[TimeoutException] || error.getClass == classOf[KafkaException] ||
+      error.isInstanceOf[ClusterAuthorizationException] || error.isInstanceOf[ProducerFencedException]
+
+  private def close(shared: Shared): Unit = {
+    // A record that has not been sent after all that time never will be.
+    val _ = shared.opening.thenAccept { producer =>
+      try producer.close(Duration.ZERO)
+      catch {
+        case NonFatal(e) =>
+          log.warn(s"Closing a producer of Kafka cluster '${shared.settings.cluster}' failed", e)
+      }
+    }
+  }
+
+  /** How long idle producers are kept: as in Spark's own sink, under Spark's name. */
+  def idleMs: Long = Option(SparkEnv.get).map(_.conf).getOrElse(new SparkConf)
+    .getTimeAsMs("spark.kafka.producer.cache.timeout", "10m")
+
+  /** The producers of this JVM. */
+  lazy val shared: SharedProducers =
+    new SharedProducers(settings => new KafkaProducer(settings.forProducer), idleMs, Clock.System)
+}

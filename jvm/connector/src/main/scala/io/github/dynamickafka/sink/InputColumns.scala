@@ -1,0 +1,242 @@
+package io.github.dynamickafka.sink
+
+import org.apache.kafka.common.header.Header
+import org.apache.kafka.common.header.internals.RecordHeader
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.types._
+
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.table.{
+  Encoding,
+  Encodings,
+  FormatOptionSpecs,
+  Formats,
+  RowEncoder,
+  UpsertKind
+}
+import io.github.dynamickafka.format.{FormatOptions, Raw, SideSource, WriteContext}
+import io.github.dynamickafka.schemaregistry.Frame
+
+/**
+ * The columns of the rows of a query: those that route a record, and those that are its key and value.
+ *
+ * @param indices of the columns that route
+ * @param clusterOfEach the column with the cluster, if each row has one
+ */
+private[dynamickafka] final class InputColumns private (
+    indices: Map[String, (Int, DataType)],
+    encoding: Encoding,
+    val clusterOfEach: Option[String]
+) extends Serializable {
+  import InputColumns._
+
+  private val headers = indices.get(Headers).map(_._1)
+  private val timestamp = indices.get(Timestamp).map(_._1)
+  private val partition = indices.get(Partition).map(_._1)
+  private val topic = indices.get(Topic).map(_._1)
+  private val stream = indices.get(Stream).map(_._1)
+  private val cluster = indices.get(Cluster).map(_._1)
+
+  def hasStream: Boolean = stream.isDefined
+  def hasCluster: Boolean = cluster.isDefined
+
+  /** What precedes keys and values, in formats with a registry. */
+  def frames: Seq[Frame] = encoding.frames
+
+  /**
+   * For one task.
+   *
+   * @param onlyTopic the topic of a stream, None being that of the query, if it has the same single topic on all clusters
+   */
+  private[sink] def reader(onlyTopic: Option[String] => Option[String] = _ =>
+    None): InternalRow => OutputRow = {
+    val shown =
+      new ShownTarget(row => text(row, topic).orElse(onlyTopic(text(row, stream))), text(_, cluster))
+    val value = new RowEncoder(encoding.value, "value", shown)
+    val key = encoding.key.fold((_: InternalRow) => NoBytes) { source =>
+      val encoder = new RowEncoder(source, "key", shown)
+      encoder(_)
+    }
+    def written(output: OutputRow) =
+      if (shown.added.isEmpty) output else output.copy(headers = output.headers ++ shown.added)
+    encoding.upserts match {
+      case None => row => {
+          shown.begin(row)
+          written(read(row, key(row), value(row)))
+        }
+      case Some(upserts) => row => {
+          shown.begin(row)
+          val isDeleted = upserts.of(row) == UpsertKind.Tombstone
+          val found = read(row, key(row), if (isDeleted) NoBytes else value(row))
+          written(found.copy(invalid = found.invalid.orElse(upserts.problem(row))))
+        }
+    }
+  }
+
+  /** Whether a row becomes a record. */
+  private[sink] def writes(row: InternalRow): Boolean =
+    encoding.upserts.forall(_.of(row) != UpsertKind.NoRecord)
+
+  private def read(row: InternalRow, key: Array[Byte], value: Array[Byte]): OutputRow = {
+    val time = timestamp.filterNot(row.isNullAt)
+      .map(i => math.floorDiv(row.getLong(i), MicrosPerMs)).filter(_ != NoTimestamp)
+    val all = headers.filterNot(row.isNullAt).fold(Seq.empty[Option[Header]])(headersAt(row, _))
+    output(
+      row,
+      key,
+      value,
+      time.filter(_ >= 0),
+      all.flatten,
+      time.filter(_ < 0).map(ms => s"its timestamp is $ms ms, and Kafka accepts none before 1970")
+        .orElse(Option.when(all.contains(None))("one of its headers has no key"))
+    )
+  }
+
+  private def output(
+      row: InternalRow,
+      key: Array[Byte],
+      value: Array[Byte],
+      timeMs: Option[Long],
+      headers: Seq[Header],
+      invalid: Option[String]
+  ) = OutputRow(
+    key = key,
+    value = value,
+    headers = headers,
+    timestampMs = timeMs.map(Long.box).orNull,
+    partition = partition.filterNot(row.isNullAt).map(row.getInt),
+    topic = text(row, topic),
+    stream = text(row, stream),
+    cluster = text(row, cluster),
+    invalid = invalid
+  )
+
+  private def text(row: InternalRow, column: Option[Int]): Option[String] =
+    column.filterNot(row.isNullAt).map(row.getUTF8String(_).toString)
+
+  /** None: a header without a key. */
+  private def headersAt(row: InternalRow, i: Int): Seq[Option[Header]] = {
+    val array = row.getArray(i)
+    (0 until array.numElements()).filterNot(array.isNullAt).map { n =>
+      val header = array.getStruct(n, 2)
+      val value = if (header.isNullAt(1)) NoBytes else header.getBinary(1)
+      Option.when(!header.isNullAt(0))(new RecordHeader(header.getUTF8String(0).toString, value))
+    }
+  }
+}
+
+/** Shows the rows of a task to formats, before they are routed. */
+private final class ShownTarget(
+    topicOf: InternalRow => Option[String],
+    clusterOf: InternalRow => Option[String]
+) extends WriteContext {
+  private var row: InternalRow = _
+  var added: Vector[Header] = Vector.empty
+
+  def begin(next: InternalRow): Unit = {
+    row = next
+    if (added.nonEmpty) added = Vector.empty
+  }
+
+  override def topic: String = topicOf(row).orNull
+  override def cluster: String = clusterOf(row).orNull
+  override def addHeader(name: String, value: Array[Byte]): Unit = added :+= new RecordHeader(name, value)
+}
+
+private[dynamickafka] object InputColumns {
+  private val Value = "value"
+  private val Key = "key"
+  private val Headers = "headers"
+  private val Timestamp = "timestamp"
+  private val Partition = "partition"
+  private val Topic = "topic"
+  private val Stream = "stream"
+  private val Cluster = "cluster"
+  private val NoBytes: Array[Byte] = null
+  private val MicrosPerMs = 1000L
+
+  /** What Kafka returns for a record without a timestamp: rows that were read from Kafka may have it. */
+  private val NoTimestamp = -1L
+
+  private val HeadersType =
+    ArrayType(StructType(Seq(StructField("key", StringType), StructField("value", BinaryType))))
+
+  private type Accepted = (String, (String, DataType => Boolean))
+  private val bytes = "STRING or BINARY" -> ((t: DataType) => isText(t) || t == BinaryType)
+  private val string = "STRING" -> (isText _)
+  private val whole: Seq[Accepted] = Seq(Value -> bytes, Key -> bytes)
+  private val routing: Seq[Accepted] = Seq(
+    Headers -> (HeadersType.sql -> isHeaders _),
+    Timestamp -> ("TIMESTAMP" -> (_ == TimestampType)),
+    Partition -> ("INT" -> (_ == IntegerType)),
+    Topic -> string,
+    Stream -> string,
+    Cluster -> string
+  )
+
+  /**
+   * @param caseSensitive whether `spark.sql.caseSensitive` is set
+   * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_COLUMN
+   */
+  def of(
+      schema: StructType,
+      caseSensitive: Boolean,
+      format: FormatOptions = Formats.plain
+  ): InputColumns = {
+    def find(accepted: Seq[Accepted], prefix: String) = accepted.flatMap { case (name, (expected, accepts)) =>
+      val same = schema.fields.zipWithIndex.filter { case (field, _) =>
+        if (caseSensitive) field.name == prefix + name else field.name.equalsIgnoreCase(prefix + name)
+      }
+      if (same.length > 1)
+        throw Errors.invalidColumn(prefix + name, "there is more than one column with this name.")
+      same.headOption.map { case (field, i) =>
+        if (!accepts(field.dataType))
+          throw Errors.invalidColumn(
+            prefix + name,
+            s"its type is ${field.dataType.sql}, but must be $expected.${if (isPlain(format)) ""
+              else fieldOfRecord}"
+          )
+        name -> (i -> field.dataType)
+      }
+    }.toMap
+    val routes = find(routing, format.metadataPrefix)
+    val encoding =
+      if (isPlain(format)) plain(schema, find(whole, ""))
+      else Encodings.of(format, schema, routes.values.map(_._1).toSet, caseSensitive)
+    val cluster = routes.get(Cluster).map { case (i, _) => schema(i) }.filterNot(_.nullable).map(_.name)
+    new InputColumns(routes, encoding, cluster)
+  }
+
+  /** The columns that records do not have, which a DataFrame may have nevertheless: other columns are ignored. */
+  def ignored(schema: StructType, format: FormatOptions): Seq[String] =
+    if (!isPlain(format)) Nil
+    else {
+      val known = whole.map(_._1) ++ routing.map(format.metadataPrefix + _._1)
+      schema.fieldNames.toSeq.filterNot(name => known.exists(_.equalsIgnoreCase(name)))
+    }
+
+  /** Whether keys and values are columns with bytes, as in Spark's Kafka sink, which ignores other columns. */
+  private def isPlain(format: FormatOptions) = format.value.format == Raw && format.key.isEmpty
+
+  private def plain(schema: StructType, columns: Map[String, (Int, DataType)]): Encoding = {
+    def of(name: String) = columns.get(name).map { case (i, dataType) => SideSource.Column(i, dataType) }
+    Encoding(
+      of(Value).getOrElse(throw Errors.invalidColumn(
+        Value,
+        s"the column is required but missing. The columns are ${schema.fieldNames.mkString("'", "', '", "'")}."
+      )),
+      of(Key)
+    )
+  }
+
+  private val fieldOfRecord =
+    s" For a field of this name in the records, set '${FormatOptionSpecs.MetadataPrefix.name}'."
+
+  private def isText(t: DataType): Boolean = t.isInstanceOf[StringType]
+
+  private def isHeaders(t: DataType): Boolean = t match {
+    case ArrayType(StructType(Array(key, value)), _) =>
+      key.name == "key" && isText(key.dataType) && value.name == "value" && value.dataType == BinaryType
+    case _ => false
+  }
+}

@@ -1,0 +1,274 @@
+package io.github.dynamickafka.sink.commit
+
+import java.lang.reflect.{Field, Method}
+import java.time.Duration
+import java.{util => ju}
+
+import scala.util.control.NonFatal
+
+import org.apache.kafka.clients.producer.{Callback, KafkaProducer, ProducerConfig}
+import org.apache.kafka.common.TopicPartition
+import org.apache.kafka.common.requests.FindCoordinatorRequest.CoordinatorType
+import org.apache.kafka.common.utils.{AppInfoParser, ProducerIdAndEpoch}
+
+import io.github.dynamickafka.kafka.ProducerSettings
+import io.github.dynamickafka.kafka.TaskSender.Record
+import io.github.dynamickafka.sink.commit.ResumableProducer.Handle
+
+/**
+ * A producer whose open transaction can be committed by another producer, in another process. No release of Kafka has a
+ * public API for this yet (KIP-939, whose `prepareTransaction` was removed again: KAFKA-19414). It would be used here.
+ *
+ * A producer can be reused for one transaction after the other. After an exception its state is unknown, and only
+ * [[kill]] may be called.
+ */
+private[sink] trait ResumableProducer {
+
+  /** Starts a transaction. Aborts an open transaction with this id, even if another producer opened it. */
+  def begin(transactionalId: String): Unit
+  def send(record: Record, callback: Callback): Unit
+  def partitions(topic: String): Int
+
+  /** Returns when all batches are acknowledged or have failed, except for parts of a batch that is split meanwhile. */
+  def flush(): Unit
+
+  /** Detaches the producer from the transaction, which stays open. Call when the callbacks of all records were called. */
+  def prepare(): ResumableProducer.Handle
+  def abort(): Unit
+
+  /** Commits a transaction that any producer has prepared. Repeating it has no effect. */
+  def commit(transactionalId: String, handle: ResumableProducer.Handle): Unit
+
+  /** Aborts a transaction that any producer has prepared. Fails if it is committed. */
+  def abort(transactionalId: String, handle: ResumableProducer.Handle): Unit
+
+  /**
+   * Commits in these partitions what an earlier transaction of this id, which is committed elsewhere, has left open there:
+   * with a transaction that has these partitions and no records. Fails if the id has another producer id by now.
+   */
+  def complete(transactionalId: String, producerId: Long, partitions: Set[TopicPartition]): Unit =
+    throw new UnsupportedOperationException(s"$transactionalId, $producerId, ${partitions.mkString(", ")}")
+
+  /** Closes the producer. An open transaction stays open. */
+  def kill(): Unit
+}
+
+private[sink] object ResumableProducer {
+
+  /** Identifies a transaction, together with its transactional id. */
+  final case class Handle(producerId: Long, epoch: Short)
+
+  /** The reason why transactions cannot be resumed with the Kafka client on the class path; None: they can. */
+  def problem: Option[String] = ReflectiveProducer.problem
+
+  def create(settings: ProducerSettings): ResumableProducer = ReflectiveProducer.create(settings)
+}
+
+/**
+ * Accesses internals of Kafka's producer by reflection, like Flink's FlinkKafkaInternalProducer, because there is no
+ * public API: sets another transactional id in the transaction manager, detaches it from a transaction that stays open,
+ * and attaches it to a transaction that another producer opened. Only this file depends on internals of Kafka.
+ */
+private[commit] final class ReflectiveProducer(
+    producer: KafkaProducer[Array[Byte], Array[Byte]],
+    insides: ReflectiveProducer.Insides
+) extends ResumableProducer {
+
+  private val manager = insides.manager.get(producer)
+  insides.keepVersion1(manager)
+
+  override def begin(transactionalId: String): Unit = {
+    insides.forget(manager, transactionalId)
+    insides.findCoordinator(manager, transactionalId)
+    producer.initTransactions()
+    producer.beginTransaction()
+  }
+
+  override def send(record: Record, callback: Callback): Unit = {
+    val _ = producer.send(record, callback)
+  }
+
+  override def partitions(topic: String): Int = producer.partitionsFor(topic).size
+
+  override def flush(): Unit = producer.flush()
+
+  override def prepare(): Handle = {
+    val open = insides.opened(manager)
+    insides.forget(manager, ReflectiveProducer.NoId)
+    Handle(open.producerId, open.epoch)
+  }
+
+  override def abort(): Unit = producer.abortTransaction()
+
+  override def commit(transactionalId: String, handle: Handle): Unit = {
+    resume(transactionalId, handle)
+    producer.commitTransaction()
+  }
+
+  override def abort(transactionalId: String, handle: Handle): Unit = {
+    resume(transactionalId, handle)
+    producer.abortTransaction()
+  }
+
+  private def resume(transactionalId: String, handle: Handle): Unit = {
+    insides.resume(manager, transactionalId, new ProducerIdAndEpoch(handle.producerId, handle.epoch))
+    insides.findCoordinator(manager, transactionalId)
+  }
+
+  override def complete(transactionalId: String, producerId: Long, partitions: Set[TopicPartition]): Unit = {
+    begin(transactionalId)
+    val now = insides.opened(manager).producerId
+    if (now != producerId) {
+      producer.abortTransaction()
+      throw new IllegalStateException(
+        s"the producer id of transaction '$transactionalId' is $now instead of $producerId"
+      )
+    }
+    partitions.foreach(insides.add(manager, _))
+    producer.commitTransaction()
+  }
+
+  // With a timeout of zero, because a regular close aborts an open transaction.
+  override def kill(): Unit = producer.close(Duration.ZERO)
+}
+
+private[commit] object ReflectiveProducer {
+  private val NoId = "dynamic-kafka"
+
+  /** The tested versions: in another version, the same fields may have a different meaning. */
+  private val KnownVersion = """(?:3\.9|4\.[0-3])\.\d+.*""".r
+
+  private lazy val insides: Either[String, Insides] =
+    try Right(new Insides)
+    catch { case NonFatal(e) => Left(e.toString) }
+
+  def problem: Option[String] = problem(AppInfoParser.getVersion)
+
+  private def problem(version: String): Option[String] = version match {
+    case KnownVersion() => insides.left.toOption.map(why =>
+        s"the internals of Kafka client $version are not as expected: $why"
+      )
+    case other =>
+      Some(
+        s"the Kafka client on the class path has version $other, but this version of the connector requires 3.9, or 4.0 to 4.3"
+      )
+  }
+
+  /** @param version of the client on the class path, which on an executor may be another one than on the driver */
+  def create(settings: ProducerSettings, version: String = AppInfoParser.getVersion): ReflectiveProducer = {
+    for (why <- problem(version)) throw new IllegalStateException(why)
+    val transactional = settings.and(ProducerConfig.TRANSACTIONAL_ID_CONFIG -> NoId)
+    new ReflectiveProducer(
+      new KafkaProducer(transactional.forProducer),
+      insides.fold(why => throw new IllegalStateException(why), identity)
+    )
+  }
+
+  /** The required fields of `KafkaProducer` and `TransactionManager`. */
+  final class Insides {
+    private val managerClass =
+      Class.forName("org.apache.kafka.clients.producer.internals.TransactionManager")
+    private val states = Class.forName(s"${managerClass.getName}$$State").getEnumConstants
+
+    val manager: Field = open(classOf[KafkaProducer[_, _]], "transactionManager")
+    private val id = open(managerClass, "transactionalId")
+    private val handle = open(managerClass, "producerIdAndEpoch")
+    private val started = open(managerClass, "transactionStarted")
+    private val state = open(managerClass, "currentState")
+    private val lastError = open(managerClass, "lastError")
+    private val pending = open(managerClass, "pendingTransition")
+    private val coordinator = open(managerClass, "transactionCoordinator")
+    private val lookup = method(managerClass, "lookupCoordinator", classOf[CoordinatorType], classOf[String])
+    // Kafka 4.0 renamed it.
+    private val bump = firstOf("clientSideEpochBumpRequired", "epochBumpRequired")
+    // Only in Kafka 4.0 and later.
+    private val features =
+      Option.when(declares("isTransactionV2Enabled"))(open(managerClass, "latestFinalizedFeaturesEpoch"))
+    private val addition = method(managerClass, "maybeAddPartition", classOf[TopicPartition])
+    private val bookkeeping = open(managerClass, "txnPartitionMap")
+    private val reset = method(bookkeeping.getType, "reset")
+    private val partitions = Seq(
+      "newPartitionsInTransaction",
+      "pendingPartitionsInTransaction",
+      "partitionsInTransaction"
+    ).map(open(managerClass, _))
+    private val uninitialized = stateOf("UNINITIALIZED")
+    private val inTransaction = stateOf("IN_TRANSACTION")
+
+    def opened(manager: AnyRef): ProducerIdAndEpoch = manager.synchronized {
+      if (state.get(manager) != inTransaction)
+        throw new IllegalStateException(s"no transaction is open: the state is ${state.get(manager)}")
+      handle.get(manager).asInstanceOf[ProducerIdAndEpoch]
+    }
+
+    /**
+     * Keeps the client to the protocol of transactions before KIP-890, which all brokers support, by pretending that it
+     * knows the features of all brokers to come. With `transaction.version=2` an end increments the epoch, which a commit
+     * of Kafka 3.9 does not do, and then an abort of what is committed succeeds and hides the commit (observed with 4.3.1).
+     */
+    def keepVersion1(manager: AnyRef): Unit = features.foreach(_.set(manager, Long.MaxValue))
+
+    /** Resets the state as before the first use, with this id. An open transaction stays open. */
+    def forget(manager: AnyRef, transactionalId: String): Unit = manager.synchronized {
+      clear(manager, transactionalId)
+      handle.set(manager, ProducerIdAndEpoch.NONE)
+      started.set(manager, false)
+      state.set(manager, uninitialized)
+    }
+
+    /** Sets the state as in this transaction, with all records sent. */
+    def resume(manager: AnyRef, transactionalId: String, open: ProducerIdAndEpoch): Unit =
+      manager.synchronized {
+        clear(manager, transactionalId)
+        handle.set(manager, open)
+        // Otherwise the transaction counts as empty, and no commit is sent.
+        started.set(manager, true)
+        state.set(manager, inTransaction)
+      }
+
+    /**
+     * Looks up the coordinator before the first request that requires it. Otherwise this request would be retried after
+     * `retry.backoff.ms`, which adds 100 ms to each transaction. The same applies with the coordinator of another id.
+     */
+    def findCoordinator(manager: AnyRef, transactionalId: String): Unit = manager.synchronized {
+      val _ = lookup.invoke(manager, CoordinatorType.TRANSACTION, transactionalId)
+    }
+
+    /** Adds a partition to the open transaction, as a record for it would do. */
+    def add(manager: AnyRef, partition: TopicPartition): Unit = {
+      val _ = addition.invoke(manager, partition)
+    }
+
+    private def clear(manager: AnyRef, transactionalId: String): Unit = {
+      id.set(manager, transactionalId)
+      // Another id may have another coordinator.
+      coordinator.set(manager, null)
+      lastError.set(manager, null)
+      pending.set(manager, null)
+      // Otherwise the client would begin the next transaction of this id when it ends this one.
+      bump.set(manager, false)
+      val _ = reset.invoke(bookkeeping.get(manager))
+      partitions.foreach(_.get(manager).asInstanceOf[ju.Set[_]].clear())
+    }
+
+    private def stateOf(name: String): Any =
+      states.find(_.toString == name).getOrElse(throw new NoSuchFieldException(s"State.$name"))
+
+    private def declares(name: String): Boolean = managerClass.getDeclaredFields.exists(_.getName == name)
+
+    private def firstOf(names: String*): Field =
+      open(managerClass, names.find(declares).getOrElse(names.head))
+
+    private def method(owner: Class[_], name: String, parameters: Class[_]*): Method = {
+      val method = owner.getDeclaredMethod(name, parameters: _*)
+      method.setAccessible(true)
+      method
+    }
+
+    private def open(owner: Class[_], name: String): Field = {
+      val field = owner.getDeclaredField(name)
+      field.setAccessible(true)
+      field
+    }
+  }
+}

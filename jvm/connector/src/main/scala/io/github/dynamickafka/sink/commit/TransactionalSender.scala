@@ -1,0 +1,187 @@
+package io.github.dynamickafka.sink.commit
+
+import scala.collection.mutable
+import scala.util.control.NonFatal
+
+import org.apache.spark.sql.connector.write.WriterCommitMessage
+import org.slf4j.LoggerFactory
+
+import io.github.dynamickafka.base.Clock
+import io.github.dynamickafka.kafka.TaskSender.Record
+import io.github.dynamickafka.kafka.{ProducerSettings, SendFailures, SentRecords, TaskSender}
+
+/**
+ * For `exactly-once`: one transaction per cluster that the task writes to, which stays open until the driver commits
+ * it.
+ *
+ * @param killed whether Spark has killed the task, so that its message is dropped
+ * @param writes whether this task's part of a cluster must be written; false if it is already committed
+ */
+private[sink] final class TransactionalSender(
+    settings: String => ProducerSettings,
+    pool: TransactionPool,
+    attempt: TaskAttempt,
+    writes: String => Boolean,
+    killed: () => Boolean,
+    clock: Clock
+) extends TaskSender {
+  import TransactionalSender._
+
+  private val failures = new SendFailures
+  private val open = mutable.LinkedHashMap.empty[String, Opened]
+  private var prepared = Seq.empty[Prepared]
+  private val withheld = mutable.HashMap.empty[String, Long]
+
+  override def send(cluster: String, record: Record): Unit =
+    if (!writes(cluster)) withheld.update(cluster, withheld.getOrElse(cluster, 0L) + 1)
+    else {
+      failures.check()
+      val opened = open.getOrElseUpdate(cluster, begin(cluster))
+      SendFailures.guarded(
+        opened.settings,
+        record.topic
+      )(opened.sent.send(record)(opened.producer.send))
+      opened.rows += 1
+      opened.topics += record.topic
+    }
+
+  override def partitions(cluster: String, topic: String): Int = open.get(cluster) match {
+    case Some(opened) => SendFailures.guarded(opened.settings, topic)(opened.producer.partitions(topic))
+    case None => borrowed(settings(cluster), topic)
+  }
+
+  override def partitionsNow(cluster: String, topic: String): Int = {
+    val settings = this.settings(cluster)
+    SendFailures.guarded(settings, topic)(pool.withNew(settings)(_.partitions(topic)))
+  }
+
+  private def borrowed(settings: ProducerSettings, topic: String): Int =
+    SendFailures.guarded(settings, topic) {
+      var count = 0
+      pool.release(settings, pool.acquire(settings, p => count = p.partitions(topic)))
+      count
+    }
+
+  override def commit(): WriterCommitMessage = {
+    open.values.foreach { opened =>
+      SendFailures.guarded(opened.settings, opened.topics.mkString(", "))(
+        opened.sent.awaitAnswers(() => opened.producer.flush())
+      )
+    }
+    failures.check()
+    val ages = Ages(
+      open.map { case (cluster, opened) => cluster -> (clock.monotonicMs() - opened.beganMs) }.toMap,
+      clock.currentTimeMillis()
+    )
+    val all = open.values.toSeq
+    // All of them before the first producer is given back: abort() still needs each if one cannot be prepared.
+    val handles = all.map { opened =>
+      val handle = opened.producer.prepare()
+      opened.handle = Some(handle)
+      handle
+    }
+    prepared = all.zip(handles).map { case (opened, handle) =>
+      pool.release(opened.settings, opened.producer)
+      Prepared(
+        opened.settings.cluster,
+        attempt.transactionalId(opened.settings.cluster),
+        handle.producerId,
+        handle.epoch,
+        attempt.partition,
+        opened.rows,
+        opened.topics.toSeq.sorted
+      )
+    }
+    open.clear()
+    TaskTransactions(prepared, attempt.retried, attempt.partition, withheld.toMap, ages)
+  }
+
+  /** Runs on another thread, because Spark may interrupt the thread of a task repeatedly, which aborts Kafka calls. */
+  override def abort(): Unit = {
+    val left = open.values.toSeq
+    open.clear()
+    if (left.nonEmpty) {
+      val aborting = new Thread(() => left.foreach(abort), "dynamic-kafka-sink-abort")
+      aborting.setDaemon(true)
+      aborting.start()
+      // If this thread is interrupted, the other one continues.
+      try aborting.join()
+      catch { case _: InterruptedException => Thread.currentThread().interrupt() }
+    }
+  }
+
+  private def abort(opened: Opened): Unit =
+    try {
+      opened.handle.fold(opened.producer.abort())(
+        opened.producer.abort(attempt.transactionalId(opened.settings.cluster), _)
+      )
+      pool.release(opened.settings, opened.producer)
+    } catch {
+      case NonFatal(e) =>
+        val _ = pool.discard(opened.settings, opened.producer, e)
+        // The driver searches for open transactions; otherwise Kafka aborts it after its timeout.
+        log.warn(
+          s"Transaction '${attempt.transactionalId(opened.settings.cluster)}' on Kafka cluster '${opened.settings.cluster}' could not be " +
+            s"aborted: $e"
+        )
+    }
+
+  override def close(): Unit = {
+    abort()
+    if (killed()) prepared.foreach(abort)
+  }
+
+  /** Aborts a prepared transaction whose message is dropped, by beginning another transaction with the same id. */
+  private def abort(left: Prepared): Unit = {
+    val settings = this.settings(left.cluster)
+    val producer = pool.acquire(settings)
+    try producer.begin(left.transactionalId)
+    catch {
+      case NonFatal(e) => log.warn(s"Transaction '${left.transactionalId}' could not be aborted: $e")
+    } finally pool.discard(settings, producer)
+  }
+
+  private def begin(cluster: String): Opened = {
+    val settings = this.settings(cluster)
+    val id = attempt.transactionalId(cluster)
+    SendFailures.guarded(settings, s"not known yet, transaction '$id'") {
+      var now = 0L
+      val producer = pool.acquire(
+        settings,
+        p => {
+          now = clock.monotonicMs()
+          p.begin(id)
+        }
+      )
+      new Opened(settings, producer, new SentRecords(settings, failures, clock), now)
+    }
+  }
+}
+
+private[sink] object TransactionalSender {
+  private val log = LoggerFactory.getLogger(classOf[TransactionalSender])
+
+  private final class Opened(
+      val settings: ProducerSettings,
+      val producer: ResumableProducer,
+      val sent: SentRecords,
+      val beganMs: Long
+  ) {
+    var rows = 0L
+
+    /** Set when the producer is detached from its transaction. */
+    var handle: Option[ResumableProducer.Handle] = None
+    val topics: mutable.Set[String] = mutable.HashSet.empty
+  }
+}
+
+/**
+ * @param partition the number of the task in its batch
+ * @param transactionalId the id of its transaction on a cluster
+ * @param retried whether there may have been an earlier attempt
+ */
+private[sink] final case class TaskAttempt(
+    partition: Int,
+    transactionalId: String => String,
+    retried: Boolean
+)

@@ -1,0 +1,140 @@
+package io.github.dynamickafka.base
+
+import java.io.IOException
+import java.net.http.HttpRequest.BodyPublishers
+import java.net.http.{HttpClient, HttpRequest}
+import java.net.{URI, URLEncoder}
+import java.nio.charset.StandardCharsets.UTF_8
+import java.util.Base64
+import java.util.concurrent.ConcurrentHashMap
+import java.util.concurrent.locks.ReentrantLock
+
+import scala.util.Try
+
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+
+/**
+ * What an authorization server gives tokens for (RFC 6749, 4.4). Contains a secret, which `toString` omits.
+ *
+ * @param scope empty: that of the server
+ */
+private[dynamickafka] final case class ClientCredentials(
+    tokenUrl: URI,
+    clientId: String,
+    clientSecret: String,
+    scope: String
+) {
+  override def toString: String = s"ClientCredentials(${AddressText.http(tokenUrl)})"
+}
+
+/** The authorization server does not accept the client: another attempt would have the same result. */
+private[dynamickafka] final class TokenRefused(message: String) extends IOException(message)
+
+/**
+ * @param authorization the value of the header `Authorization`
+ * @param isNew whether it was requested for this use
+ */
+private[dynamickafka] final case class IssuedToken(authorization: String, isNew: Boolean) {
+  override def toString: String = "IssuedToken"
+}
+
+/**
+ * Tokens by client credentials, kept until a fifth of their lifetime remains. One request at a time for the same credentials.
+ * Thread-safe.
+ */
+private[dynamickafka] final class OAuthTokens(clock: Clock) {
+  import OAuthTokens._
+
+  private val states = new ConcurrentHashMap[ClientCredentials, State]
+
+  /**
+   * @throws TokenRefused if the server does not accept the client
+   * @throws IOException if the server does not respond with a token, and the token before has expired
+   * @throws InterruptedException immediately when the calling thread is interrupted
+   */
+  def get(credentials: ClientCredentials, timeoutMs: Long): IssuedToken = {
+    val state = states.computeIfAbsent(credentials, _ => new State)
+    state.lock.lockInterruptibly()
+    try
+      state.token match {
+        case Some(token) if clock.nanoTime() < token.renewAt => IssuedToken(token.text, isNew = false)
+        case before =>
+          val now = clock.nanoTime()
+          val requested =
+            try request(credentials, timeoutMs)
+            catch {
+              // Still valid: the next use asks again.
+              case _: IOException if before.exists(now < _.expiresAt) => before.get
+            }
+          state.token = Some(requested)
+          IssuedToken(requested.text, isNew = !before.contains(requested))
+      }
+    finally state.lock.unlock()
+  }
+
+  /** The token was not accepted: it is not used again. */
+  def refused(credentials: ClientCredentials, token: IssuedToken): Unit = {
+    val state = states.get(credentials)
+    state.lock.lock()
+    try state.token = state.token.filter(_.text != token.authorization)
+    finally state.lock.unlock()
+  }
+
+  private def request(credentials: ClientCredentials, timeoutMs: Long): Token = {
+    val shown = s"the authorization server ${AddressText.http(credentials.tokenUrl)}"
+    val form = "grant_type=client_credentials" +
+      (if (credentials.scope.isEmpty) "" else s"&scope=${encoded(credentials.scope)}")
+    val login = s"${encoded(credentials.clientId)}:${encoded(credentials.clientSecret)}"
+    val message = HttpRequest.newBuilder(credentials.tokenUrl)
+      .header("Authorization", s"Basic ${Base64.getEncoder.encodeToString(login.getBytes(UTF_8))}")
+      .header("Content-Type", "application/x-www-form-urlencoded")
+      .header("Accept", "application/json")
+      .POST(BodyPublishers.ofString(form)).build()
+    val began = clock.nanoTime()
+    val response =
+      try HttpExchange.send(client, message, timeoutMs)
+      catch { case e: IOException => throw new IOException(s"the request to $shown failed", e) }
+    val json = Try(mapper.readTree(response.body)).toOption.filter(_ != null)
+    (response.statusCode, json.map(_.path("access_token").asText("")).filter(_.nonEmpty)) match {
+      case (Ok, Some(text)) if text.forall(c => c > ' ' && c < 127) =>
+        val lifetime = json.get.path("expires_in").asLong(UnknownLifetimeS) * NanosPerS
+        Token(s"Bearer $text", began + lifetime / 5 * 4, began + lifetime)
+      case (Ok, _) => throw new IOException(s"the response of $shown has no access_token")
+      case (status, _) =>
+        val text = s"$shown responded with status $status${reason(json)}"
+        throw (if (status / 100 == 4 && !MayPass(status)) new TokenRefused(text) else new IOException(text))
+    }
+  }
+
+  /** The code of RFC 6749, 5.2; the description is free text. */
+  private def reason(json: Option[JsonNode]) =
+    json.map(_.path("error").asText("")).filter(_.matches("[a-z_]{1,40}")).fold("")(code => s", $code")
+}
+
+private[dynamickafka] object OAuthTokens {
+
+  /** Those of this process, so that queries, and tasks of an executor, share them. */
+  lazy val ofProcess: OAuthTokens = new OAuthTokens(Clock.System)
+
+  private val Ok = 200
+
+  /** A time-out of the request, and too many of them. */
+  private val MayPass = Set(408, 429)
+  private val NanosPerS = 1000000000L
+
+  /** Of a token whose server does not say it: until then, or until it is refused. */
+  private val UnknownLifetimeS = 3600L
+  private val ConnectMs = 10000L
+  private val mapper = new ObjectMapper
+  private lazy val client: HttpClient = HttpExchange.client(ConnectMs)
+
+  private def encoded(text: String) = URLEncoder.encode(text, UTF_8)
+
+  private final class State {
+    val lock = new ReentrantLock
+    var token: Option[Token] = None
+  }
+
+  /** @param renewAt when another one is requested, and `expiresAt`: in nanoseconds of the clock */
+  private final case class Token(text: String, renewAt: Long, expiresAt: Long)
+}

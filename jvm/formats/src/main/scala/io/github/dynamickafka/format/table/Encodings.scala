@@ -1,0 +1,230 @@
+package io.github.dynamickafka.format.table
+
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types._
+
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.SideSource.{Column, Fields}
+import io.github.dynamickafka.format.{
+  AvroSchemas,
+  ChangeLayout,
+  FormatOptions,
+  MetadataColumn,
+  SchemaText,
+  SideFormat,
+  SideSource
+}
+import io.github.dynamickafka.schemaregistry.{Frame, RegisteredSchema}
+
+/** Makes the [[Encoding]] of a query from the options and the columns of its rows. */
+private[dynamickafka] object Encodings {
+
+  /**
+   * @param input the columns of the rows
+   * @param routing the indexes of those that route a record, and are not in its key or value
+   * @param caseSensitive whether names are compared with their case
+   * @throws DynamicKafkaIllegalArgumentException `INVALID_COLUMN`, `INVALID_SCHEMA`
+   */
+  def of(options: FormatOptions, input: StructType, routing: Set[Int], caseSensitive: Boolean): Encoding = {
+    val made = new Encodings(options, input, routing, caseSensitive)
+    // The columns of `schema=registry` are not known yet when only the options are checked.
+    if (options.schemaFromRegistry) Encoding(made.value, made.key, upserts = made.upserts)
+    else {
+      (made.value +: made.key.toSeq).foreach {
+        case fields: Fields => Encoders.check(fields, options.schema.isDefined)
+        case _ => ()
+      }
+      Encoding(
+        made.value,
+        made.key,
+        Frames.of(made.value, ofKeys = false).toSeq ++ made.key.flatMap(Frames.of(_, ofKeys = true)),
+        made.upserts
+      )
+    }
+  }
+
+  /** Read from Kafka, but not to be written: in a record they would be taken for what they are not. */
+  private val OfReading =
+    Seq(MetadataColumn.Offset, MetadataColumn.TimestampKind, MetadataColumn.LeaderEpoch).map(_.name)
+}
+
+private final class Encodings(
+    options: FormatOptions,
+    input: StructType,
+    routing: Set[Int],
+    caseSensitive: Boolean
+) {
+  private val assignment = new StoreAssignment(input)
+  private def same(a: String, b: String) = if (caseSensitive) a == b else a.equalsIgnoreCase(b)
+
+  private val all: Seq[(StructField, Int)] = input.fields.toSeq.zipWithIndex.filterNot(f => routing(f._2))
+  all.map(_._1.name).foreach { name =>
+    if (all.count(p => same(p._1.name, name)) > 1)
+      throw Errors.invalidColumn(name, "there is more than one column with this name.")
+    if (Encodings.OfReading.exists(n => same(options.metadataPrefix + n, name)))
+      throw Errors.invalidColumn(
+        name,
+        "it is metadata of a record that was read, and cannot be written; remove it. For a field of this name in the records, set " +
+          s"'${FormatOptionSpecs.MetadataPrefix.name}'."
+      )
+  }
+
+  /** The column with the kind of each change, which is not a field of the records. */
+  private val kind: Option[(StructField, Int)] =
+    if (!options.value.format.isChange && !options.upsert) None
+    else {
+      if (options.schema.exists(_.columns.exists(f => same(f.name, ChangeLayout.TypeColumn))))
+        throw Errors.invalidSchema(
+          s"it has the column '${ChangeLayout.TypeColumn}', which has the kind of the change and is not in the records."
+        )
+      all.find(f => same(f._1.name, ChangeLayout.TypeColumn))
+    }
+  kind.map(_._1).filterNot(_.dataType.isInstanceOf[StringType]).foreach(field =>
+    throw Errors.invalidColumn(field.name, s"its type is ${field.dataType.sql}, but must be STRING.")
+  )
+  private val payload = all.filterNot(kind.contains)
+
+  private val wholeKey = options.key.filter(!_.format.hasFields)
+  private val wholeValue = Some(options.value).filter(!_.format.hasFields)
+  private val keyName = options.wholeKey.getOrElse("key")
+
+  /** With the name of a field, the column of the key is a field of the values too, unless it is left out of them. */
+  private val isInBoth =
+    options.keyFields.nonEmpty && wholeKey.isDefined && wholeValue.isEmpty && !options.exceptKey &&
+      options.schema.forall(_.columns.exists(f => same(f.name, keyName)))
+  private def isWhole(name: String) =
+    (wholeKey.isDefined && same(name, keyName) && !isInBoth) || (wholeValue.isDefined && same(name, "value"))
+
+  /** The fields of the records, with what they are made of. */
+  private val fields: Seq[(StructField, Expression)] = {
+    val columns = payload.filterNot(p => isWhole(p._1.name))
+    options.schema.map(_.columns) match {
+      case None => columns.map { case (field, i) => field -> assignment.plain(i) }
+      case Some(schema) =>
+        columns.find(c => !schema.exists(f => same(f.name, c._1.name))).foreach { case (field, _) =>
+          throw Errors.invalidColumn(
+            field.name,
+            s"it is neither in '${FormatOptionSpecs.Schema.name}' nor does it route the record; remove or rename it."
+          )
+        }
+        schema.map(field =>
+          field -> assignment.to(field, columns.find(c => same(c._1.name, field.name)).map(_._2))
+        )
+    }
+  }
+
+  private def isColumn(name: String) =
+    fields.exists(f => same(f._1.name, name)) ||
+      (wholeKey.isDefined && payload.exists(p => same(p._1.name, name)))
+  options.keyFields.find(!isColumn(_)).foreach { name =>
+    val reason = s"'${FormatOptionSpecs.KeyFields.name}' contains it, but there is no such column."
+    if (options.schema.isDefined) throw Errors.invalidSchema(s"'$name': $reason")
+    else throw Errors.invalidColumn(name, reason)
+  }
+
+  private val ofKey = options.keyFields.flatMap(name => fields.find(f => same(f._1.name, name)))
+  private val others = fields.diff(ofKey)
+
+  val key: Option[SideSource] = options.key.flatMap { side =>
+    if (!side.format.hasFields) whole(side, keyName)
+    else Some(encoded(
+      side,
+      ofKey.map { case (field, e) =>
+        field.copy(name = field.name.drop(options.keyFieldsPrefix.length)) -> e
+      },
+      None
+    ))
+  }
+
+  /** How rows are upserts, if they are. */
+  val upserts: Option[UpsertRows] = Option.when(options.upsert)(UpsertRows(kind.map(_._2), key))
+
+  val value: SideSource =
+    if (wholeValue.isDefined) {
+      (if (options.exceptKey) others else fields).headOption.foreach { case (field, _) =>
+        val hint =
+          if (options.keyFields.exists(same(_, field.name)))
+            s"set '${FormatOptionSpecs.ValueFieldsInclude.name}' to 'EXCEPT_KEY'."
+          else if (same(field.name, keyName)) s"set '${FormatOptionSpecs.KeyFormat.name}'."
+          else "remove or rename it."
+        throw Errors.invalidColumn(
+          field.name,
+          s"the format '${options.value.format.name}' of the values has only the column 'value': $hint"
+        )
+      }
+      whole(options.value, "value").getOrElse(throw Errors.invalidColumn(
+        "value",
+        s"the column is required but missing. The columns are ${input.fieldNames.mkString("'", "', '", "'")}."
+      ))
+    } else {
+      val columns = if (options.exceptKey) others else fields
+      if (columns.isEmpty)
+        throw Errors.invalidColumn(
+          "value",
+          s"no column is left for the values. The columns are ${input.fieldNames.mkString("'", "', '", "'")}."
+        )
+      // An Avro schema that was given also has the fields of the key.
+      val left = if (options.exceptKey) ofKey.map(_._1.name).toSet else Set.empty[String]
+      encoded(
+        options.value,
+        columns,
+        options.schema.flatMap(_.avro).map(AvroSchemas.without(_, left)),
+        options.schema.flatMap(_.registered).filter(_ => left.isEmpty)
+      ).copy(change = kind.filter(_ => options.value.format.isChange).map(k => assignment.plain(k._2)))
+    }
+
+  /** None: there is no such column. */
+  private def whole(side: SideFormat, name: String): Option[SideSource] =
+    payload.find(p => same(p._1.name, name)).map { case (field, i) =>
+      if (side.format.writer.exists(_.encodesWhole)) wholeEncoded(side, field, i)
+      else column(side, field, i)
+    }
+
+  private def wholeEncoded(side: SideFormat, field: StructField, i: Int): SideSource = {
+    val own = field.copy(dataType = side.format.wholeTypes.head)
+    Fields(side, SchemaText.nullable(StructType(Seq(own))), Seq(assignment.to(own, Some(i))))
+  }
+
+  private def column(side: SideFormat, field: StructField, i: Int): SideSource = {
+    val isText = field.dataType.isInstanceOf[StringType]
+    if (!isText && !side.format.wholeTypes.contains(field.dataType))
+      throw Errors.invalidColumn(
+        field.name,
+        s"its type is ${field.dataType.sql}, but must be ${side.format.wholeTypes.reverse.map(_.sql).mkString(" or ")}."
+      )
+    Column(i, field.dataType)
+  }
+
+  /** The time zone is that of the session that starts the query, as with Spark's functions. */
+  private def encoded(
+      side: SideFormat,
+      columns: Seq[(StructField, Expression)],
+      avro: Option[String],
+      registered: Option[RegisteredSchema] = None
+  ): Fields = {
+    val zone =
+      if (side.format.usesTimeZone) Map("timeZone" -> SQLConf.get.sessionLocalTimeZone)
+      else Map.empty[String, String]
+    Fields(
+      side.copy(options = zone ++ side.options),
+      SchemaText.nullable(StructType(columns.map(_._1))),
+      columns.map(_._2),
+      avro,
+      registered
+    )
+  }
+}
+
+/** What precedes keys or values in formats with a registry. Pure. */
+private[table] object Frames {
+
+  /** None: the format has no registry. */
+  def of(source: SideSource, ofKeys: Boolean): Option[Frame] = source match {
+    case fields: Fields =>
+      fields.format.format.writer.flatMap(_.schema(fields)).map(
+        Frame(fields.format.registries, _, ofKeys, fields.registered)
+      )
+    case _ => None
+  }
+}

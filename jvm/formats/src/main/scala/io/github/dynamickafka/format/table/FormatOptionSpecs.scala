@@ -1,0 +1,199 @@
+package io.github.dynamickafka.format.table
+
+import io.github.dynamickafka.format.{
+  ChangeMode,
+  Format,
+  KafkaSerdes,
+  MetadataColumn,
+  MetadataItem,
+  ParseErrors
+}
+import io.github.dynamickafka.option.{OptionSpec, OptionType}
+import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
+
+/** The options of the source about formats and columns. The options of one format are in its folder. */
+private[dynamickafka] trait FormatOptionSpecs {
+  import OptionType._
+
+  private val parseErrorsType = oneOf[ParseErrors](
+    "fail" -> ParseErrors.Fail,
+    "null" -> ParseErrors.Nulls,
+    "drop" -> ParseErrors.Drop,
+    "keep" -> ParseErrors.Keep,
+    "dead-letter" -> ParseErrors.DeadLetter
+  )
+
+  val ValueFormat: OptionSpec[Format] = OptionSpec(
+    "format",
+    Formats.registered.valuesToRead,
+    Some(Formats.default),
+    "`raw`",
+    "The format of the values, also as `valueFormat`. `raw`: the binary columns of Spark's Kafka source; `string`: a " +
+      "column `value` of type STRING; `metadata`: format, schema and options as the [metadata](metadata.md#formats) has them; all " +
+      "others: the columns of `schema`. See [formats](formats.md).",
+    aliases = Seq("valueFormat", "value.format")
+  )
+
+  val KeyFormat: OptionSpec[Format] = OptionSpec(
+    "keyFormat",
+    Formats.registered.toRead,
+    None,
+    "keys are not decoded",
+    "The format of the keys. `raw` and `string` give one column, `key` or the one of `keyFields`; all others require `keyFields`.",
+    aliases = Seq("key.format")
+  )
+
+  val KeyFields: OptionSpec[Seq[String]] = OptionSpec(
+    "keyFields",
+    names,
+    None,
+    "-",
+    "The columns of `schema` that keys contain.",
+    aliases = Seq("key.fields")
+  )
+
+  val KeyFieldsPrefix: OptionSpec[String] = OptionSpec(
+    "keyFieldsPrefix",
+    text,
+    None,
+    "no prefix",
+    "A prefix of the names in `keyFields` and in `schema` that the fields in the keys do not have. Requires " +
+      "`valueFieldsInclude=EXCEPT_KEY`.",
+    aliases = Seq("key.fields-prefix")
+  )
+
+  val ValueFieldsInclude: OptionSpec[Boolean] = OptionSpec(
+    "valueFieldsInclude",
+    oneOf("ALL" -> false, "EXCEPT_KEY" -> true),
+    Some(false),
+    "`ALL`",
+    "Whether values contain the columns of `keyFields` too: with `ALL` they are read from the values, with `EXCEPT_KEY` " +
+      "from the keys.",
+    aliases = Seq("value.fields-include")
+  )
+
+  val Schema: OptionSpec[String] = OptionSpec(
+    "schema",
+    text,
+    None,
+    "required by formats with fields",
+    "The columns of the records: DDL (`id BIGINT, name STRING`), the JSON of a `StructType`, an Avro schema of a record, or " +
+      "`registry`: the newest schema in the registry of a format that has one."
+  )
+
+  val MetadataColumns: OptionSpec[Seq[MetadataItem]] = OptionSpec(
+    "metadataColumns",
+    MetadataItem.list,
+    None,
+    MetadataColumn.default.map(_.name).mkString("`", " ", "`"),
+    "The columns after the decoded ones, in this order: " + MetadataColumn.all.map(c =>
+      s"`${c.name}`"
+    ).mkString(", ") +
+      "; and `value.<key>` for metadata of the format. `<column> AS <name>` renames. Empty: none."
+  )
+
+  val MetadataPrefix: OptionSpec[String] = OptionSpec(
+    "metadataPrefix",
+    text,
+    None,
+    "no prefix",
+    "The prefix of the names of these columns, if `schema` has a column of the same name."
+  )
+
+  val ChangeData: OptionSpec[ChangeMode] = OptionSpec(
+    "changeData",
+    oneOf("rows" -> ChangeMode.Rows, "envelope" -> ChangeMode.Envelope, "upsert" -> ChangeMode.Upsert),
+    Some(ChangeMode.Rows),
+    "`rows`",
+    "What a record of a format of changes becomes: `rows`, the rows before and after with a column `_change_type`; " +
+      "`envelope`, one row with `op`, `before`, `after`, `source` and `ts_ms`. See [change data](change-data.md). `upsert`, with any " +
+      "other format: the stream is a table with a key, in which a null value deletes; requires `keyFormat` and `keyFields`. See " +
+      "[upserts](change-data.md#upserts)."
+  )
+
+  val OnParseErrors: OptionSpec[ParseErrors] = OptionSpec(
+    "parseErrors",
+    parseErrorsType,
+    Some(ParseErrors.Fail),
+    "`fail`",
+    "What happens when a key or value cannot be decoded: `fail` fails the query with `DECODE_FAILED`; with `null`, a field " +
+      "that does not fit is null, and so are all columns if nothing can be parsed; `drop` skips the record and counts it; " +
+      "`keep` is `null` with the columns `_corrupt_record` (the bytes) and `_decode_error` (the reason); " +
+      "`dead-letter`, in streaming queries, writes the record to `deadLetterTopic`."
+  )
+
+  val DeadLetterTopic: OptionSpec[String] = OptionSpec(
+    "deadLetterTopic",
+    text,
+    None,
+    "required by `parseErrors=dead-letter`",
+    "The topic for records that cannot be decoded, on the cluster of the record. Headers `dynamic-kafka-...` contain the " +
+      "reason and the place of the record."
+  )
+
+  val DeadLetterCluster: OptionSpec[String] = OptionSpec(
+    "deadLetterCluster",
+    text,
+    None,
+    "the cluster of the record",
+    "The cluster with `deadLetterTopic`."
+  )
+
+  val OnKeyParseErrors: OptionSpec[ParseErrors] = OptionSpec(
+    "keyParseErrors",
+    parseErrorsType,
+    None,
+    "`parseErrors`",
+    "The same, for keys."
+  )
+
+  val OnValueParseErrors: OptionSpec[ParseErrors] = OptionSpec(
+    "valueParseErrors",
+    parseErrorsType,
+    None,
+    "`parseErrors`",
+    "The same, for values."
+  )
+
+  val ValueDeserializer: OptionSpec[Format] = OptionSpec(
+    "valueDeserializer",
+    KafkaSerdes.deserializers("valueDeserializer"),
+    None,
+    "-",
+    "A class of Kafka's interface `Deserializer` that reads the values, in place of `format`. `valueDeserializer.<property>` sets its " +
+      "properties. See [extending](extending.md#kafkas-deserializers-and-serializers)."
+  )
+
+  val KeyDeserializer: OptionSpec[Format] = OptionSpec(
+    "keyDeserializer",
+    KafkaSerdes.deserializers("keyDeserializer"),
+    None,
+    "-",
+    "The same for keys, in place of `keyFormat`. They are the column `key`."
+  )
+
+  private[dynamickafka] def ofFormats: Seq[OptionSpec[_]] = Seq(
+    ValueFormat,
+    KeyFormat,
+    ValueDeserializer,
+    KeyDeserializer,
+    KeyFields,
+    KeyFieldsPrefix,
+    ValueFieldsInclude,
+    Schema,
+    MetadataColumns,
+    MetadataPrefix,
+    ChangeData,
+    OnParseErrors,
+    OnKeyParseErrors,
+    OnValueParseErrors,
+    DeadLetterTopic,
+    DeadLetterCluster
+  ) ++ RegistryOptionSpecs.reading
+}
+
+private[dynamickafka] object FormatOptionSpecs extends FormatOptionSpecs {
+
+  /** Options that name a class in place of a format; they have options below their name as a format has. */
+  val classes: Seq[OptionSpec[Format]] = Seq(ValueDeserializer, KeyDeserializer)
+}

@@ -1,0 +1,117 @@
+package io.github.dynamickafka.format.table
+
+import io.github.dynamickafka.format.avro.{Avro, AvroConfluent}
+import io.github.dynamickafka.format.change.{
+  CanalJson,
+  DebeziumAvroConfluent,
+  DebeziumJson,
+  MaxwellJson,
+  OggJson
+}
+import io.github.dynamickafka.format.json.{Json, JsonConfluent}
+import io.github.dynamickafka.format.protobuf.{Protobuf, ProtobufConfluent}
+import io.github.dynamickafka.format.{ClassFormat, Csv, Format, FormatOptions, Raw, SideFormat, Text}
+import io.github.dynamickafka.option.{FormatKey, OptionTable, OptionType}
+import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
+
+/**
+ * Formats by their names, and what options and error messages say about all of them.
+ *
+ * @param all in the order of the documentation
+ */
+private[dynamickafka] final class Formats(val all: Seq[Format]) {
+
+  /** Those that can be written. */
+  val written: Seq[Format] = all.filter(_.writer.isDefined)
+
+  /** The types of options that name a format: of keys and of values, in queries that read and in those that write. */
+  val toRead: OptionType[Format] = oneOf(all)
+  val valuesToRead: OptionType[Format] = orOfMetadata(all)
+  val toWrite: OptionType[Format] = orReadOnly(oneOf(written))
+  val valuesToWrite: OptionType[Format] = orReadOnly(orOfMetadata(written))
+
+  def find(name: String): Option[Format] = all.find(_.name.equalsIgnoreCase(name.trim))
+
+  /** The names of some formats for error messages. */
+  def names(include: Format => Boolean): String = quoted(all.filter(include)).mkString(", ")
+
+  /** Whether an option of a format, such as `protobuf.enums.as.ints`, decides the columns of a table, not only their values. */
+  def decidesColumns(option: FormatKey): Boolean = all.exists(format =>
+    format.name == option.format && format.settings.exists(s => s.decidesColumns && s.named(option.option))
+  )
+
+  /** With `metadata`, which is replaced before options are parsed, so that it is an error here. */
+  private def orOfMetadata(formats: Seq[Format]): OptionType[Format] = {
+    val named = oneOf(formats, more = Seq(Formats.OfMetadata))
+    named.copy(parse =
+      name =>
+        if (name.equalsIgnoreCase(Formats.OfMetadata))
+          Left(
+            "it is an option of queries with 'format(\"dynamic-kafka\")'. Tables of a DynamicKafkaCatalog have the format of " +
+              "the metadata without it; tables of Spark's own catalog name their format."
+          )
+        else named.parse(name)
+    )
+  }
+
+  private def orReadOnly(formats: OptionType[Format]): OptionType[Format] =
+    formats.copy(parse = name => formats.parse(name).left.map(reason => readOnly(name).getOrElse(reason)))
+
+  private def readOnly(name: String): Option[String] = find(name).filter(_.isChange).map(_ =>
+    s"it is for reading only. Changes are written as ${quoted(written.filter(_.isChange)).mkString(" or ")}."
+  )
+
+  /** @param more words that are valid as well, and are parsed elsewhere */
+  private def oneOf(formats: Seq[Format], more: Seq[String] = Nil): OptionType[Format] = {
+    val names = formats.map(_.name)
+    OptionType(
+      (names ++ (s"${ClassFormat.Prefix}<name>" +: more)).map(word => s"`$word`").mkString(", "),
+      text =>
+        ClassFormat.parse(text).getOrElse(
+          formats.find(_.name.equalsIgnoreCase(text)).toRight(OptionType.notOneOf(text, names ++ more))
+        )
+    )
+  }
+  private def quoted(formats: Seq[Format]) = formats.map(f => s"'${f.name}'")
+}
+
+private[dynamickafka] object Formats {
+
+  /** The value of `format` for what the metadata says, which is put in its place before options are parsed. */
+  final val OfMetadata = "metadata"
+
+  /** The registration of a format is its place in this list. */
+  val registered: Formats = new Formats(
+    Seq(
+      Raw,
+      Text,
+      Json,
+      Csv,
+      Avro,
+      AvroConfluent,
+      JsonConfluent,
+      DebeziumJson,
+      DebeziumAvroConfluent,
+      CanalJson,
+      MaxwellJson,
+      OggJson,
+      Protobuf,
+      ProtobufConfluent
+    )
+  )
+
+  /** Whether this is the name of an option about formats. */
+  def isOption(name: String, table: OptionTable): Boolean =
+    FormatKey.of(name, table.formats).isDefined ||
+      table.find(name).exists(spec =>
+        (FormatOptionSpecs.ofFormats ++ WriteOptionSpecs.classes ++ RegistryOptionSpecs.all).exists(
+          _.key == spec.key
+        )
+      )
+
+  /** The format of queries that set none. */
+  val default: Format = Raw
+
+  /** The columns of Spark's Kafka source. */
+  val plain: FormatOptions = FormatOptions(SideFormat(default))
+}

@@ -1,0 +1,165 @@
+package io.github.dynamickafka.format
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.Row
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
+import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructType}
+import org.apache.spark.unsafe.types.UTF8String
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.extension.{CustomFormat, RecordReader, RecordWriter, SourceRecord, TargetRecord}
+import io.github.dynamickafka.format.table.{Decoded, Decoders, Encodings, Layouts, ParsedFormats, RowEncoder}
+import io.github.dynamickafka.testkit.TimeLimit
+
+/** A format that a class of the user implements. */
+class ClassFormatSuite extends AnyFunSuite with TimeLimit {
+  import ClassFormatSuite._
+
+  private val lines = s"class:${classOf[Lines].getName}"
+  private val fixed = s"class:${classOf[FixedColumns].getName}"
+
+  private def side(options: (String, String)*): SideLayout =
+    Layouts.of(ParsedFormats.read(options: _*), None, includeHeaders = false).value
+
+  private def refused(options: (String, String)*): String = ParsedFormats.refused(
+    Decoders.check(side(options: _*))
+  ).getMessage
+
+  private def reader(of: SideLayout) = Decoded.by(Decoders.of(of, Here), of)
+
+  test("records become rows of the schema, with headers, topic and cluster") {
+    val decode = reader(side("format" -> lines, "schema" -> "id BIGINT, name STRING, place STRING"))
+    assert(decode("7;tea".getBytes) == Decoded(Seq("Long(7)", "'tea'", "'orders@blue: a=1'"), bad = false))
+    assert(decode("8;".getBytes) == Decoded(Seq("Long(8)", "null", "'orders@blue: a=1'"), bad = false))
+  }
+
+  test("an exception, another number of values, and a value of another type make a bad record") {
+    val of = side("format" -> lines, "schema" -> "id BIGINT, name STRING, place STRING")
+    val decoder = Decoders.of(of, Here)
+    val into = new DecodedValues(of.types)
+    val thrown = decoder.decode("secret;tea".getBytes, into)
+    assert(thrown.reason.endsWith("threw NumberFormatException") && thrown.unparsable)
+    assert(!thrown.reason.contains("secret"))
+    val wrong = side("format" -> lines, "schema" -> "id STRING, name STRING, place STRING")
+    val failure = Decoders.of(wrong, Here).decode("7;tea".getBytes, new DecodedValues(wrong.types))
+    assert(failure.field.contains("id") && failure.reason.contains("STRING"))
+    val few = side("format" -> lines, "schema" -> "id BIGINT, name STRING")
+    assert(Decoders.of(few, Here).decode("7;tea".getBytes, new DecodedValues(few.types)).reason.contains(
+      "3 values for 2 columns"
+    ))
+  }
+
+  test("a value of another class within a value makes a bad record too") {
+    Seq("a ARRAY<INT>", "a MAP<STRING, INT>", "a STRUCT<x: INT>", "a ARRAY<STRUCT<x: INT>>").foreach { ddl =>
+      def decoded(format: Class[_]) =
+        reader(side("format" -> s"class:${format.getName}", "schema" -> ddl))("".getBytes)
+      assert(!decoded(classOf[Nested]).bad, ddl)
+      assert(decoded(classOf[NestedLongs]) == Decoded(Seq("null"), bad = true), ddl)
+    }
+  }
+
+  test("a class can determine the columns, and then the option schema is refused") {
+    assert(side("format" -> fixed).schema.toDDL == "n INT")
+    assert(refused("format" -> fixed, "schema" -> "n INT").contains("determines the columns itself"))
+    assert(ParsedFormats.refused(side("format" -> lines)).getCondition.endsWith("MISSING_OPTION"))
+  }
+
+  test("classes that cannot be used are refused before the query starts") {
+    assert(refused("format" -> "class:no.such.Format", "schema" -> "n INT").contains("no class"))
+    assert(refused("format" -> "class:java.lang.String", "schema" -> "n INT").contains("CustomFormat"))
+    assert(refused("format" -> lines, "schema" -> "id VOID").contains("Lines have no VOID"))
+  }
+
+  test("the same class writes, and sees topic and cluster") {
+    val schema = StructType.fromDDL("id BIGINT, name STRING")
+    val source =
+      Encodings.of(ParsedFormats.write("format" -> lines), schema, Set.empty, caseSensitive = false).value
+    val target = new There
+    val encoder = new RowEncoder(source, "value", target)
+    val row = new GenericInternalRow(Array[Any](7L, UTF8String.fromString("tea")))
+    assert(new String(encoder(row)) == "7;tea")
+    assert(target.headers == Seq("written-to" -> "orders"))
+    val e = ParsedFormats.refused(
+      Encodings.of(
+        ParsedFormats.write("format" -> fixed),
+        StructType.fromDDL("n INT"),
+        Set.empty,
+        caseSensitive = false
+      )
+    )
+    assert(e.getMessage.contains("for reading only"))
+  }
+
+  test("the reader of a task, and those that check the options, are closed") {
+    val before = Lines.open
+    val of = side("format" -> lines, "schema" -> "id BIGINT, name STRING, place STRING")
+    Decoders.check(of)
+    assert(Lines.open == before)
+    val decoder = Decoders.of(of, Here)
+    assert(Lines.open == before + 1)
+    decoder.close()
+    assert(Lines.open == before)
+  }
+}
+
+object ClassFormatSuite {
+  private object Here extends ReadContext {
+    override def topic: String = "orders"
+    override def cluster: String = "blue"
+    override def headers: Iterator[(String, Array[Byte])] = Iterator("a" -> "1".getBytes)
+  }
+
+  private final class There extends WriteContext {
+    var headers: Seq[(String, String)] = Nil
+    override def topic: String = "orders"
+    override def cluster: String = "blue"
+    override def addHeader(name: String, value: Array[Byte]): Unit = headers :+= name -> new String(value)
+  }
+
+  /** `id;name`, with the place of the record as a third column. */
+  final class Lines extends CustomFormat {
+    override def reader(schema: StructType): RecordReader = {
+      if (schema.exists(_.dataType.typeName == "void"))
+        throw new IllegalArgumentException("Lines have no VOID")
+      Lines.open += 1
+      new RecordReader {
+        override def read(record: SourceRecord): Row = {
+          val Array(id, name) = new String(record.bytes).split(";", 2)
+          val headers = record.headers.asScala.map(header => s"${header.name}=${new String(header.value)}")
+          val place = s"${record.topic}@${record.cluster}: ${headers.mkString}"
+          Row(id.toLong, if (name.isEmpty) null else name, place)
+        }
+        override def close(): Unit = Lines.open -= 1
+      }
+    }
+
+    override def writer(schema: StructType): RecordWriter = (row: Row, record: TargetRecord) => {
+      record.addHeader("written-to", record.topic.getBytes)
+      row.toSeq.mkString(";").getBytes
+    }
+  }
+
+  object Lines {
+    @volatile var open = 0
+  }
+
+  /** A value for the column, with this number in it. */
+  sealed abstract class OfNumber(number: Any) extends CustomFormat {
+    private def value(dataType: DataType): Any = dataType match {
+      case ArrayType(element, _) => Seq(value(element))
+      case MapType(_, item, _) => Map("k" -> value(item))
+      case StructType(fields) => Row(value(fields.head.dataType))
+      case _ => number
+    }
+    override def reader(schema: StructType): RecordReader =
+      (_: SourceRecord) => Row(value(schema.head.dataType))
+  }
+  final class Nested extends OfNumber(5)
+  final class NestedLongs extends OfNumber(5L)
+
+  final class FixedColumns extends CustomFormat {
+    override def schema(): StructType = StructType.fromDDL("n INT NOT NULL")
+    override def reader(schema: StructType): RecordReader = (record: SourceRecord) => Row(record.bytes.length)
+  }
+}
