@@ -14,7 +14,7 @@ import io.github.dynamickafka.topology.{Removal, Topology, TopologyCluster, Topo
  *
  * @param world what the query sees
  * @param exact whether copies have the same offsets
- * @param retentionMs nothing is away from the metadata for longer; -1: for as long as it likes
+ * @param retentionMs nothing is absent from the metadata for longer; -1: there is no such limit
  * @param laterTopics whether some topics are copied only after the copy has taken over
  * @param sameId whether a copy gets the cluster id of the one that it replaces
  */
@@ -72,7 +72,7 @@ private[simulation] final class CopiedWorld(
   private def chance(percent: Int) = random.nextInt(100) < percent
 
   def change(reached: CompositeOffset): Unit = {
-    // A query that is refused for longer than the retention begins anew in a cluster that it has drained.
+    // A query that is refused for longer than the retention starts again in a cluster that it has drained.
     val isDrained = reached.retained.values.exists(_.drained.nonEmpty)
     world.now += (if (isDrained) 1L else random.nextInt(1000).toLong)
     random.nextInt(16) match {

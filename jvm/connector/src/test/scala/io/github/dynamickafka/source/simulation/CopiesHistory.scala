@@ -46,7 +46,7 @@ private object CopiesHistory {
     ] && random.nextBoolean())
     val sameId = random.nextBoolean()
     val retentionMs = {
-      // Without a retention, what is refused and goes back begins anew.
+      // Without a retention, what is refused and goes back starts again.
       val all = Seq(-1L, 5000L, 0L)
       all(random.nextInt(if (policy == ReplacedClusterPolicy.Fail) 2 else 3))
     }

@@ -3,12 +3,12 @@ package io.github.dynamickafka.source.simulation
 import java.nio.ByteBuffer
 import java.nio.charset.StandardCharsets.UTF_8
 
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.offset._
 import io.github.dynamickafka.offset.replacement.SameOffsets.{Answer, Question}
 import io.github.dynamickafka.offset.replacement._
 import io.github.dynamickafka.source.cluster.ClusterConfig
 import io.github.dynamickafka.source.replacement._
-import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy}
 
 /**

@@ -37,7 +37,7 @@ private[simulation] object Deferring extends Enumeration {
  * @param aligned whether clusters advance together in record time, and how
  * @param defect what is put back; [[Defect.None]] for the product
  * @param copies where the query continues in Kafka clusters that take the place of others
- * @param retentionMs how long positions of what has left the metadata are kept; -1: for ever
+ * @param retentionMs how long positions of what has left the metadata are kept; -1: for good
  */
 private[simulation] final class SimulatedQuery(
     world: World,
