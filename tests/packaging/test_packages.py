@@ -37,6 +37,7 @@ OURS = (
     "org/apache/spark/metrics/source/DynamicKafkaGauges",
     "org/apache/spark/rpc/DynamicKafkaEndpoint",
     "org/apache/spark/sql/avro/DynamicKafkaAvro",
+    "org/apache/spark/sql/DynamicKafkaForeach",
     "org/apache/spark/sql/DynamicKafkaQueries",
     "org/apache/spark/kafka010/DynamicKafkaTokens",
 )

@@ -163,8 +163,14 @@ def test_loggers_exist() -> None:
     loggers = re.findall(r"`((?:\w+\.)+[A-Z]\w+)`", table)
     assert len(loggers) > 8
     for logger in loggers:
-        source = f"scala/io/github/dynamickafka/{logger.replace('.', '/')}.scala"
-        assert any((main / source).exists() for main in (MAIN, FORMATS)), logger
+        folder, _, name = logger.replace(".", "/").rpartition("/")
+        files = [
+            file
+            for main in (MAIN, FORMATS)
+            for file in (main / f"scala/io/github/dynamickafka/{folder}").glob("*")
+        ]
+        declared = re.compile(rf"^.*\b(class|object|trait) {name}\b", re.MULTILINE)
+        assert any(declared.search(file.read_text()) for file in files if file.is_file()), logger
 
 
 def test_every_metric_is_documented() -> None:
