@@ -54,15 +54,10 @@ private[dynamickafka] object Reconcile {
     val isAwaited = topology.clusters.valuesIterator.exists(by =>
       by.replaces.contains(id) && start.position(by.id).isEmpty
     )
-    // A topic that is in the metadata again has returned, although its cluster may not have responded since. The mark that a topic was
-    // drained outlives its offsets: while it is still draining, it must not enter again.
-    val kept = start.retained.get(id).map(all =>
-      all.map { (topic, of) =>
-        val hasReturned = named.contains(topic) && !all.drained(topic)
-        if (isAwaited || hasReturned || !expired(of.since, now, rules.retentionMs)) of
-        else of.only(_ => false)
-      }
-    )
+    // The mark that a topic was drained outlives its offsets: while it is still draining, it must not enter again.
+    val kept = start.retained.get(id).map(_.map { (_, of) =>
+      if (isAwaited || !expired(of.since, now, rules.retentionMs)) of else of.only(_ => false)
+    })
 
     // Topics that are already read: a topic that is active again loses its drain target; a topic that drains, or has
     // left the metadata with `drainRemoved`, is read up to its drain target.

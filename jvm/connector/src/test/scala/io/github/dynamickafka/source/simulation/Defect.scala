@@ -28,9 +28,6 @@ private[simulation] sealed abstract class Defect(val name: String) {
   def trigger: (Trigger, Trigger) => Trigger = (begun, _) => begun
   def replacing(start: CompositeOffset, topology: Topology, drainRemoved: Boolean): ReplacingClusters =
     ReplacingClusters(start, topology, drainRemoved)
-
-  /** The positions that are kept of what has left. */
-  def retained: (CompositeOffset, Long => Boolean) => CompositeOffset = (start, _) => start
   def transition(transition: Transition): Transition = transition
   def view(view: ClusterView): ClusterView = view
   def next(planned: Planned): NextOffset = planned.next
@@ -294,16 +291,8 @@ private[simulation] object Defect {
     }
   }
 
-  case object ReturnedExpires
-      extends Defect("what has returned expires while its cluster is silent") {
-    override def retained: (CompositeOffset, Long => Boolean) => CompositeOffset = (start, expired) =>
-      start.copy(retained = start.retained.map { case (id, of) =>
-        id -> of.map((_, topic) => if (expired(topic.since)) topic.only(_ => false) else topic)
-      })
-  }
-
   /** Of clusters that are replaced by copies. */
-  val ofCopies: Seq[Defect] = Seq(DrainedIsForgotten, FormerIdentity, ReturnedExpires)
+  val ofCopies: Seq[Defect] = Seq(DrainedIsForgotten, FormerIdentity)
 
   val all: Seq[Defect] = Seq(
     StopsByName,

@@ -149,9 +149,7 @@ private[simulation] final class SimulatedQuery(
       deferrals = deferrals.entered(deferrals.entering(start).filter(log.last > _ || defect.marksUnlogged))
     deferrals = deferrals.without(deferrals.over(start))
     val reached = if (defect.resumesDeferred) deferrals.reached(start) else start
-    def isExpired(since: Long) = retentionMs >= 0 && world.now - since >= retentionMs
-    def replacing() =
-      defect.replacing(defect.retained(reached, isExpired), world.topology, drainRemoved)
+    def replacing() = defect.replacing(reached, world.topology, drainRemoved)
     def begin(of: ReplacingClusters) =
       Trigger.begin(of.start, of.topology, configs, world.now, Trigger.Started(None))
     val replaces = replacing()
