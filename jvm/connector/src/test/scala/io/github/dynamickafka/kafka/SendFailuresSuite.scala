@@ -21,12 +21,21 @@ class SendFailuresSuite extends AnyFunSuite with TimeLimit {
     val callback = new SentRecords(settings, failures, new ManualClock)
     callback.onCompletion(metadata, null)
     failures.check()
-    callback.onCompletion(metadata, new TimeoutException("a secret is too slow"))
+    callback.onCompletion(metadata, new TimeoutException("Expiring 1 record(s): a secret is too slow"))
     callback.onCompletion(metadata, new TimeoutException("another one"))
     val text = intercept[Exception](failures.check()).getMessage
     assert(text.contains("lower 'kafka.batch.size'"))
     assert(text.contains("'blue'") && text.contains("topic orders") && text.contains("is too slow"))
     assert(!text.contains("a secret"))
+
+    // Only what has expired can be a batch that is too large.
+    val others = new SendFailures
+    new SentRecords(
+      settings,
+      others,
+      new ManualClock
+    ).onCompletion(metadata, new TimeoutException("not in time"))
+    assert(!intercept[Exception](others.check()).getMessage.contains("batch.size"))
   }
 
   test("a failure is not lost if it cannot be described") {
