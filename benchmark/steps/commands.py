@@ -90,4 +90,5 @@ def _await_archive(cache: Path) -> None:
     while not list(cache.glob("dynamic-kafka/*.jsa")):
         if time.monotonic() > deadline:
             raise TimeoutError("no archive of classes was made")
+        # The process that makes it has no relation to this one, so that there is nothing to wait for but the file.
         time.sleep(0.5)

@@ -86,7 +86,7 @@ private[format] final class ClassDecoder(className: String, side: SideLayout) ex
         null
       }
     } catch {
-      // Its message may contain a part of the record.
+      // The message of the user's exception may contain a part of the record.
       case NonFatal(e) if column < 0 =>
         DecodeFailure(s"$className threw ${e.getClass.getSimpleName}", None, unparsable = true)
       case NonFatal(_) =>

@@ -115,7 +115,7 @@ private[format] final class CsvDecoder(side: SideLayout) extends Decoder {
         partial.foreach(copy(_, into))
         DecodeFailure("it is not a line of CSV that fits the schema", None, partial.isEmpty)
       case NonFatal(_) =>
-        // Its state is unknown.
+        // After an exception, the state of the parser is unknown.
         shared = newParser()
         into.clear()
         DecodeFailure("it is not a line of CSV", None, unparsable = true)
@@ -127,7 +127,7 @@ private[format] final class CsvDecoder(side: SideLayout) extends Decoder {
 
   private def newParser() = {
     val parser = new UnivocityParser(side.schema, wantedSchema, options)
-    // Of its first record, a tokenizer checks columns that it skips in others, and skips a byte order mark.
+    // In its first record, a tokenizer checks columns that it skips in later records, and skips a byte order mark.
     val _ = parser.tokenizer.parseLine("0")
     parser
   }

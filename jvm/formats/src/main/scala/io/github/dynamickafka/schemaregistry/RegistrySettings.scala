@@ -88,7 +88,7 @@ private[dynamickafka] final case class RegistrySettings(cluster: String, values:
 }
 
 /**
- * Which schemas, ids and subjects are meant: one address shows those of the log-in, if it serves several tenants. After a password
+ * The address and the log-in of a registry. A registry that serves several tenants has schemas, ids and subjects of each log-in. After a password
  * has changed, a registry is asked again. Contains secrets or references to them, which `toString` omits.
  */
 private[dynamickafka] final case class RegistryIdentity(values: Map[String, String]) {

@@ -43,7 +43,7 @@ private[sink] final class Slots(
 
   /** Called before the first batch, after everything that is decided is ended. */
   def take(): Unit = for (f <- free) guarded("No transactional ids of earlier runs are used") {
-    // Of this journal, so that its next run finds what is left open.
+    // Only slots of this journal are taken: the next run of the journal finds what is left open.
     val (left, there) =
       f.all().filter(slot => own.isOfEarlier(s"${slot.slot}-")).partition(slot =>
         clusters.hasLeft(slot.cluster)

@@ -62,7 +62,7 @@ private[sink] object TransactionName {
 }
 
 /**
- * Which of a few sets of transactional ids the tasks of a batch use. Beginning a transaction fences the former user of its
+ * The set of transactional ids that the tasks of a batch use, one of a few. Beginning a transaction fences the former user of its
  * id. An attempt that has been stalled since an earlier batch must not do that to a task of this batch, so a batch that may
  * have left such an attempt is followed by another set. With a limit, because brokers keep ids for days: the same set is
  * used again only after [[IdSets.Most]] such batches.

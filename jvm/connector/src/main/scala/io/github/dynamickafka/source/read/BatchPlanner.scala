@@ -225,7 +225,7 @@ private object Places {
 }
 
 /**
- * Which tasks of a batch are likely to follow a task on its executor. Pure.
+ * The tasks of a batch that are likely to follow a task on its executor. Pure.
  *
  * Spark starts the tasks of an executor in their order, as many at a time as it has slots. Therefore with two slots
  * a task is followed by the second one after it, and so on. If the order differs, consumers are opened that are not used at

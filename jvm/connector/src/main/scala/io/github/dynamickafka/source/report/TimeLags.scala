@@ -245,7 +245,7 @@ private[report] final case class TimeResponse(position: Long, from: Long, found:
 private[report] object FirstUnread {
 
   /**
-   * Of a partition that has unread records. Pure.
+   * The first unread record of a partition that has unread records. Pure.
    *
    * @param read what tasks have found out
    * @param answer the last response of the cluster

@@ -213,6 +213,7 @@ class RealTimeWriteSuite extends RealTimeTest {
       out.streams =
         Map("out" -> Seq(Entry("blue", blue, topic), Entry("green", green, topic).draining))
       out.awaitAnswers()
+      // The promise is a second after the answer, and the query does not show when it has applied it.
       Thread.sleep(3000)
       produce(blue, source, 1, values("c", 0, 40))
       waitFor("the cluster that is left")(blue.dump(topic).size + before == 80)

@@ -101,7 +101,7 @@ private object JsonEnvelope {
 }
 
 /**
- * Which fields the objects in `old` have. Canal and Maxwell leave out what an update did not change, so a field that is missing
+ * The fields that the objects in `old` have. Canal and Maxwell leave out what an update did not change, so a field that is missing
  * and one that is null mean different things, which rows cannot tell.
  */
 private[change] object OldFields {
