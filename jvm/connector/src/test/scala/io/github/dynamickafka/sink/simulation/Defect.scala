@@ -73,7 +73,7 @@ private[simulation] object Defect {
   }
 
   case object DeferralIsIgnored extends Defect("the digest of a batch ignores what is deferred") {
-    override def skipped: Int = 2080
+    override def skipped: Int = 3050
     override def read(path: String, files: Map[String, String]): Option[String] =
       super.read(path, files).filterNot(_ => path.contains("/deferred/"))
   }
@@ -86,7 +86,7 @@ private[simulation] object Defect {
   }
 
   case object UnknownIsLost extends Defect("B2: what Kafka does not know counts as aborted") {
-    override def skipped: Int = 850
+    override def skipped: Int = 1770
     override def takesUnknownForLost = true
     override def comparesKafkaIds = false
   }
@@ -120,7 +120,7 @@ private[simulation] object Defect {
 
   case object MarksAreOrphaned
       extends Defect("B11: decisions are deleted before their marks, which name no decision") {
-    override def skipped: Int = 1330
+    override def skipped: Int = 1630
     override def deletesMarksLast = true
     override def favours(p: Profile): Profile = Defect.calm(p).copy(crashes = 30, restores = 500)
     override def read(path: String, files: Map[String, String]): Option[String] =
@@ -151,7 +151,7 @@ private[simulation] object Defect {
   }
 
   case object AnySlotIsTaken extends Defect("a slot is taken without a look at the id that guards it") {
-    override def skipped: Int = 370
+    override def skipped: Int = 430
     override def takesAnySlot = true
     override def favours(p: Profile): Profile =
       Defect.calm(p).copy(pauses = 100, restores = 300, mostAlive = 2)
