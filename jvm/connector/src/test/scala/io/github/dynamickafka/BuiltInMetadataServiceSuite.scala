@@ -169,7 +169,7 @@ class BuiltInMetadataServiceSuite extends AnyFunSuite with TimeLimit {
     )
     val service = StaticMetadataService(streams)
     val document = service.toOptions("metadataService.document")
-    assert(MetadataDocument.parse(document, "text").streams.values.toSeq == streams)
+    assert(MetadataDocument.parse(document, "text").values.toSeq == streams)
     assert(!service.toString.contains("pw"))
   }
 

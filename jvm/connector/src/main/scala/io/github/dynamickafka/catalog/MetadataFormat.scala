@@ -24,7 +24,7 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.FormatOptions
 import io.github.dynamickafka.format.table.{FormatOptionSpecs, Formats}
 import io.github.dynamickafka.metadata.service.MetadataServices
-import io.github.dynamickafka.metadata.watch.DescribedStreams
+import io.github.dynamickafka.metadata.watch.MetadataWatcher
 import io.github.dynamickafka.option.OptionTable
 import io.github.dynamickafka.sink.{DynamicKafkaSinkTable, StatementInfo}
 import io.github.dynamickafka.source.DynamicKafkaTable
@@ -89,7 +89,12 @@ private[dynamickafka] final class MetadataFormat private (table: OptionTable, qu
   ): Map[String, String] = {
     val hadoop = SparkSession.active.sparkContext.hadoopConfiguration
     val streams =
-      DescribedStreams.of(MetadataServices.create(service, hadoop), service.name, subscription, discovery)
+      MetadataWatcher.described(
+        MetadataServices.create(service, hadoop),
+        service.name,
+        subscription,
+        discovery
+      )
     val documents = streams.map { stream =>
       val document = new DocumentFormats(table, CatalogSettings.other(table))
         .over(Map.empty, stream.getFormatOptions.asScala.toMap, stream.streamId)

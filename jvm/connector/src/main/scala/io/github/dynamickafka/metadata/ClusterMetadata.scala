@@ -48,7 +48,8 @@ final class ClusterMetadata private (private val values: ClusterMetadata.Values)
   def getFormatOptions: ju.Map[String, String] = values.formatOptions
   def getReplaces: String = replaces
 
-  def withTopics(topics: ju.Collection[String]): ClusterMetadata = having(_.copy(topics = Values.set(topics)))
+  def withTopics(topics: ju.Collection[String]): ClusterMetadata =
+    having(_.copy(topics = ju.Collections.unmodifiableSet(new ju.LinkedHashSet[String](topics))))
   def withStartingOffsets(offsets: String): ClusterMetadata = having(_.copy(startingOffsets = offsets))
   def withStoppingOffsets(offsets: String): ClusterMetadata = having(_.copy(stoppingOffsets = offsets))
   def withState(state: String): ClusterMetadata = having(_.copy(state = state))
@@ -57,7 +58,7 @@ final class ClusterMetadata private (private val values: ClusterMetadata.Values)
     having(_.copy(partitions = Values.numbers(partitions)))
   def withWrite(write: Boolean): ClusterMetadata = having(_.copy(write = write))
   def withFormatOptions(options: ju.Map[String, String]): ClusterMetadata =
-    having(_.copy(formatOptions = Values.sorted(options)))
+    having(_.copy(formatOptions = ju.Collections.unmodifiableMap(new ju.TreeMap[String, String](options))))
   def withReplaces(cluster: String): ClusterMetadata = having(_.copy(replaces = cluster))
 
   private def having(change: Values => Values) = new ClusterMetadata(change(values))
@@ -120,25 +121,15 @@ object ClusterMetadata {
   )
 
   private object Values {
-    def set(all: ju.Collection[String]): ju.Set[String] =
-      ju.Collections.unmodifiableSet(new ju.LinkedHashSet[String](all))
-
-    def sorted(all: ju.Map[String, String]): ju.Map[String, String] =
-      ju.Collections.unmodifiableMap(new ju.TreeMap[String, String](all))
-
-    def texts(all: ju.Map[_, _]): ju.Map[String, String] =
-      mapped(all) { case (k, v) => String.valueOf(k) -> String.valueOf(v) }
+    def texts(all: ju.Map[_, _]): ju.Map[String, String] = copied(all)(String.valueOf(_: Any))
 
     def numbers(all: ju.Map[String, _ <: ju.Collection[Integer]]): ju.Map[String, ju.Set[Integer]] =
-      mapped(all) { case (topic, numbers) =>
-        topic -> ju.Collections.unmodifiableSet(new ju.TreeSet[Integer](numbers))
-      }
+      copied(all)(numbers => ju.Collections.unmodifiableSet(new ju.TreeSet[Integer](numbers)))
 
-    private def mapped[K, V, A](all: ju.Map[K, V])(one: (K, V) => (String, A)): ju.Map[String, A] = {
+    private def copied[V, A](all: ju.Map[_, V])(of: V => A): ju.Map[String, A] = {
       val copy = new ju.LinkedHashMap[String, A]
-      all.forEach { (k, v) =>
-        val (name, value) = one(k, v)
-        val _ = copy.put(name, value)
+      all.forEach { (name, value) =>
+        val _ = copy.put(String.valueOf(name), of(value))
       }
       ju.Collections.unmodifiableMap(copy)
     }

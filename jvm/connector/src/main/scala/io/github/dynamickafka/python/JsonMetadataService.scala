@@ -22,13 +22,13 @@ private[dynamickafka] final class JsonMetadataService(python: PythonMetadataServ
 
   override def getAllStreams(): ju.Set[KafkaStream] = {
     val document = parse(called("get_all_streams")(python.getAllStreams()), "get_all_streams")
-    new ju.LinkedHashSet(document.streams.values.toSeq.asJava)
+    new ju.LinkedHashSet(document.values.toSeq.asJava)
   }
 
   override def describeStreams(streamIds: ju.Collection[String]): ju.Map[String, KafkaStream] = {
     val ids = mapper.writeValueAsString(streamIds)
     val document = parse(called("describe_streams")(python.describeStreams(ids)), "describe_streams")
-    new ju.LinkedHashMap(document.streams.asJava)
+    new ju.LinkedHashMap(document.asJava)
   }
 
   override def isClusterActive(clusterId: String): Boolean =
@@ -36,7 +36,7 @@ private[dynamickafka] final class JsonMetadataService(python: PythonMetadataServ
 
   override def close(): Unit = called("close")(python.close())
 
-  private def parse(json: String, method: String): MetadataDocument = {
+  private def parse(json: String, method: String): Map[String, KafkaStream] = {
     val origin = s"the return value of $method()"
     if (json == null) throw Errors.metadataInvalid(origin, "it is None")
     MetadataDocument.parse(json, origin)

@@ -27,7 +27,7 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.gauge.{GaugeNames, GaugeSet}
 import io.github.dynamickafka.kafka.{ClientDefaults, ProducerSettings, TopicLimits, TransactionTimeLimits}
 import io.github.dynamickafka.metadata.KafkaStream
-import io.github.dynamickafka.metadata.service.{KnownAnswer, MetadataServices}
+import io.github.dynamickafka.metadata.service.MetadataServices
 import io.github.dynamickafka.metadata.watch.{MetadataWatcher, WrittenTopologies}
 import io.github.dynamickafka.option.OptionName
 import io.github.dynamickafka.page.{LivePage, PageQuery}
@@ -76,12 +76,12 @@ private[sink] final class SinkRun(
   private val source =
     WrittenTopologies.Source(options.service, options.streamId.filterNot(_ => columns.hasStream))
   private val watcher = MetadataWatcher.forWriting(
-    KnownAnswer.of(known, MetadataServices.create(options.service, hadoop)),
+    MetadataServices.create(options.service, hadoop, known),
     // The streams in the column are not known before the rows are read.
     source.stream.fold[Subscription](Subscription.Pattern(".*".r))(id => Subscription.Ids(Seq(id))),
     options.discovery,
     options.service.name,
-    WrittenTopologies.ofDriver.last(source),
+    WrittenTopologies.last(source),
     journal.flatMap(
       _.newest()
     ).map(_._1).filter(_.queryId == queryId).fold(Set.empty[String])(_.clusters.keySet)
@@ -306,7 +306,7 @@ private[sink] final class SinkRun(
     val state = watcher.current
     state.fatal.foreach(throw _)
     val topology = state.topology.getOrElse(watcher.awaitFirst())
-    WrittenTopologies.ofDriver.use(source, topology)
+    WrittenTopologies.use(source, topology)
     topology
   }
 

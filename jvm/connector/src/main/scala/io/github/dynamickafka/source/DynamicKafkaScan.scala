@@ -14,7 +14,7 @@ import io.github.dynamickafka.format.Layout
 import io.github.dynamickafka.format.table.FormatOptionSpecs
 import io.github.dynamickafka.gauge.GaugeNames
 import io.github.dynamickafka.metadata.KafkaStream
-import io.github.dynamickafka.metadata.service.{KnownAnswer, MetadataServices}
+import io.github.dynamickafka.metadata.service.MetadataServices
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
 import io.github.dynamickafka.page.LivePage
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
@@ -134,7 +134,7 @@ private[source] final class DynamicKafkaScan(
   override def supportedCustomMetrics(): Array[CustomMetric] = SparkKafkaSource.find().metrics
 
   private def watcher(hadoop: Configuration, options: SourceOptions, known: Option[KafkaStream]) = {
-    val service = KnownAnswer.of(known, MetadataServices.create(options.service, hadoop))
+    val service = MetadataServices.create(options.service, hadoop, known)
     MetadataWatcher(
       service,
       options.subscription,

@@ -30,7 +30,7 @@ import io.github.dynamickafka.format.{
 }
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.service.MetadataServices
-import io.github.dynamickafka.metadata.watch.{DescribedStreams, StreamSubjects}
+import io.github.dynamickafka.metadata.watch.{MetadataWatcher, StreamSubjects}
 import io.github.dynamickafka.option.SessionDefaults
 import io.github.dynamickafka.source.cluster.TopologyCheck
 import io.github.dynamickafka.source.read.SparkKafkaSource
@@ -117,7 +117,7 @@ private[dynamickafka] object DynamicKafkaTable {
     val service =
       MetadataServices.create(options.service, SparkSession.active.sparkContext.hadoopConfiguration)
     if (options.clusters.refuseMisspelled && options.clusters.perCluster.nonEmpty)
-      DescribedStreams.now(service, options.service.name, options.subscription, options.discovery)
+      MetadataWatcher.now(service, options.service.name, options.subscription, options.discovery)
         .foreach(TopologyCheck.refuseMisspelled(options, _))
     else service.close()
   }

@@ -35,7 +35,14 @@ private[dynamickafka] object NamedClass {
         Left(s"the class '${found.getName}' cannot be instantiated: ${FailureText.of(e)}")
     }
 
+  /** Why a library is not on the class path, by one of its classes; None: it is there. */
+  def missing(name: String): Option[Throwable] =
+    try {
+      val _ = Class.forName(name, false, getClass.getClassLoader)
+      None
+    } catch { case e @ (_: ClassNotFoundException | _: LinkageError) => Some(e) }
+
   /** Tries the context class loader first, which has the jars of `--jars`. */
-  private def loaders =
+  def loaders: Seq[ClassLoader] =
     Seq(Thread.currentThread.getContextClassLoader, getClass.getClassLoader).filter(_ != null).distinct
 }

@@ -4,13 +4,11 @@ import java.util.regex.Pattern
 
 import scala.jdk.CollectionConverters._
 
-import com.fasterxml.jackson.databind.ObjectMapper
 import org.yaml.snakeyaml.DumperOptions.{FlowStyle, ScalarStyle}
-import org.yaml.snakeyaml.nodes.{MappingNode, Node, NodeId, ScalarNode, SequenceNode, Tag}
+import org.yaml.snakeyaml.nodes.{CollectionNode, MappingNode, Node, ScalarNode, SequenceNode}
 
 import io.github.dynamickafka.metadata.document.DocumentTree._
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
-import io.github.dynamickafka.option.Suggestions
 
 /** An edit is refused, and nothing is changed. The message has no value of a property. */
 private[dynamickafka] final class EditRefused(reason: String) extends RuntimeException(reason)
@@ -38,17 +36,14 @@ private[dynamickafka] object DocumentEdits {
    */
   def withState(text: String, cluster: String, state: String, stream: Option[String]): String = {
     val streams = version1(text)
-    stream.foreach { id =>
-      checkStream(streams, id)
-      checkCluster(streams(id), cluster)
-    }
+    stream.foreach(check(streams, _, cluster))
     val chosen =
       stream.map(Seq(_)).getOrElse(streams.keys.filter(id => entries(streams(id)).contains(cluster)).toSeq)
     if (chosen.isEmpty) {
       val known = clusters(text)
       throw new EditRefused(
         if (known.contains(cluster)) s"no stream is on cluster '$cluster'"
-        else s"'clusters' has no cluster '$cluster'.${suggestion(cluster, known)}"
+        else s"'clusters' has no cluster '$cluster'.${Names.didYouMean(cluster, known)}"
       )
     }
     edited(text, chosen.foldLeft(streams)(withState(_, _, cluster, state)))
@@ -62,11 +57,10 @@ private[dynamickafka] object DocumentEdits {
    */
   def moved(text: String, stream: String, old: String, added: String): String = {
     val streams = version1(text)
-    checkStream(streams, stream)
-    checkCluster(streams(stream), old)
+    check(streams, stream, old)
     val known = clusters(text)
     if (!known.contains(added)) throw new EditRefused(
-      s"'clusters' has no cluster '$added': first add it there, with its properties.${suggestion(added, known)}"
+      s"'clusters' has no cluster '$added': first add it there, with its properties.${Names.didYouMean(added, known)}"
     )
     if (added == old) throw new EditRefused(s"stream '$stream' cannot move from cluster '$old' to itself")
     val wanted = withState(streams, stream, old, ClusterMetadata.Draining)
@@ -75,7 +69,7 @@ private[dynamickafka] object DocumentEdits {
         val more = withEntry(text, stream, old, added)
         // What the new entry says is what the document says; that nothing else changes is checked.
         val entry = entries(parse(more)(stream))(added)
-        edited(more, wanted.updated(stream, withEntry(wanted(stream), added, entry)))
+        edited(more, having(wanted, stream, added, entry))
       case Some(there)
           if subscription(there) != subscription(entries(streams(stream))(old)) ||
             there.state != ClusterMetadata.Active =>
@@ -92,14 +86,15 @@ private[dynamickafka] object DocumentEdits {
     @annotation.tailrec
     def step(text: String, left: Int): String = {
       val now = parse(text)
-      lazy val found = changes(text, now, wanted)
-      if (now == wanted) text
-      else if (left == 0 || found.isEmpty) {
+      val found = if (now == wanted || left == 0) Nil else changes(text, now, wanted)
+      if (found.nonEmpty) step(replaced(text, found), left - 1)
+      else if (now == wanted) text
+      else {
         val different = wanted.collectFirst { case (id, stream) if !now.get(id).contains(stream) => id }
         throw new EditRefused(
           s"stream '${different.mkString}' shares this part of the document with others, by an anchor or a merge key: $ByHand"
         )
-      } else step(replaced(text, found), left - 1)
+      }
     }
     step(text, MostSteps)
   }
@@ -120,26 +115,20 @@ private[dynamickafka] object DocumentEdits {
   private def replaced(text: String, all: Seq[Replacement]): String =
     all.sortBy(-_.start).foldLeft(text)((t, r) => t.substring(0, r.start) + r.text + t.substring(r.end))
 
-  private def withEntry(text: String, stream: String, old: String, added: String): String = {
-    val written = new WrittenDocument(text)
-    if (!written.entries(stream).contains(old)) throw new EditRefused(
-      s"the clusters of stream '$stream' are those of an anchor or a merge key: $ByHand"
-    )
-    replaced(text, Seq(written.withEntry(stream, old, added, tree(text), TakenOver)))
-  }
+  private def withEntry(text: String, stream: String, old: String, added: String): String =
+    new WrittenDocument(text).withEntry(stream, old, added, DocumentText.tree(text), TakenOver)
+      .fold(throw new EditRefused(
+        s"the clusters of stream '$stream' are those of an anchor or a merge key: $ByHand"
+      ))(entry => replaced(text, Seq(entry)))
 
   private def withState(streams: Streams, stream: String, cluster: String, state: String): Streams =
-    streams.updated(
-      stream,
-      withEntry(streams(stream), cluster, entries(streams(stream))(cluster).withState(state))
-    )
+    having(streams, stream, cluster, entries(streams(stream))(cluster).withState(state))
 
-  private def withEntry(stream: KafkaStream, cluster: String, entry: ClusterMetadata) = new KafkaStream(
-    stream.streamId,
-    entries(stream).updated(cluster, entry).asJava,
-    stream.getFormatOptions,
-    stream.getHistory
-  )
+  private def having(streams: Streams, id: String, cluster: String, entry: ClusterMetadata): Streams = {
+    val stream = streams(id)
+    val all = entries(stream).updated(cluster, entry).asJava
+    streams.updated(id, new KafkaStream(id, all, stream.getFormatOptions, stream.getHistory))
+  }
 
   private def entries(stream: KafkaStream): Map[String, ClusterMetadata] =
     stream.getClusterMetadataMap.asScala.toMap
@@ -159,32 +148,23 @@ private[dynamickafka] object DocumentEdits {
   }
 
   private def version1(text: String): Streams = {
-    val streams = MetadataDocument.parse(text, "the document").streams
-    if (!tree(text).isInstanceOf[Mapping])
+    val streams = MetadataDocument.parse(text, "the document")
+    if (!DocumentText.tree(text).isInstanceOf[Mapping])
       throw new EditRefused("Flink's list of streams has no states: use a document of version 1")
     streams
   }
 
-  private def clusters(text: String): Seq[String] = tree(text) match {
-    case Mapping(_, all) =>
-      all.collect { case (key, of: Mapping) if key.value == "clusters" => of.pairs.map(_._1.value) }
-        .flatten
-    case _ => Nil
-  }
+  private def clusters(text: String): Seq[String] = DocumentRecords.clusters(DocumentText.tree(text))
 
-  private def tree(text: String): DocumentTree = DocumentText.tree(text)
-
-  private def checkStream(streams: Streams, id: String): Unit =
-    if (!streams.contains(id))
-      throw new EditRefused(s"there is no stream '$id'.${suggestion(id, streams.keys)}")
-
-  private def checkCluster(stream: KafkaStream, cluster: String): Unit =
-    if (!entries(stream).contains(cluster)) throw new EditRefused(
-      s"stream '${stream.streamId}' is not on cluster '$cluster'.${suggestion(cluster, entries(stream).keys)}"
+  private def check(streams: Streams, id: String, cluster: String): Unit = {
+    val known = entries(streams.getOrElse(
+      id,
+      throw new EditRefused(s"there is no stream '$id'.${Names.didYouMean(id, streams.keys)}")
+    ))
+    if (!known.contains(cluster)) throw new EditRefused(
+      s"stream '$id' is not on cluster '$cluster'.${Names.didYouMean(cluster, known.keys)}"
     )
-
-  private def suggestion(name: String, known: Iterable[String]) =
-    Suggestions.closest(name, known).fold("")(s => s" Did you mean '$s'?")
+  }
 }
 
 /**
@@ -193,30 +173,25 @@ private[dynamickafka] object DocumentEdits {
 private[document] final class WrittenDocument(text: String) {
   import WrittenDocument._
 
-  private val isJson =
-    text.dropWhile(c => c == '\uFEFF' || c.isWhitespace).headOption.exists("{[".contains(_))
+  private val isJson = DocumentText.isBracketed(text)
   private val endOfLine = if (text.contains("\r\n")) "\r\n" else "\n"
 
-  /** Without JSON's escape `\/`, which YAML 1.1 does not have; tabs are as long as spaces. */
-  private val composed =
-    if (isJson) SlashEscape.matcher(text.replace('\t', ' ')).replaceAll("$1$2") else text.replace('\t', ' ')
-
-  /** Where the text of the parser has lost a backslash, by the code points of that text. */
-  private val shifts: Array[Int] =
-    if (!isJson) Array.empty
-    else {
-      val found = SlashEscape.matcher(text)
-      Iterator.continually(found).takeWhile(_.find()).zipWithIndex
-        .map { case (m, n) => text.codePointCount(0, m.end(1)) - n }.toArray
-    }
-
-  private val root: Node = YamlText.compose(composed, identity)
+  /** Places in what is parsed are those of the text: a tab is a space, and an escaped slash of JSON another escape. */
+  private val root: Node = YamlText.compose(
+    if (isJson) DocumentText.jsonAsYaml(text, slash = "\\_") else text.replace('\t', ' '),
+    identity
+  )
 
   /** The entries of a stream, by cluster id, that are written at the stream itself. */
-  def entries(stream: String): Map[String, Pair] =
-    Seq("streams", stream, "clusters").foldLeft(Option(root)) { (node, name) =>
+  def entries(stream: String): Map[String, Pair] = clusters(stream).fold(Map.empty[String, Pair])(own)
+
+  private def clusters(stream: String): Option[Node] =
+    Seq("streams", name(stream), "clusters").foldLeft(Option(root)) { (node, name) =>
       node.flatMap(own(_).get(name)).filter(_.alias.isEmpty).map(_.value)
-    }.fold(Map.empty[String, Pair])(own)
+    }
+
+  /** An escaped slash of JSON is a space without break. */
+  private def name(text: String): String = if (isJson) text.replace('/', '\u00A0') else text
 
   /** Sets the state of a cluster of a stream. */
   def withState(entry: Pair, state: String): Replacement = entry.alias match {
@@ -224,29 +199,30 @@ private[document] final class WrittenDocument(text: String) {
       Replacement(start, end, s"{<<: ${text.substring(start, end)}, state: $state}")
     case None => own(entry.value).get("state") match {
         case Some(pair) => scalar(pair, state)
-        case None => added(mapping(entry.value), pairs(entry.value), "state", word(state))
+        case None => added(entry.value, pairs(entry.value), "state", word(state))
       }
   }
 
-  /** Adds an entry after the one of another cluster, with these keys of it. */
+  /** Adds an entry after the one of another cluster of the stream, with these keys of it. */
   def withEntry(stream: String, old: String, added: String, expanded: DocumentTree, keys: Set[String])
-      : Replacement = {
-    val path = Seq("streams", stream, "clusters")
-    val parent = path.foldLeft(root)((node, name) => own(node)(name).value)
-    val source = (path :+ old).foldLeft(expanded)((tree, name) => child(tree, name))
+      : Option[Replacement] = for {
+    parent <- clusters(stream)
+    all = pairs(parent)
+    at = all.indexWhere(_.key.getValue == old)
+    if at >= 0
+    source <- expanded.at("streams", stream, "clusters", old)
+  } yield {
     val taken = source match {
       case Mapping(line, all) => Mapping(line, all.filter(pair => keys(pair._1.value)))
       case other => other
     }
-    val all = pairs(parent)
-    val at = all.indexWhere(_.key.getValue == old)
-    this.added(mapping(parent), all.take(at + 1), added, flow(taken), after = true)
+    this.added(parent, all.take(at + 1), added, flow(taken), after = true)
   }
 
   /** The entries of a mapping, without those that are merged into it. */
   private def own(node: Node): Map[String, Pair] =
     pairs(node).filterNot(pair => pair.key.getValue == "<<" && pair.key.isPlain)
-      .map(pair => pair.key.getValue -> pair).toMap
+      .map(pair => name(pair.key.getValue) -> pair).toMap
 
   private def pairs(node: Node): Seq[Pair] = node match {
     case mapping: MappingNode => mapping.getValue.asScala.toSeq.map { tuple =>
@@ -282,14 +258,14 @@ private[document] final class WrittenDocument(text: String) {
    * @param after whether it has to follow the last one, however many lines that has
    */
   private def added(
-      mapping: MappingNode,
+      mapping: Node,
       among: Seq[Pair],
       name: String,
       value: String,
       after: Boolean = false
   ): Replacement = {
     val written = s"${word(name)}: $value"
-    if (mapping.getFlowStyle == FlowStyle.FLOW) {
+    if (isFlow(mapping)) {
       val at = end(among.last)
       val first = start(among.last.key)
       val indent = first - startOfLine(first)
@@ -300,11 +276,7 @@ private[document] final class WrittenDocument(text: String) {
     } else {
       val first = start(among.head.key)
       val line = " " * (first - startOfLine(first)) + written
-      val candidates = if (after) Seq(among.last) else among.reverse
-      candidates.map(pair => pair -> end(pair))
-        .collectFirst {
-          case (pair, at) if after || lineOf(at) == lineOf(start(pair.key)) => lineAfter(at, line)
-        }
+      among.reverse.find(pair => after || isOnOneLine(pair)).map(pair => lineAfter(end(pair), line))
         .getOrElse(Replacement(startOfLine(first), startOfLine(first), line + endOfLine))
     }
   }
@@ -322,8 +294,8 @@ private[document] final class WrittenDocument(text: String) {
 
   /** Where the text of a node ends; the mark of a block is at what follows it. */
   private def endOf(node: Node): Int = node match {
-    case mapping: MappingNode if mapping.getFlowStyle != FlowStyle.FLOW => pairs(mapping).map(end).max
-    case sequence: SequenceNode if sequence.getFlowStyle != FlowStyle.FLOW =>
+    case _: MappingNode if !isFlow(node) => pairs(node).map(end).max
+    case sequence: SequenceNode if !isFlow(node) =>
       val items = sequence.getValue.asScala.toSeq
       if (items.forall(item => start(node) <= start(item) && start(item) < end(node))) items.map(endOf).max
       // An alias has no place: the end is before blank lines and comments.
@@ -340,45 +312,42 @@ private[document] final class WrittenDocument(text: String) {
     else at
   }
 
+  private def isFlow(node: Node): Boolean = node match {
+    case collection: CollectionNode[_] => collection.getFlowStyle == FlowStyle.FLOW
+    case _ => false
+  }
+
   private def trimmed(until: Int): Int = text.lastIndexWhere(!_.isWhitespace, until - 1) + 1
 
   private def start(node: Node): Int = place(node.getStartMark.getIndex)
   private def end(node: Node): Int = place(node.getEndMark.getIndex)
 
   /** The place in the text of a code point of the parser's text. */
-  private def place(codePoint: Int): Int =
-    text.offsetByCodePoints(0, codePoint + shifts.count(_ < codePoint))
+  private def place(codePoint: Int): Int = text.offsetByCodePoints(0, codePoint)
 
   private def startOfLine(at: Int): Int = text.lastIndexWhere(c => c == '\n' || c == '\r', at - 1) + 1
 
   private def restOfLine(at: Int): String = text.substring(at).takeWhile(c => c != '\n' && c != '\r')
 
-  private def lineOf(at: Int): Int = LineBreak.matcher(text.substring(0, at)).results().count().toInt
+  private def isOnOneLine(pair: Pair): Boolean =
+    !text.substring(start(pair.key), end(pair)).exists(c => c == '\n' || c == '\r')
 
-  private def word(text: String): String =
-    if (!isJson && Plain.matcher(text).matches && isText(text)) text else mapper.writeValueAsString(text)
+  private def word(text: String): String = word(text, PlainScalars.kind(text) == Text)
+
+  private def word(text: String, isText: => Boolean): String =
+    if (!isJson && Plain.matcher(text).matches && isText) text else JsonText.quoted(text)
 
   /** Keys are text, however they are written, but for null. */
-  private def key(text: String): String =
-    if (!isJson && Plain.matcher(text).matches && !isNull(text)) text else mapper.writeValueAsString(text)
-
-  private def flow(tree: DocumentTree): String = tree match {
-    case Sequence(_, elements) => elements.map(flow).mkString("[", ", ", "]")
-    case Mapping(_, all) =>
-      all.map { case (name, value) => s"${key(name.value)}: ${flow(value)}" }.mkString("{", ", ", "}")
-    case Scalar(_, Text, value) => word(value)
-    case Scalar(_, _, value) => value
-  }
+  private def flow(tree: DocumentTree): String =
+    JsonText.write(tree, name => word(name, PlainScalars.kind(name) != Empty)) {
+      case Scalar(_, Text, value) => word(value)
+      case Scalar(_, _, value) => value
+    }
 }
 
 private[document] object WrittenDocument {
-  private val mapper = new ObjectMapper
   private val Alias = Pattern.compile("\\s*:\\s*(?:#[^\\r\\n]*[\\r\\n]\\s*)*(\\*[^\\s,\\[\\]{}]+)")
   private val Anchor = Pattern.compile("&[^\\s,\\[\\]{}]+\\s*")
-  private val LineBreak = Pattern.compile("\\r\\n|\\r|\\n")
-
-  /** An escaped slash after an even number of backslashes: `$1` and the slash `$2`. */
-  private val SlashEscape = Pattern.compile("((?<!\\\\)(?:\\\\\\\\)*)\\\\(/)")
 
   /** Text that needs no quotes anywhere, not even in a flow mapping. */
   private val Plain = Pattern.compile("[A-Za-z_][A-Za-z0-9_.-]*")
@@ -393,18 +362,4 @@ private[document] object WrittenDocument {
    * @param alias where the alias is, if the value is one
    */
   final case class Pair(key: ScalarNode, value: Node, alias: Option[(Int, Int)])
-
-  private def isText(word: String) = StrictScalars.resolve(NodeId.scalar, word, true) == Tag.STR
-  private def isNull(word: String) = StrictScalars.resolve(NodeId.scalar, word, true) == Tag.NULL
-
-  private def mapping(node: Node): MappingNode = node match {
-    case mapping: MappingNode => mapping
-    case _ => throw new IllegalStateException("an entry of a valid document is a mapping")
-  }
-
-  private def child(tree: DocumentTree, name: String): DocumentTree = tree match {
-    case Mapping(_, all) => all.collectFirst { case (key, value) if key.value == name => value }
-        .getOrElse(throw new IllegalStateException("a valid document has this part"))
-    case _ => throw new IllegalStateException("a part of a valid document is a mapping")
-  }
 }

@@ -1,8 +1,13 @@
 package io.github.dynamickafka.metadata.document
 
-import scala.collection.mutable
+import java.util.regex.{Pattern, PatternSyntaxException}
 
+import scala.collection.mutable
+import scala.util.control.NoStackTrace
+
+import io.github.dynamickafka.metadata.ClusterMetadata
 import io.github.dynamickafka.metadata.document.DocumentTree._
+import io.github.dynamickafka.option.{ClusterKeys, Suggestions}
 
 /**
  * A value in a metadata document with its place. Every accessor returns what its name says or fails with the place; a part that
@@ -21,6 +26,12 @@ private[metadata] final class DocumentNode(
 
   def fail(reason: String): Nothing = throw new Fault(Problem(Some(line), place, reason))
 
+  /** The value, unless there is a problem with it. */
+  def checked[A](value: A)(problem: A => Option[String]): A = {
+    problem(value).foreach(fail)
+    value
+  }
+
   /** As `fail`, if what is read has a value all the same. */
   def report(reason: String): Unit = problems.error(Problem(Some(line), place, reason))
 
@@ -33,22 +44,19 @@ private[metadata] final class DocumentNode(
 
   /** The values of a mapping whose keys are given. */
   def fields(known: Seq[String]): Fields = {
-    val all = pairs.map { case (name, keyLine, value) =>
-      val field = new DocumentNode(value, problems, keyLine, place.at(Place.Key, name))
+    val all = children(place.at(Place.Key, _))
+    all.foreach { case (name, field) =>
       if (!known.contains(name)) field.report(
-        s"there is no such key here, the keys are ${list(known)}.${Names.didYouMean(name, known)}"
+        s"there is no such key here, the keys are ${known.map(n => s"'$n'").mkString(", ")}." +
+          Names.didYouMean(name, known)
       )
-      name -> field
     }
     new Fields(this, all.toMap)
   }
 
   /** What is made of the values of a mapping whose keys are the user's names for things of one kind, in the document's order. */
   def items[A](kind: String)(read: (String, DocumentNode) => A): Seq[(String, A)] =
-    pairs.flatMap { case (name, keyLine, value) =>
-      val item = new DocumentNode(value, problems, keyLine, below(kind, name))
-      attempt(read(name, item)).map(name -> _)
-    }
+    children(place.at(kind, _)).flatMap { case (name, item) => attempt(read(name, item)).map(name -> _) }
 
   def elements[A](read: DocumentNode => A): Seq[A] = node match {
     case sequence: Sequence =>
@@ -89,25 +97,22 @@ private[metadata] final class DocumentNode(
   def as(kind: String, key: String): DocumentNode = node match {
     case Mapping(_, all) =>
       all.collectFirst { case (name, Scalar(_, Text | Number | Truth, id)) if name.value == key => id }
-        .fold(this)(id => new DocumentNode(node, problems, line, below(kind, id)))
+        .fold(this)(id => new DocumentNode(node, problems, line, place.at(kind, id)))
     case _ => this
   }
 
-  private def below(kind: String, name: String) =
-    if (OfUsers(kind)) place.in(kind, name) else place.at(kind, name)
-
-  private def pairs: Seq[(String, Int, DocumentTree)] = node match {
+  /** The values of a mapping with their keys, and with the places that their keys give. */
+  private def children(at: String => Place): Seq[(String, DocumentNode)] = node match {
     case mapping: Mapping =>
-      val seen = mutable.LinkedHashMap.empty[String, (String, Int, DocumentTree)]
-      mapping.pairs.foreach { case (key, value) =>
-        seen.get(key.value) match {
-          case Some((_, first, _)) =>
-            val reason = s"key '${key.value}' is given twice, first at line $first"
-            problems.error(Problem(Some(key.line), place, reason))
-          case None => seen.put(key.value, (key.value, key.line, value))
-        }
+      val lines = mutable.Map.empty[String, Int]
+      mapping.pairs.flatMap { case (Scalar(line, _, key), value) =>
+        lines.get(key).foreach(first =>
+          problems.error(Problem(Some(line), place, s"key '$key' is given twice, first at line $first"))
+        )
+        Option.when(lines.put(key, lines.getOrElse(key, line)).isEmpty)(
+          key -> new DocumentNode(value, problems, line, at(key))
+        )
       }
-      seen.values.toSeq
     case _ => isNot("a mapping")
   }
 
@@ -125,12 +130,6 @@ private[metadata] final class DocumentNode(
 
 private[metadata] object DocumentNode {
   private val Plain = Set[Kind](Text, Number, Truth)
-  private val OfUsers = Set(Place.Stream, Place.Cluster, "property")
-
-  def root(node: DocumentTree, problems: Problems): DocumentNode =
-    new DocumentNode(node, problems, node.line, Place())
-
-  private def list(names: Seq[String]): String = names.map(n => s"'$n'").mkString(", ")
 }
 
 /** The values of a mapping by their keys. A value that cannot be read is as if it were missing, and its problem is known. */
@@ -146,4 +145,152 @@ private[metadata] final class Fields(node: DocumentNode, all: Map[String, Docume
     if (!all.contains(key)) node.report(s"'$key' is missing$hint")
     get(key)(read)
   }
+}
+
+/**
+ * An error or a warning about a document. The text names keys and ids, and never the value of a property.
+ *
+ * @param line 1-based; for a value of a mapping the line of its key. None: the whole document
+ */
+private[dynamickafka] final case class Problem(line: Option[Int], place: Place, reason: String) {
+
+  /** `where: reason`, such as `line 14, stream 'orders', cluster 'blue', key 'state': ...` */
+  def text: String = s"${where.fold("")(_ + ": ")}$reason"
+
+  /** `file:line: place: reason`, which editors and terminals show as a link. */
+  def textIn(file: String): String =
+    (Some(line.fold(file)(n => s"$file:$n")) ++ place.shown ++ Some(reason)).mkString(": ")
+
+  /** The line and the place. None: the whole document. */
+  def where: Option[String] =
+    Some((line.map(n => s"line $n") ++ place.shown).mkString(", ")).filter(_.nonEmpty)
+}
+
+/**
+ * A place in a document, by the names that lead to it.
+ *
+ * @param path kinds and names: a stream, a cluster, keys of the format, and names of users below a key
+ */
+private[dynamickafka] final case class Place(path: Vector[(String, String)] = Vector.empty) {
+
+  def stream: Option[String] = find(Place.Stream)
+  def cluster: Option[String] = find(Place.Cluster)
+
+  /** The key with the names below it, such as `starting_offsets.orders.0`; of a property its name. */
+  def key: Option[String] = {
+    val below = path.filterNot { case (kind, _) => kind == Place.Stream || kind == Place.Cluster }.map(_._2)
+    Option.when(below.nonEmpty)(below.mkString("."))
+  }
+
+  def shown: Option[String] =
+    Option.when(path.nonEmpty)(path.map { case (kind, name) => s"$kind '$name'" }.mkString(", "))
+
+  /** A thing of users needs no key before it to be found. */
+  def at(kind: String, name: String): Place =
+    Place((if (Place.OfUsers(kind)) path.filterNot(_._1 == Place.Key) else path) :+ (kind -> name))
+
+  private def find(kind: String) = path.collectFirst { case (`kind`, name) => name }
+}
+
+private[dynamickafka] object Place {
+  val Stream = "stream"
+  val Cluster = "cluster"
+  val Key = "key"
+  private val OfUsers = Set(Stream, Cluster, "property")
+}
+
+/** Collects the problems of a document while it is read. */
+private[metadata] final class Problems {
+  private val errors = mutable.ArrayBuffer.empty[Problem]
+
+  /** A warning may need the whole document, and be expensive. */
+  private val warnings = mutable.ArrayBuffer.empty[(Int, Place, () => Option[String])]
+
+  def error(problem: Problem): Unit = errors += problem
+
+  /** @param reason None: nothing is wrong. Called only if somebody asks for warnings */
+  def warn(line: Int, place: Place)(reason: => Option[String]): Unit =
+    warnings += ((line, place, () => reason))
+
+  /** None: a problem, which is added. */
+  def attempt[A](read: => A): Option[A] =
+    try Some(read)
+    catch {
+      case fault: Fault =>
+        error(fault.problem)
+        None
+    }
+
+  /** None: problems are added meanwhile. */
+  def whole[A](read: => A): Option[A] = {
+    val before = errors.size
+    Some(read).filter(_ => errors.size == before)
+  }
+
+  def allErrors: Seq[Problem] = inOrder(errors.toSeq)
+
+  def allWarnings: Seq[Problem] = inOrder(warnings.toSeq.flatMap { case (line, place, reason) =>
+    reason().map(Problem(Some(line), place, _))
+  })
+
+  private def inOrder(all: Seq[Problem]) = all.distinct.sortBy(_.line.getOrElse(0))
+}
+
+/** A problem after which the part of the document that is read has no value. */
+private[document] final class Fault(val problem: Problem, cause: Throwable = null)
+    extends RuntimeException(problem.reason, cause) with NoStackTrace
+
+/** Rules for names, and suggestions for misspelled names. */
+private[dynamickafka] object Names {
+
+  /** Why a cluster cannot take the place of another one. */
+  def replacesActive(former: String): String =
+    s"it replaces cluster '$former', which is active in the same stream; set its 'state' to 'draining' or remove it"
+
+  /** Why a cluster cannot have this state. */
+  def badState(text: String): Option[String] = Option.unless(ClusterMetadata.States.contains(text))(
+    s"'$text' is not a valid state, use 'active', 'draining' or 'removed'"
+  )
+
+  /** The names of the properties that differ: their values may be credentials. */
+  def differing(one: Map[String, String], other: Map[String, String]): Seq[String] =
+    (one.keySet ++ other.keySet).toSeq.sorted.filter(k => one.get(k) != other.get(k))
+
+  val ClusterIdRule = "a cluster id has 1 to 128 letters, digits, '.', '_' or '-'"
+
+  /** The error in the regular expression of a topic pattern, if any. */
+  def badPattern(text: String): Option[String] =
+    if (text.isBlank) Some("must be a regular expression for whole topic names")
+    else
+      try {
+        Pattern.compile(text)
+        None
+      } catch {
+        case e: PatternSyntaxException =>
+          Some(s"'$text' is not a valid regular expression: ${e.getDescription} near index ${e.getIndex}")
+      }
+
+  private val TopicRule =
+    "a topic name has 1 to 249 letters, digits, '.', '_' or '-', and is neither '.' nor '..'"
+
+  /** Why there cannot be a topic of this name. */
+  def badTopic(name: String): Option[String] =
+    Option.unless(isTopic(name))(s"'$name' is not a valid topic name: $TopicRule")
+
+  private val TopicName = "[A-Za-z0-9._-]{1,249}".r
+
+  def isClusterId(id: String): Boolean = id != null && ClusterKeys.isClusterId(id)
+
+  /** The rule of Kafka: no broker can have a topic with another name. */
+  private def isTopic(name: String): Boolean =
+    name != null && name != "." && name != ".." && TopicName.matches(name)
+
+  /** An invalid value with the reason. JSON is omitted, because the reason contains the location in it. */
+  def cannotBeUsed(text: String, reason: String): String =
+    if (text.startsWith("{")) reason else s"'$text' is invalid: $reason"
+
+  def didYouMean(name: String, known: Iterable[String]): String =
+    Suggestions.closest(name, known).fold("")(meant)
+
+  def meant(name: String): String = s" Did you mean '$name'?"
 }

@@ -5,25 +5,20 @@ import java.{util => ju}
 import scala.collection.immutable.{TreeMap, VectorMap}
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
+import scala.util.Try
 
-import com.fasterxml.jackson.databind.ObjectMapper
+import com.fasterxml.jackson.databind.JsonNode
+import com.fasterxml.jackson.databind.node.ObjectNode
+import org.apache.spark.sql.catalyst.parser.ParseException
+import org.apache.spark.sql.types.StructType
 
 import io.github.dynamickafka.config.OffsetsParser
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.table.Formats
 import io.github.dynamickafka.kafka.KafkaProperties
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream, StreamHistory}
 
-/**
- * The streams of a document: a file, an option, or the answer of a service in another language.
- *
- * @param streams by id, in the order of the document
- * @param invalid why other streams cannot be used, by id: an error of queries that select them
- */
-private[dynamickafka] final case class MetadataDocument(
-    streams: Map[String, KafkaStream],
-    invalid: Map[String, Throwable] = Map.empty
-)
-
+/** The streams of a document by id, in its order: a file, an option, or the answer of a service in another language. */
 private[dynamickafka] object MetadataDocument {
 
   /**
@@ -43,17 +38,14 @@ private[dynamickafka] object MetadataDocument {
    * Parsing is strict, because a mistake in the document affects data: anything unknown fails with METADATA_INVALID,
    * which names the origin, the line, the stream, the cluster and the key, but no value of a property.
    */
-  def parse(text: String, origin: String): MetadataDocument = MetadataDocument(accepted(check(text), origin))
+  def parse(text: String, origin: String): Map[String, KafkaStream] = accepted(check(text), origin)
 
   /** As `parse`, with all errors in place of the first one. */
   def check(text: String): Checked = check(DocumentText.tree(text))
 
   def check(tree: => DocumentTree): Checked = {
-    val problems = new Problems
-    val streams = problems.attempt {
-      val root = DocumentNode.root(tree, problems)
-      if (root.isList) FlinkDocument.streams(root) else DocumentV1.streams(root)
-    }
+    val (streams, problems) =
+      reading(tree)(root => if (root.isList) FlinkDocument.streams(root) else DocumentV1.streams(root))
     new Checked(streams.getOrElse(Nil).map(s => s.streamId -> s).to(VectorMap), problems.allErrors, problems)
   }
 
@@ -64,10 +56,18 @@ private[dynamickafka] object MetadataDocument {
 
   /** Reads another document, such as the properties in a column of a table. */
   private[metadata] def read[A](text: String, origin: String)(read: DocumentNode => A): A = {
-    val problems = new Problems
-    val found = problems.attempt(read(DocumentNode.root(DocumentText.tree(text), problems)))
+    val (found, problems) = reading(DocumentText.tree(text))(read)
     refuse(problems.allErrors, origin)
     found.getOrElse(throw new IllegalStateException("a document without a value has a problem"))
+  }
+
+  private def reading[A](tree: => DocumentTree)(read: DocumentNode => A): (Option[A], Problems) = {
+    val problems = new Problems
+    val found = problems.attempt {
+      val root = tree
+      read(new DocumentNode(root, problems, root.line, Place()))
+    }
+    found -> problems
   }
 
   /** METADATA_INVALID with the first problem, and the others after it. */
@@ -86,7 +86,6 @@ private[dynamickafka] object MetadataDocument {
 /** The document format of this connector, version 1: `version`, `clusters` with their properties, and `streams`. */
 private[metadata] object DocumentV1 {
 
-  private val Top = Seq("version", "clusters", "streams")
   private val Ways = Seq("topics", "topic_pattern", "partitions")
   private val History = "history"
   private val Replaces = "replaces"
@@ -95,24 +94,24 @@ private[metadata] object DocumentV1 {
   private val CamelCase =
     Map("starting_offsets" -> "startingOffsets", "stopping_offsets" -> "stoppingOffsets")
 
-  private val mapper = new ObjectMapper
-
-  private type Properties = Map[String, String]
-
   /**
    * @param registry the options of the registry of this cluster
    * @param replaces the id of the cluster whose place this one takes
    */
   private final case class Cluster(
       node: DocumentNode,
-      properties: Properties = Map.empty,
+      properties: Map[String, String] = Map.empty,
       registry: Map[String, String] = Map.empty,
       replaces: Option[String] = None
   )
 
   def streams(root: DocumentNode): Seq[KafkaStream] = {
-    val top = root.fields(Top)
-    top.required("version", ", write 'version: 1'")(version)
+    val top = root.fields(Seq("version", "clusters", "streams"))
+    top.required("version", ", write 'version: 1'")(node =>
+      node.checked(node.scalar)(found =>
+        Option.when(found != "1")(s"version $found is unknown; this release supports version 1")
+      )
+    )
     val declared = top.get("clusters")(_.items("cluster")((id, node) =>
       node.attempt(cluster(id, node)).getOrElse(Cluster(node))
     ))
@@ -128,11 +127,6 @@ private[metadata] object DocumentV1 {
     found
   }
 
-  private def version(node: DocumentNode): Unit = {
-    val found = node.scalar
-    if (found != "1") node.fail(s"version $found is unknown; this release supports version 1")
-  }
-
   private def cluster(id: String, node: DocumentNode): Cluster = {
     val _ = node.attempt(DocumentParts.clusterId(id, node))
     val fields = node.fields(Seq("properties", DocumentFormat.Registry, Replaces))
@@ -140,15 +134,15 @@ private[metadata] object DocumentV1 {
       node,
       fields.required("properties")(properties).getOrElse(Map.empty),
       fields.get(DocumentFormat.Registry)(DocumentFormat.registry).getOrElse(Map.empty),
-      fields.get(Replaces) { of =>
-        val former = DocumentParts.clusterId(of.scalar, of)
-        if (former == id) of.fail("a cluster cannot replace itself")
-        former
-      }
+      fields.get(Replaces)(of =>
+        of.checked(DocumentParts.clusterId(of.scalar, of))(former =>
+          Option.when(former == id)("a cluster cannot replace itself")
+        )
+      )
     )
   }
 
-  private def properties(node: DocumentNode): Properties = {
+  private def properties(node: DocumentNode): Map[String, String] = {
     var nodes = Map.empty[String, DocumentNode]
     val found = node.items("property") { (key, value) =>
       nodes += key -> value
@@ -172,16 +166,15 @@ private[metadata] object DocumentV1 {
       )
       val cluster = clusters.flatMap(_.get(id)).getOrElse(Cluster(entry))
       // A registry of the stream takes precedence over that of the cluster.
-      val registry = if (DocumentFormat.hasRegistry(format)) Map.empty[String, String] else cluster.registry
+      val registry =
+        if (format.keys.exists(DocumentFormat.isRegistry)) Map.empty[String, String] else cluster.registry
       entry -> clusterMetadata(entry, cluster, registry)
     }).getOrElse(Nil)
     val found = entries.map { case (cluster, (_, metadata)) => cluster -> metadata }.to(VectorMap)
-    for ((_, (entry, metadata)) <- entries; former <- Option(metadata.replaces))
-      if (
-        metadata.state != ClusterMetadata.Removed && found.get(former).exists(
-          _.state == ClusterMetadata.Active
-        )
-      ) entry.report(Names.replacesActive(former))
+    for {
+      (_, (entry, metadata)) <- entries if metadata.state != ClusterMetadata.Removed
+      former <- Option(metadata.replaces) if found.get(former).exists(_.state == ClusterMetadata.Active)
+    } entry.report(Names.replacesActive(former))
     DocumentParts.warnWithoutClusters(node, found)
     new KafkaStream(id, found.asJava, format.asJava, fields.get(History)(history).orNull)
   }
@@ -210,8 +203,10 @@ private[metadata] object DocumentV1 {
       .withTopics(fields.get("topics")(DocumentParts.topics).getOrElse(ju.List.of[String]()))
       .withStartingOffsets(offsets(fields, "starting_offsets").orNull)
       .withStoppingOffsets(offsets(fields, "stopping_offsets").orNull)
-      .withState(fields.get("state")(state).getOrElse(ClusterMetadata.Active))
-      .withTopicPattern(fields.get("topic_pattern")(pattern).orNull)
+      .withState(fields.get(
+        "state"
+      )(node => node.checked(node.scalar)(badState)).getOrElse(ClusterMetadata.Active))
+      .withTopicPattern(fields.get("topic_pattern")(node => node.checked(node.text)(Names.badPattern)).orNull)
       .withWrite(fields.get("write")(_.truth).getOrElse(true))
       .withFormatOptions(fields.get(DocumentFormat.Registry)(
         DocumentFormat.registry
@@ -222,29 +217,20 @@ private[metadata] object DocumentV1 {
 
   private def oneWay(entry: DocumentNode, ways: Seq[(String, DocumentNode)]): Unit = {
     val rule = "exactly one of 'topics', 'topic_pattern' and 'partitions' is required"
-    if (ways.isEmpty) entry.report(s"'topics' is missing; $rule")
-    val ordered = ways.sortBy(_._2.line)
-    ordered.drop(1).headOption.foreach(_._2.report(
-      s"is specified together with '${ordered.head._1}'; $rule"
-    ))
-  }
-
-  private def pattern(node: DocumentNode): String = {
-    val text = node.text
-    Names.badPattern(text).foreach(node.fail(_))
-    text
-  }
-
-  private def state(node: DocumentNode): String = {
-    val found = node.scalar
-    Names.badState(found).foreach { reason =>
-      val meant =
-        if (found.startsWith("drain")) Names.meant(ClusterMetadata.Draining)
-        else Names.didYouMean(found, ClusterMetadata.States)
-      node.fail(s"$reason.$meant")
+    ways.sortBy(_._2.line) match {
+      case Seq() => entry.report(s"'topics' is missing; $rule")
+      case Seq((first, _), (_, second), _*) =>
+        second.report(s"is specified together with '$first'; $rule")
+      case _ => ()
     }
-    found
   }
+
+  private def badState(text: String): Option[String] = Names.badState(text).map(reason =>
+    s"$reason." + (
+      if (text.startsWith("drain")) Names.meant(ClusterMetadata.Draining)
+      else Names.didYouMean(text, ClusterMetadata.States)
+    )
+  )
 
   private def offsets(fields: Fields, name: String): Option[String] = {
     val camel = CamelCase(name)
@@ -253,11 +239,10 @@ private[metadata] object DocumentV1 {
       fields.node(camel).foreach(_.report(s"is the same key as '$name', which is also specified"))
     fields.get(key) { node =>
       val text = if (node.isMapping) node.whole(json(node)) else Some(node.scalar)
-      text.foreach { t =>
+      text.map(node.checked(_) { t =>
         val parsed = if (name == "stopping_offsets") OffsetsParser.ending(t) else OffsetsParser.starting(t)
-        parsed.left.foreach(reason => node.fail(Names.cannotBeUsed(t, reason)))
-      }
-      text
+        parsed.left.toOption.map(Names.cannotBeUsed(t, _))
+      })
     }.flatten
   }
 
@@ -268,7 +253,7 @@ private[metadata] object DocumentV1 {
         offset.scalar.toLongOption.getOrElse(offset.fail("must be an integer"))
       ).to(TreeMap).asJava
     )
-    mapper.writeValueAsString(topics.to(TreeMap).asJava)
+    JsonText.mapper.writeValueAsString(topics.to(TreeMap).asJava)
   }
 }
 
@@ -284,11 +269,11 @@ private[metadata] object FlinkDocument {
     root.elements { element =>
       val stream = element.as(Place.Stream, "streamId")
       val fields = stream.fields(Seq("streamId", "clusterMetadataList"))
-      val id = fields.required("streamId") { node =>
-        val id = DocumentParts.streamId(node.scalar, node)
-        if (!ids.add(id)) node.fail(s"stream '$id' is duplicate")
-        id
-      }.getOrElse("")
+      val id = fields.required("streamId")(node =>
+        node.checked(DocumentParts.streamId(node.scalar, node))(id =>
+          Option.unless(ids.add(id))(s"stream '$id' is duplicate")
+        )
+      ).getOrElse("")
       val clusters = fields.required("clusterMetadataList") { list =>
         val known = mutable.Set.empty[String]
         list.elements(entry => cluster(entry.as(Place.Cluster, "clusterId"), known, id, addresses))
@@ -311,12 +296,11 @@ private[metadata] object FlinkDocument {
     val id =
       if (fields.node("clusterId").isDefined)
         fields.get("clusterId")(node => DocumentParts.clusterId(node.scalar, node))
-      else bootstrap.map { address =>
-        if (!Names.isClusterId(address)) entry.fail(
+      else bootstrap.map(entry.checked(_)(address =>
+        Option.unless(Names.isClusterId(address))(
           s"'clusterId' is missing, and '$address' of 'bootstrapServers' cannot replace it: ${Names.ClusterIdRule}"
         )
-        address
-      }
+      ))
     id.filterNot(known.add).foreach(twice => entry.report(s"cluster '$twice' is duplicate"))
     for (cluster <- id; address <- bootstrap; node <- fields.node("bootstrapServers")) {
       val (other, first) = addresses.getOrElseUpdate(cluster, (stream, address))
@@ -328,4 +312,212 @@ private[metadata] object FlinkDocument {
     id.getOrElse("") ->
       ClusterMetadata.of(ju.Map.of(DocumentParts.Bootstrap, bootstrap.getOrElse(""))).withTopics(topics)
   }
+}
+
+/**
+ * What a document says about the format of records, as options of the data source. Names and values are checked where they are
+ * used; what is certainly wrong is a warning here. Values of a registry may be secrets.
+ */
+private[metadata] object DocumentFormat {
+  val Registry = "registry"
+  private val Options = "options"
+  private val Texts = Map("format" -> "format", "key_format" -> "keyFormat", "schema" -> "schema")
+  private val KeyFields = "key_fields"
+
+  val Keys: Seq[String] = Seq("format", "key_format", KeyFields, "schema", Registry, Options)
+
+  /** @param fields of a stream */
+  def options(fields: Fields): Map[String, String] = {
+    val further = fields.get(Options)(values).getOrElse(Map.empty)
+    val texts = Texts.toSeq.flatMap { case (key, option) =>
+      fields.get(key)(node => option -> known(key, node))
+    }
+    val keys = fields.get(KeyFields)(node =>
+      "keyFields" -> (
+        if (node.isList)
+          DocumentParts.filled(node, "field")(node.elements(DocumentParts.notBlank)).mkString(";")
+        else DocumentParts.notBlank(node)
+      )
+    )
+    further ++ texts ++ keys ++ fields.get(Registry)(registry).getOrElse(Map.empty)
+  }
+
+  /** The address, or a map of the options. */
+  def registry(node: DocumentNode): Map[String, String] =
+    if (node.isMapping) values(node).map { case (name, value) => s"$Registry.$name" -> value }
+    else Map(s"$Registry.url" -> DocumentParts.notBlank(node))
+
+  def isRegistry(option: String): Boolean = option.startsWith(s"$Registry.")
+
+  /** Why a cluster cannot have a format. */
+  val OneFormat: String =
+    "the records of a stream have one format on all clusters; make a stream for those of another format. A cluster can have a registry"
+
+  def values(node: DocumentNode): Map[String, String] =
+    node.items("option")((_, value) => value.scalar).toMap
+
+  private def known(key: String, node: DocumentNode): String = {
+    val text = DocumentParts.notBlank(node)
+    node.warn(
+      if (key == "schema") unknownType(text)
+      else Formats.registered.toRead.parse(text).left.toOption.map(reason =>
+        s"'$text' is no format of records: $reason"
+      )
+    )
+    text
+  }
+
+  /** The word in place of a type, if Spark refuses DDL for that reason. */
+  private def unknownType(ddl: String): Option[String] =
+    Option.unless(ddl.trim.startsWith("{"))(Try(StructType.fromDDL(ddl))).flatMap(_.failed.toOption).collect {
+      case e: ParseException if e.getCondition == "UNSUPPORTED_DATATYPE" =>
+        val word = e.getMessageParameters.get("typeName").stripPrefix("\"").stripSuffix("\"")
+        s"'$word' is not a type of Spark.${Names.didYouMean(word, Types)}"
+    }
+
+  /** The types that are written most, for suggestions. */
+  private val Types =
+    ("ARRAY BIGINT BINARY BOOLEAN DATE DECIMAL DOUBLE FLOAT INT INTEGER MAP SMALLINT STRING STRUCT TIMESTAMP " +
+      "TIMESTAMP_NTZ TINYINT VARIANT").split(" ").toSeq
+
+}
+
+/** The common parts of both document formats. */
+private[metadata] object DocumentParts {
+
+  val Bootstrap = "bootstrap.servers"
+
+  // As Kafka's clients read an entry of bootstrap.servers, and a port that exists.
+  private val Address = """(?:[0-9A-Za-z%._-]*://)?\[?[0-9A-Za-z%._:-]+\]?:([0-9]{1,5})""".r
+  private val LargestPort = 65535
+
+  def streamId(id: String, node: DocumentNode): String =
+    node.checked(id)(id => Option.when(id.isBlank)("a stream id must not be blank"))
+
+  def clusterId(id: String, node: DocumentNode): String = node.checked(id)(id =>
+    Option.unless(Names.isClusterId(id))(s"'$id' is not a valid cluster id: ${Names.ClusterIdRule}")
+  )
+
+  def notBlank(node: DocumentNode): String = notBlank(node, node.text)
+
+  private def notBlank(node: DocumentNode, text: String): String =
+    node.checked(text)(text => Option.when(text.isBlank)("must not be blank"))
+
+  /** Of `bootstrap.servers`. What a reference becomes is not known here. */
+  def address(node: DocumentNode): String = {
+    val text = notBlank(node, node.scalar)
+    if (!text.contains("${")) text.split(",").map(_.trim).filter(_.nonEmpty).foreach(entry =>
+      node.warn(Option.unless(entry match {
+        case Address(port) => port.toInt <= LargestPort
+        case _ => false
+      })(s"'$entry' is not host:port, so that no client can connect"))
+    )
+    text
+  }
+
+  /** A stream without clusters is valid, because a metadata service may know it as such. */
+  def warnWithoutClusters(stream: DocumentNode, clusters: Iterable[_]): Unit =
+    stream.warn(Option.when(clusters.isEmpty)(
+      "it has no cluster: polls of queries that read it fail, unless allowMissingStreams is true"
+    ))
+
+  def topics(node: DocumentNode): ju.Collection[String] = filled(node, "topic")(
+    distinct(node)(element => element.checked(element.text)(Names.badTopic))(topic => s"topic '$topic'")
+  )
+
+  def partitions(node: DocumentNode): ju.Map[String, ju.Collection[Integer]] = {
+    val found = node.items("topic") { (topic, numbers) =>
+      Names.badTopic(topic).foreach(numbers.fail)
+      filled(numbers, "partition")(distinct(numbers)(element =>
+        Int.box(element.scalar.toIntOption.filter(_ >= 0)
+          .getOrElse(element.fail("must be a partition number of at least 0")))
+      )(number => s"partition $number"))
+    }
+    if (node.isEmpty) node.fail("must contain partitions of at least one topic")
+    found.to(VectorMap).asJava
+  }
+
+  /** What is made of a list, which must not be empty. */
+  def filled[A](node: DocumentNode, element: String)(read: => A): A = {
+    val found = read
+    if (node.isEmpty) node.fail(s"must contain at least one $element")
+    found
+  }
+
+  private def distinct[A](node: DocumentNode)(read: DocumentNode => A)(shown: A => String)
+      : ju.Collection[A] = {
+    val found = new ju.LinkedHashSet[A]
+    node.elements(element =>
+      element.checked(read(element))(value =>
+        Option.unless(found.add(value))(s"${shown(value)} is duplicate")
+      )
+    )
+    found
+  }
+}
+
+/** Writes streams as a document of the service `static`: version 1 of the format, in JSON. Pure. */
+private[dynamickafka] object DocumentWriter {
+
+  /** @throws DynamicKafkaIllegalArgumentException `METADATA_INVALID`, without values of properties */
+  def text(streams: Iterable[KafkaStream]): String = {
+    val root = JsonText.mapper.createObjectNode().put("version", 1)
+    val (clusters, byId) = (root.putObject("clusters"), root.putObject("streams"))
+    val first = mutable.Map.empty[String, (String, Map[String, String])]
+    streams.foreach { stream =>
+      val id = stream.streamId
+      if (byId.has(id)) refuse(s"the stream '$id' is duplicate")
+      val node = byId.putObject(id)
+      val entries = node.putObject("clusters")
+      stream.getClusterMetadataMap.asScala.foreach { case (cluster, metadata) =>
+        val properties = metadata.getProperties.asScala.toMap
+        val (other, before) = first.getOrElseUpdate(cluster, (id, properties))
+        if (before != properties) refuse(
+          s"the streams '$other' and '$id' specify different properties for the cluster '$cluster': " +
+            Names.differing(before, properties).mkString(", ")
+        )
+        val known = clusters.putObject(cluster)
+        put(known.putObject("properties"), properties)
+        Option(metadata.replaces).foreach(known.put("replaces", _))
+        entry(entries.putObject(cluster), metadata)
+      }
+      options(node, stream.getFormatOptions.asScala)
+      Option(stream.history).foreach(history(node.putObject("history"), _))
+    }
+    JsonText.mapper.writeValueAsString(root)
+  }
+
+  private def entry(node: ObjectNode, cluster: ClusterMetadata): Unit = {
+    if (cluster.topicPattern != null) node.put("topic_pattern", cluster.topicPattern)
+    else if (!cluster.getPartitions.isEmpty) node.set[ObjectNode]("partitions", tree(cluster.getPartitions))
+    else node.set[ObjectNode]("topics", tree(cluster.getTopics))
+    node.put("state", cluster.state).put("write", cluster.write)
+    Option(cluster.startingOffsets).foreach(node.put("starting_offsets", _))
+    Option(cluster.stoppingOffsets).foreach(node.put("stopping_offsets", _))
+    val prefix = s"${DocumentFormat.Registry}."
+    val (registry, others) = cluster.getFormatOptions.asScala.partition(o => DocumentFormat.isRegistry(o._1))
+    if (registry.nonEmpty)
+      put(
+        node.putObject("registry"),
+        registry.map { case (name, value) => name.drop(prefix.length) -> value }
+      )
+    // They are refused where the document is read.
+    options(node, others)
+  }
+
+  private def history(node: ObjectNode, history: StreamHistory): Unit = {
+    node.put("format", history.format).put("path", history.path)
+    options(node, history.getOptions.asScala)
+    Option(history.cluster).foreach(node.put("cluster", _))
+  }
+
+  private def options(node: ObjectNode, values: collection.Map[String, String]): Unit =
+    if (values.nonEmpty) put(node.putObject("options"), values)
+
+  private def put(node: ObjectNode, values: collection.Map[String, String]): Unit =
+    values.foreach { case (name, value) => node.put(name, value) }
+
+  private def tree(value: AnyRef) = JsonText.mapper.valueToTree[JsonNode](value)
+
+  private def refuse(reason: String) = throw Errors.metadataInvalid("the streams", reason)
 }

@@ -17,7 +17,7 @@ import org.yaml.snakeyaml.events.{
   NodeEvent,
   ScalarEvent
 }
-import org.yaml.snakeyaml.nodes.{MappingNode, Node, NodeId, NodeTuple, ScalarNode, SequenceNode, Tag}
+import org.yaml.snakeyaml.nodes.{MappingNode, Node, NodeTuple, ScalarNode, SequenceNode}
 import org.yaml.snakeyaml.parser.{Parser, ParserImpl}
 import org.yaml.snakeyaml.reader.{ReaderException, StreamReader}
 import org.yaml.snakeyaml.resolver.Resolver
@@ -39,7 +39,11 @@ private[document] object YamlText {
     try Option(compose(text)).map(new YamlExpansion().tree(_))
     catch {
       // Neither the exception itself nor as a cause: its text quotes the document, which holds secrets.
-      case e: MarkedYAMLException => broken(e.getProblemMark.getLine + 1, problem(e))
+      // Without what could be a part of a value: in `password: !hunter2!x` snakeyaml sees a tag handle.
+      case e: MarkedYAMLException => broken(
+          e.getProblemMark.getLine + 1,
+          e.getProblem.replaceFirst("(undefined tag handle)\\b.*", "$1")
+        )
       case e: ReaderException =>
         broken(text.take(e.getPosition).count(_ == '\n') + 1, "a character that is not allowed")
       case e: YAMLException =>
@@ -61,17 +65,13 @@ private[document] object YamlText {
     // What aliases expand to has a limit of its own.
     options.setMaxAliasesForCollections(Int.MaxValue)
     val parser = new ParserImpl(new StreamReader(new StringReader(text)), options)
-    new Composer(checked(parser), StrictScalars, options).getSingleNode
+    new Composer(checked(parser), new Resolver, options).getSingleNode
   }
 
   private def broken(line: Int, reason: String): Nothing =
     refused(line, s"the document is not valid YAML or JSON: $reason")
 
   private[document] def refused(line: Int, reason: String): Nothing = DocumentText.refuse(Some(line), reason)
-
-  /** The problem without what could be a part of a value: in `password: !hunter2!x` snakeyaml sees a tag handle. */
-  private def problem(e: MarkedYAMLException): String =
-    e.getProblem.replaceFirst("(undefined tag handle)\\b.*", "$1")
 }
 
 /** Refuses what the subset of YAML in `docs/metadata.md` does not have. */
@@ -99,23 +99,22 @@ private final class StrictParser(parser: Parser) extends Parser {
   private val anchors = mutable.HashMap.empty[String, Event]
 
   private def checked(event: Event): Event = {
-    val tag = event match {
-      case scalar: ScalarEvent => scalar.getTag
-      case collection: CollectionStartEvent => collection.getTag
-      case _ => null
-    }
-    val line = event.getStartMark.getLine + 1
+    def fail(reason: String) = refuse(event.getStartMark.getLine + 1, reason)
     event match {
-      case alias: AliasEvent if !anchors.contains(alias.getAnchor) => refuse(line, StrictParser.NoAnchor)
-      case _: AliasEvent => event
-      case node: NodeEvent if node.getAnchor != null && anchors.get(node.getAnchor).exists(_ ne event) =>
-        refuse(line, StrictParser.TwoAnchors)
-      case _ if tag != null => refuse(line, StrictParser.Tags)
-      case node: NodeEvent if node.getAnchor != null =>
-        anchors.put(node.getAnchor, event)
-        event
-      case _ => event
+      case alias: AliasEvent => if (!anchors.contains(alias.getAnchor)) fail(StrictParser.NoAnchor)
+      case node: NodeEvent =>
+        val anchor = Option(node.getAnchor)
+        if (anchor.flatMap(anchors.get).exists(_ ne event)) fail(StrictParser.TwoAnchors)
+        val tag = node match {
+          case scalar: ScalarEvent => scalar.getTag
+          case collection: CollectionStartEvent => collection.getTag
+          case _ => null
+        }
+        if (tag != null) fail(StrictParser.Tags)
+        anchor.foreach(anchors.update(_, event))
+      case _ => ()
     }
+    event
   }
 }
 
@@ -132,15 +131,10 @@ private[document] object StrictParser {
     "YAML 1.1 and YAML 1.2 differ about this unquoted value: put it in quotes, or write true, false or a decimal number"
 }
 
-/** The type of a scalar without quotes: only what YAML 1.1 and YAML 1.2 agree about has one. */
-private[document] object StrictScalars extends Resolver {
-
-  /** The scalars that are something else than text to YAML 1.1 or to YAML 1.2, but not the same to both. */
-  val Ambiguous = new Tag("ambiguous")
-
+/** Scalars without quotes: only what YAML 1.1 and YAML 1.2 agree about is something else than text. */
+private[document] object PlainScalars {
   private val Null = "|~|null|Null|NULL"
-  private val Whole = "[-+]?(0|[1-9][0-9]*)"
-  private val Decimal = s"$Whole(\\.[0-9]+)?([eE][-+]?[0-9]+)?"
+  private val Decimal = "[-+]?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][-+]?[0-9]+)?"
   private val Differing = Seq(
     "y|n|yes|no|on|off|true|false",
     "[-+]?([0-9][0-9_]*(\\.[0-9_]*)?|\\.[0-9_]+)(e[-+]?[0-9]+)?",
@@ -150,14 +144,12 @@ private[document] object StrictScalars extends Resolver {
     "[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([T ].*)?"
   ).mkString("(?i)", "|", "")
 
-  override def resolve(kind: NodeId, value: String, isPlain: Boolean): Tag =
-    if (kind != NodeId.scalar || !isPlain) super.resolve(kind, value, isPlain)
-    else if (value.matches(Null)) Tag.NULL
-    else if (value == "true" || value == "false") Tag.BOOL
-    else if (value.matches(Whole)) Tag.INT
-    else if (value.matches(Decimal)) Tag.FLOAT
-    else if (value.matches(Differing)) Ambiguous
-    else Tag.STR
+  def kind(text: String): Kind =
+    if (text.matches(Null)) Empty
+    else if (text == "true" || text == "false") Truth
+    else if (text.matches(Decimal)) Number
+    else if (text.matches(Differing)) Ambiguous
+    else Text
 }
 
 /**
@@ -175,6 +167,9 @@ private final class YamlExpansion {
   private val open = identities()
   private var copied = 0L
 
+  /** Found once for each scalar, however often it is copied. */
+  private val kinds = new ju.IdentityHashMap[ScalarNode, Kind]
+
   def tree(root: Node): DocumentTree = tree(root, again = false)
 
   private def tree(node: Node, again: Boolean): DocumentTree = {
@@ -183,8 +178,8 @@ private final class YamlExpansion {
       case mapping: MappingNode => Mapping(lineOf(node), pairs(mapping, copy))
       case sequence: SequenceNode =>
         within(node)(Sequence(lineOf(node), sequence.getValue.asScala.toSeq.map(tree(_, copy))))
-      case scalar: ScalarNode => Scalar(lineOf(node), kind(scalar.getTag), scalar.getValue)
-      case other => refuse(Some(lineOf(other)), NoAnchor)
+      case scalar: ScalarNode => Scalar(lineOf(node), kind(scalar), scalar.getValue)
+      case other => refuse(Some(lineOf(other)), StrictParser.NoAnchor)
     }
   }
 
@@ -221,7 +216,7 @@ private final class YamlExpansion {
   private def key(node: Node, again: Boolean): Scalar = {
     val _ = visit(node, again)
     node match {
-      case scalar: ScalarNode if scalar.getTag != Tag.NULL => Scalar(lineOf(node), Text, scalar.getValue)
+      case scalar: ScalarNode if kind(scalar) != Empty => Scalar(lineOf(node), Text, scalar.getValue)
       case other => refuse(Some(lineOf(other)), "a key must be text")
     }
   }
@@ -229,19 +224,19 @@ private final class YamlExpansion {
   /** Whether this is a copy; counts it. */
   private def visit(node: Node, again: Boolean): Boolean = {
     val copy = !seen.add(node) || again
-    if (copy) {
-      copied += 1
-      node match {
-        case scalar: ScalarNode => copied += scalar.getValue.length
-        case _ => ()
-      }
-      if (copied > MaxCharacters) refuse(None, TooLarge)
-    }
+    if (copy) copied += (node match {
+      case scalar: ScalarNode => 1L + scalar.getValue.length
+      case _ => 1L
+    })
+    if (copied > MaxCharacters) refuse(None, "aliases and merge keys expand to more than 1 MB")
     copy
   }
 
+  private def kind(scalar: ScalarNode): Kind =
+    kinds.computeIfAbsent(scalar, s => if (s.isPlain) PlainScalars.kind(s.getValue) else Text)
+
   private def within[A](node: Node)(body: => A): A = {
-    if (!open.add(node)) refuse(Some(lineOf(node)), Itself)
+    if (!open.add(node)) refuse(Some(lineOf(node)), "an anchor contains an alias of itself")
     if (open.size > StrictParser.MaxDepth) refuse(Some(lineOf(node)), StrictParser.TooDeep)
     val result = body
     open.remove(node)
@@ -251,9 +246,6 @@ private final class YamlExpansion {
 
 private object YamlExpansion {
   private val MaxCharacters = 1024 * 1024
-  private val TooLarge = "aliases and merge keys expand to more than 1 MB"
-  private val Itself = "an anchor contains an alias of itself"
-  private val NoAnchor = StrictParser.NoAnchor
   private val NoMapping =
     "a merge key ('<<') needs a mapping or a list of mappings: put '<<' in quotes if it is a name"
 
@@ -266,12 +258,4 @@ private object YamlExpansion {
   }
 
   private def lineOf(node: Node): Int = node.getStartMark.getLine + 1
-
-  private def kind(tag: Tag): Kind = tag match {
-    case Tag.STR => Text
-    case Tag.INT | Tag.FLOAT => Number
-    case Tag.BOOL => Truth
-    case Tag.NULL => Empty
-    case _ => Ambiguous
-  }
 }

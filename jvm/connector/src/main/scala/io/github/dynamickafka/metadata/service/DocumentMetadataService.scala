@@ -9,7 +9,6 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.base.{Backoff, Clock}
 import io.github.dynamickafka.error.FailureText
-import io.github.dynamickafka.metadata.document.MetadataDocument
 import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
 
 /**
@@ -20,46 +19,43 @@ import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
  */
 private[metadata] abstract class DocumentMetadataService(ttlMs: Long = 0L) extends KafkaMetadataService {
 
-  /** Reads the current document. Throws an exception if it cannot be read. Never called concurrently. */
-  protected def read(): MetadataDocument
+  /**
+   * Reads the streams of the current document, by id; some may be invalid. Throws an exception if it cannot be read. Never called
+   * concurrently.
+   */
+  protected def read(): Map[String, KafkaStream]
 
   private val lock = new Object
-  private var cached: Option[(Long, MetadataDocument)] = None
-  @volatile private var last: Option[MetadataDocument] = None
+  private var readAt: Option[Long] = None
+  @volatile private var last: Option[Map[String, KafkaStream]] = None
 
-  private def document(): MetadataDocument = lock.synchronized {
+  private def streams(): Map[String, KafkaStream] = lock.synchronized {
     val now = Clock.System.nanoTime()
-    val (at, found) =
-      cached.filter { case (at, _) => now - at < ttlMs * 1000000L }.getOrElse(now -> read())
-    cached = Some(at -> found)
-    last = Some(found)
-    found
+    last.filter(_ => readAt.exists(now - _ < ttlMs * 1000000L)).getOrElse {
+      val found = read()
+      readAt = Some(now)
+      last = Some(found)
+      found
+    }
   }
 
   /** The next call reads. */
-  protected final def forget(): Unit = lock.synchronized { cached = None }
+  protected final def forget(): Unit = lock.synchronized { readAt = None }
 
-  override def getAllStreams(): ju.Set[KafkaStream] = {
-    val now = document()
-    new ju.LinkedHashSet(
-      (now.streams.values ++ now.invalid.map { case (id, reason) =>
-        KafkaStream.invalid(id, reason)
-      }).toSeq.asJava
-    )
-  }
+  override def getAllStreams(): ju.Set[KafkaStream] = new ju.LinkedHashSet(streams().values.toSeq.asJava)
 
   override def describeStreams(streamIds: ju.Collection[String]): ju.Map[String, KafkaStream] = {
-    val now = document()
+    val now = streams()
     val found = new ju.LinkedHashMap[String, KafkaStream]
-    streamIds.asScala.foreach { id =>
-      now.invalid.get(id).foreach(throw _)
-      now.streams.get(id).foreach(found.put(id, _))
+    for (id <- streamIds.asScala; stream <- now.get(id)) {
+      stream.invalid.foreach(throw _)
+      found.put(id, stream)
     }
     found
   }
 
   override def isClusterActive(clusterId: String): Boolean =
-    last.getOrElse(document()).streams.values.exists(_.getClusterMetadataMap.containsKey(clusterId))
+    last.getOrElse(streams()).values.exists(_.getClusterMetadataMap.containsKey(clusterId))
 
   override def close(): Unit = ()
 }
@@ -78,13 +74,28 @@ private[metadata] trait Watched extends DocumentMetadataService {
    */
   protected def await(working: () => Unit, changed: () => Unit): Unit
 
-  override def onChange(changed: Runnable): AutoCloseable = new ChangeWatch(shown)({ working =>
-    def noticed(): Unit = {
+  override def onChange(changed: Runnable): AutoCloseable = new ChangeWatch(shown)(await(
+    _,
+    () => {
       forget()
       changed.run()
     }
-    await(working, () => noticed())
-  })
+  ))
+}
+
+/** A client that the first call opens, on the polling thread, because opening it may block. */
+private[service] final class Opened[A](open: => A)(shut: A => Unit) extends AutoCloseable {
+  private var client: Option[A] = None
+
+  def apply(): A = synchronized {
+    if (client.isEmpty) client = Some(open)
+    client.get
+  }
+
+  override def close(): Unit = synchronized {
+    client.foreach(shut)
+    client = None
+  }
 }
 
 /** A metadata service whose streams this project can change, by an edit of its document. */
@@ -106,13 +117,10 @@ private[dynamickafka] trait EditableService {
  * @param shown what is watched, for the log
  * @param await returns when the next wait may begin; runs its argument when the wait works, which resets the pauses. Interrupted by `close`
  */
-private[metadata] final class ChangeWatch(
-    shown: String,
-    clock: Clock = Clock.System,
-    pauses: Backoff = ChangeWatch.Pauses
-)(await: (() => Unit) => Unit)
-    extends AutoCloseable {
-  import ChangeWatch.log
+private[metadata] final class ChangeWatch(shown: String, clock: Clock = Clock.System)(
+    await: (() => Unit) => Unit
+) extends AutoCloseable {
+  import ChangeWatch._
 
   @volatile private var closed = false
   private var failures = 0
@@ -125,7 +133,7 @@ private[metadata] final class ChangeWatch(
   override def close(): Unit = {
     closed = true
     thread.interrupt()
-    try thread.join(ChangeWatch.CloseWaitMs)
+    try thread.join(CloseWaitMs)
     catch { case _: InterruptedException => Thread.currentThread.interrupt() }
   }
 
@@ -137,7 +145,7 @@ private[metadata] final class ChangeWatch(
           await(() => works())
           works()
           // Something in front of the service may answer at once, again and again.
-          val left = began + ChangeWatch.LeastMs - clock.monotonicMs()
+          val left = began + LeastMs - clock.monotonicMs()
           if (left > 0) clock.pauseMs(left)
         } catch { case NonFatal(e) if !closed => failed(e) }
     catch { case _: InterruptedException | NonFatal(_) if closed => () }
@@ -151,7 +159,7 @@ private[metadata] final class ChangeWatch(
     failures += 1
     if (failures == 1)
       log.warn(s"$shown cannot be watched, so that changes are noticed only by polls: ${FailureText.of(e)}")
-    clock.pauseMs(pauses.pauseMs(failures))
+    clock.pauseMs(Pauses.pauseMs(failures))
   }
 }
 

@@ -44,17 +44,16 @@ private[dynamickafka] final class FileMetadataService(arguments: ServiceArgument
   private val path = arguments(MetadataServiceSpecs.Path)
   private val file = new SettledFile(path, hadoopConf, Clock.System)
 
-  override protected def read(): MetadataDocument = file.read(parse)
+  override protected def read(): Map[String, KafkaStream] = file.read(parse)
 
   private[dynamickafka] override def edit(change: String => String)
       : (Map[String, KafkaStream], Map[String, KafkaStream]) = {
-    val (before, after) =
-      new EditableFile(SettledFile.pathOf(path), hadoopConf).edit { text =>
-        val _ = parse(text)
-        change(text)
-      }
+    val (before, after) = file.edit { text =>
+      val _ = parse(text)
+      change(text)
+    }
     forget()
-    parse(before).streams -> parse(after).streams
+    parse(before) -> parse(after)
   }
 
   private def parse(text: String) = MetadataDocument.parse(text, s"file $path")
@@ -80,7 +79,11 @@ private[dynamickafka] object FileMetadataService {
 private[metadata] final class SettledFile(location: String, conf: => Configuration, clock: Clock) {
   import SettledFile._
 
-  private val path = pathOf(location)
+  /** Without a scheme it is local, regardless of `fs.defaultFS`. */
+  private val path = {
+    val named = new Path(location)
+    if (named.toUri.getScheme == null) new Path(new File(location).getAbsoluteFile.toURI) else named
+  }
 
   /**
    * A local file is read without Hadoop, whose start takes longer than a command that reads one file, and whose checksum files
@@ -115,7 +118,7 @@ private[metadata] final class SettledFile(location: String, conf: => Configurati
     val sameNow = if (now.exists(n => before.exists(n.same))) same + 1 else 0
     val replaced = now.exists(n => before.exists(n.replaces))
     now match {
-      case Some(l) if l.steady && (believed.exists(l.has) || sameNow >= enough(l) || isOld(l)) => l.content
+      case Some(l) if settles(l, sameNow) => l.content
       case Some(l) if replaced && replacements + 1 >= Replacements => l.content
       case None if believed.isEmpty || left == 0 =>
         throw new FileNotFoundException(s"file $path does not exist")
@@ -126,12 +129,12 @@ private[metadata] final class SettledFile(location: String, conf: => Configurati
     }
   }
 
-  private def enough(l: Attempt): Int = if (mayBeCut(l)) SameIfCut else 1
-
-  private def mayBeCut(l: Attempt): Boolean = l.content.isEmpty || believed.exists(l.isBeginningOf)
-
-  private def isOld(l: Attempt): Boolean =
-    !mayBeCut(l) && clock.currentTimeMillis() - l.after.modified >= OldMs
+  private def settles(l: Attempt, same: Int): Boolean = {
+    val mayBeCut = l.content.isEmpty || believed.exists(l.isBeginningOf)
+    l.steady && (believed.exists(l.has) ||
+      (if (mayBeCut) same >= SameIfCut
+       else same >= 1 || clock.currentTimeMillis() - l.after.modified >= OldMs))
+  }
 
   /** None if the file is absent, for example between delete and rename on a file system that cannot replace a file. */
   private def attempt(): Option[Attempt] =
@@ -140,87 +143,39 @@ private[metadata] final class SettledFile(location: String, conf: => Configurati
       Some(Attempt(content(), before, stamp()))
     } catch { case _: FileNotFoundException | _: NoSuchFileException => None }
 
+  private def fs = path.getFileSystem(conf)
+
   private def content(): Array[Byte] =
-    local.fold(Using.resource(path.getFileSystem(conf).open(path))(_.readAllBytes()))(Files.readAllBytes)
+    local.fold(Using.resource(fs.open(path))(_.readAllBytes()))(Files.readAllBytes)
 
   private def stamp(): Stamp = {
-    val (isDirectory, stamp) = local match {
+    def of(isDirectory: Boolean, stamp: Stamp) =
+      if (isDirectory) throw new PathIsDirectoryException(path.toString) else stamp
+    local match {
       case Some(file) =>
         val now = Files.readAttributes(file, classOf[BasicFileAttributes])
-        now.isDirectory -> Stamp(now.lastModifiedTime.toMillis, now.size, Option(now.fileKey))
+        of(now.isDirectory, Stamp(now.lastModifiedTime.toMillis, now.size, Option(now.fileKey)))
       case None =>
-        val now = path.getFileSystem(conf).getFileStatus(path)
-        now.isDirectory -> Stamp(now.getModificationTime, now.getLen, None)
+        val now = fs.getFileStatus(path)
+        of(now.isDirectory, Stamp(now.getModificationTime, now.getLen, None))
     }
-    if (isDirectory) throw new PathIsDirectoryException(path.toString)
-    stamp
   }
-}
-
-private[service] object SettledFile {
-  private val Looks = 20
-  private val BetweenAttemptsMs = 100L
-
-  /** A file that was not modified for this time is considered complete. */
-  private val OldMs = 1000L
-
-  /** As long as [[OldMs]], by the clock of this process. */
-  private val SameIfCut = (OldMs / BetweenAttemptsMs).toInt
-
-  /** An editor may replace the file and then write into it, but not this often. */
-  private val Replacements = 3
-
-  /** @param identity the identity of the file with this name; None if the file system does not provide it */
-  private final case class Stamp(modified: Long, length: Long, identity: Option[AnyRef])
-
-  private final case class Attempt(content: Array[Byte], before: Stamp, after: Stamp) {
-    def steady: Boolean = before == after && content.length.toLong == after.length
-    def has(other: Array[Byte]): Boolean = java.util.Arrays.equals(content, other)
-    def isBeginningOf(other: Array[Byte]): Boolean =
-      content.length < other.length &&
-        java.util.Arrays.equals(content, 0, content.length, other, 0, content.length)
-    def same(earlier: Attempt): Boolean = after == earlier.after && has(earlier.content)
-    def replaces(earlier: Attempt): Boolean =
-      Seq(earlier.after, before, after).flatMap(_.identity).distinct.size > 1
-  }
-
-  /** A path without scheme is local, regardless of `fs.defaultFS`. */
-  def pathOf(location: String): Path = {
-    val path = new Path(location)
-    if (path.toUri.getScheme == null) new Path(new File(location).getAbsoluteFile.toURI) else path
-  }
-}
-
-/**
- * A metadata file that is replaced as a whole, so that a query never reads half of it. A file keeps its permissions, its owner and
- * group, and links to a local file stay links.
- *
- * @param path with a scheme
- */
-private[service] final class EditableFile(path: Path, conf: Configuration) {
-
-  private val local: Option[LocalPath] =
-    Option.when(path.toUri.getScheme == "file")(Paths.get(path.toUri).toRealPath())
-
-  /** Only with a parent that exists, because it may check that it can write there. */
-  private lazy val files = new AtomicFiles(path.getParent, conf)
 
   /**
-   * Writes what the function makes of the text, unless that is the same text.
+   * Writes what the function makes of the text, unless that is the same text. The file is replaced as a whole, so that a query never
+   * reads half of it. It keeps its permissions, its owner and group, and links to a local file stay links.
    *
    * @return the text before and after
    * @throws EditRefused if the file was changed meanwhile, or is not UTF-8
    */
   def edit(change: String => String): (String, String) = {
-    val before = bytes()
+    val before = content()
     val text = decoded(before)
     val edited = change(text)
-    if (edited != text) local.fold(replace(before, edited))(replaceLocal(_, before, edited))
+    if (edited != text)
+      local.fold(replace(before, edited))(file => replace(file.toRealPath(), before, edited))
     text -> edited
   }
-
-  private def bytes(): Array[Byte] =
-    local.fold(Using.resource(path.getFileSystem(conf).open(path))(_.readAllBytes()))(Files.readAllBytes)
 
   private def decoded(content: Array[Byte]): String =
     try
@@ -229,17 +184,16 @@ private[service] final class EditableFile(path: Path, conf: Configuration) {
     catch { case _: CharacterCodingException => throw new EditRefused("it is not UTF-8") }
 
   private def replace(before: Array[Byte], edited: String): Unit = {
-    val fs = path.getFileSystem(conf)
     val status = fs.getFileStatus(path)
     refuseIfChanged(before)
-    files.replace(path, edited)
+    new AtomicFiles(path.getParent, conf).replace(path, edited)
     val own = fs.getFileStatus(path)
     if (own.getPermission != status.getPermission) fs.setPermission(path, status.getPermission)
     if (own.getOwner != status.getOwner || own.getGroup != status.getGroup)
       fs.setOwner(path, status.getOwner, status.getGroup)
   }
 
-  private def replaceLocal(file: LocalPath, before: Array[Byte], edited: String): Unit = {
+  private def replace(file: LocalPath, before: Array[Byte], edited: String): Unit = {
     val temporary = Files.createTempFile(file.getParent, s".${file.getFileName}.", "")
     try {
       Using.resource(FileChannel.open(temporary, StandardOpenOption.WRITE)) { out =>
@@ -272,6 +226,34 @@ private[service] final class EditableFile(path: Path, conf: Configuration) {
   }
 
   private def refuseIfChanged(before: Array[Byte]): Unit =
-    if (!java.util.Arrays.equals(before, bytes()))
+    if (!java.util.Arrays.equals(before, content()))
       throw new EditRefused("it was changed meanwhile, run the command again")
+}
+
+private[service] object SettledFile {
+  private val Looks = 20
+  private val BetweenAttemptsMs = 100L
+
+  /** A file that was not modified for this time is considered complete. */
+  private val OldMs = 1000L
+
+  /** As long as [[OldMs]], by the clock of this process. */
+  private val SameIfCut = (OldMs / BetweenAttemptsMs).toInt
+
+  /** An editor may replace the file and then write into it, but not this often. */
+  private val Replacements = 3
+
+  /** @param identity the identity of the file with this name; None if the file system does not provide it */
+  private final case class Stamp(modified: Long, length: Long, identity: Option[AnyRef])
+
+  private final case class Attempt(content: Array[Byte], before: Stamp, after: Stamp) {
+    def steady: Boolean = before == after && content.length.toLong == after.length
+    def has(other: Array[Byte]): Boolean = java.util.Arrays.equals(content, other)
+    def isBeginningOf(other: Array[Byte]): Boolean =
+      content.length < other.length &&
+        java.util.Arrays.equals(content, 0, content.length, other, 0, content.length)
+    def same(earlier: Attempt): Boolean = after == earlier.after && has(earlier.content)
+    def replaces(earlier: Attempt): Boolean =
+      Seq(earlier.after, before, after).flatMap(_.identity).distinct.size > 1
+  }
 }

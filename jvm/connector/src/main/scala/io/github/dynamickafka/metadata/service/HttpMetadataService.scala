@@ -1,7 +1,8 @@
 package io.github.dynamickafka.metadata.service
 
 import java.io.IOException
-import java.net.http.{HttpClient, HttpRequest, HttpResponse}
+import java.net.HttpURLConnection.{HTTP_NOT_MODIFIED, HTTP_OK, HTTP_UNAUTHORIZED}
+import java.net.http.{HttpRequest, HttpResponse}
 import java.net.{URI, URISyntaxException}
 import java.util.Locale
 
@@ -17,6 +18,7 @@ import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.config.MetadataServiceSpecs.{ClientId, ClientSecret, HttpUrl, Scope, TokenUrl}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.SecretReferences
+import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.document.MetadataDocument
 
 /**
@@ -41,7 +43,7 @@ private[metadata] final class HttpMetadataService(arguments: ServiceArguments)
   private val timeoutMs = arguments(MetadataServiceSpecs.TimeoutMs)
   private val address = parse(arguments(HttpUrl), HttpUrl.name)
   private val headers = arguments.underPrefix
-  private val login = OAuthLogin.of(arguments)
+  private val login = credentials(arguments)
 
   /** The address for messages, without the query, which may contain tokens. */
   private val shown = AddressText.http(address)
@@ -53,42 +55,50 @@ private[metadata] final class HttpMetadataService(arguments: ServiceArguments)
     try HttpRequest.newBuilder().header(name, "value")
     catch { case e: IllegalArgumentException => refuse(name, e.getMessage) }
   }
-  private var client: Option[HttpClient] = None
+
+  /** The threads of a client terminate after it has been garbage-collected. */
+  private val client = new Opened(HttpExchange.client(timeoutMs))(_ => ())
+  private val tokens = OAuthTokens.ofProcess
   private var last: Option[Tagged] = None
 
-  /** Drops the client. Its threads terminate after it has been garbage-collected. */
-  override def close(): Unit = synchronized { client = None }
+  override def close(): Unit = client.close()
 
-  override protected def read(): MetadataDocument = {
+  override protected def read(): Map[String, KafkaStream] = {
     val response = answer()
     (response.statusCode, last) match {
-      case (Ok, _) =>
-        val document = MetadataDocument.parse(response.body, shown)
-        last = Option(response.headers.firstValue("ETag").orElse(null)).map(Tagged(_, document))
-        document
-      case (NotModified, Some(Tagged(_, document))) => document
-      case (status, _) => throw new IOException(s"${shown} responded with status $status")
+      case (HTTP_OK, _) =>
+        val streams = MetadataDocument.parse(response.body, shown)
+        last = Option(response.headers.firstValue("ETag").orElse(null)).map(Tagged(_, streams))
+        streams
+      case (HTTP_NOT_MODIFIED, Some(Tagged(_, streams))) => streams
+      case (status, _) =>
+        val redirect =
+          if (status / 100 != 3 || status == HTTP_NOT_MODIFIED) ""
+          else ", a redirect, which is not followed: use the target address"
+        throw new IOException(s"$shown responded with status $status$redirect")
     }
   }
 
   /** With a token that is refused, one further request with another one. */
-  private def answer(): HttpResponse[String] = {
-    val first = sent(request())
-    val response = if (first.statusCode == Unauthorized && login.exists(_.renew())) sent(request()) else first
-    val status = response.statusCode
-    if (status / 100 == 3 && status != NotModified)
-      throw new IOException(
-        s"${shown} responded with status $status, a redirect, which is not followed: use the target address"
-      )
-    response
+  private def answer(): HttpResponse[String] = login match {
+    case None => sent(None)
+    case Some(credentials) =>
+      val by = credentials()
+      val token = tokens.get(by, timeoutMs)
+      val first = sent(Some(token))
+      if (first.statusCode == HTTP_UNAUTHORIZED) tokens.refused(by, token)
+      if (first.statusCode == HTTP_UNAUTHORIZED && !token.isNew) sent(Some(tokens.get(by, timeoutMs)))
+      else first
   }
 
-  private def sent(request: HttpRequest): HttpResponse[String] =
-    try HttpExchange.send(opened(), request, timeoutMs)
-    catch { case e: IOException => throw new IOException(s"the request to ${shown} failed", e) }
+  private def sent(token: Option[IssuedToken]): HttpResponse[String] = {
+    val message = request(token)
+    try HttpExchange.send(client(), message, timeoutMs)
+    catch { case e: IOException => throw new IOException(s"the request to $shown failed", e) }
+  }
 
   /** Conditional, if the previous document has an ETag. References in the values of headers are resolved for each request. */
-  private def request(): HttpRequest = {
+  private def request(token: Option[IssuedToken]): HttpRequest = {
     val builder = HttpRequest.newBuilder(address)
     last.foreach(document => builder.header("If-None-Match", document.tag))
     if (!headers.keys.exists(_.equalsIgnoreCase("Accept"))) builder.header("Accept", Accepted)
@@ -103,25 +113,13 @@ private[metadata] final class HttpMetadataService(arguments: ServiceArguments)
           )
       }
     }
-    login.foreach(_.add(builder))
+    token.foreach(of => builder.header("Authorization", of.authorization))
     builder.GET().build()
-  }
-
-  private def opened(): HttpClient = synchronized {
-    client.getOrElse {
-      val created = HttpExchange.client(timeoutMs)
-      client = Some(created)
-      created
-    }
   }
 }
 
 private object HttpMetadataService {
-  private val Ok = 200
-  private val NotModified = 304
-  private val Unauthorized = 401
   private val Accepted = "application/json, application/yaml;q=0.9, */*;q=0.5"
-  private val Authorization = ServiceArguments.option("headers.Authorization")
 
   private def refuse(header: String, reason: String): Nothing =
     throw Errors.invalidOption(ServiceArguments.option(s"headers.$header"), Redaction.Redacted, reason)
@@ -134,60 +132,38 @@ private object HttpMetadataService {
       try new URI(url.trim)
       catch { case e: URISyntaxException => throw invalid(s"it is not a valid URL: ${e.getReason}") }
     if (uri.getRawUserInfo != null || Option(uri.getRawAuthority).exists(_.contains('@')))
-      throw invalid(s"it must not contain user and password, use '$Authorization'")
+      throw invalid(
+        s"it must not contain user and password, use '${ServiceArguments.option("headers.Authorization")}'"
+      )
     val scheme = Option(uri.getScheme).map(_.toLowerCase(Locale.ROOT))
     if (!scheme.exists(Set("http", "https")) || uri.getHost == null)
       throw invalid("it does not have the form http://host/path or https://host/path")
     uri
   }
 
-  /** @param tag the ETag as the server sent it, including quotes */
-  private final case class Tagged(tag: String, document: MetadataDocument)
-}
-
-/**
- * Adds a token by client credentials to requests. The values may contain references, which are resolved for each request.
- *
- * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION, for an invalid URL
- */
-private final class OAuthLogin(arguments: ServiceArguments) {
-  private val tokens = OAuthTokens.ofProcess
-  private val address = HttpMetadataService.parse(arguments(TokenUrl), TokenUrl.name)
-  @volatile private var last: Option[(ClientCredentials, IssuedToken)] = None
-
-  /** @throws java.io.IOException if there is no token */
-  def add(request: HttpRequest.Builder): Unit = {
-    val resolved =
-      SecretReferences.resolve(Map("id" -> arguments(ClientId), "secret" -> arguments(ClientSecret)))
-    val credentials =
-      ClientCredentials(address, resolved("id").strip, resolved("secret").strip, arguments(Scope))
-    val token = tokens.get(credentials, arguments(MetadataServiceSpecs.TimeoutMs))
-    last = Some(credentials -> token)
-    val _ = request.header("Authorization", token.authorization)
-  }
-
-  /** The last token was refused. Returns whether the request may be sent again, with another one. */
-  def renew(): Boolean = last.exists { case (credentials, token) =>
-    tokens.refused(credentials, token)
-    !token.isNew
-  }
-}
-
-private object OAuthLogin {
-
-  /** None: no argument of a log-in is given. */
-  def of(arguments: ServiceArguments): Option[OAuthLogin] = {
+  /**
+   * Of a log-in; the values may contain references, which are resolved for each answer. None: no argument of a log-in is given.
+   *
+   * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION, for an invalid URL
+   */
+  private def credentials(arguments: ServiceArguments): Option[() => ClientCredentials] = {
     val all = Seq(TokenUrl, ClientId, ClientSecret)
     val (named, missing) = all.partition(arguments(_).nonEmpty)
-    if (named.isEmpty && arguments(Scope).isEmpty) None
-    else {
+    Option.when(named.nonEmpty || arguments(Scope).nonEmpty) {
       missing.headOption.foreach(spec =>
         throw Errors.missingOption(
           ServiceArguments.option(spec.name),
           s"a log-in needs ${all.map(one => s"'${ServiceArguments.option(one.name)}'").mkString(", ")}"
         )
       )
-      Some(new OAuthLogin(arguments))
+      val address = parse(arguments(TokenUrl), TokenUrl.name)
+      () =>
+        val resolved =
+          SecretReferences.resolve(Map("id" -> arguments(ClientId), "secret" -> arguments(ClientSecret)))
+        ClientCredentials(address, resolved("id").strip, resolved("secret").strip, arguments(Scope))
     }
   }
+
+  /** @param tag the ETag as the server sent it, including quotes */
+  private final case class Tagged(tag: String, streams: Map[String, KafkaStream])
 }

@@ -1,7 +1,7 @@
 package io.github.dynamickafka.metadata.service
 
 import java.io.IOException
-import java.sql.{Connection, Driver, DriverManager, ResultSet, SQLException, SQLFeatureNotSupportedException}
+import java.sql.{Connection, Driver, DriverManager, ResultSet, SQLFeatureNotSupportedException}
 import java.util.{Locale, ServiceLoader}
 import java.{util => ju}
 
@@ -17,6 +17,7 @@ import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Error
 import io.github.dynamickafka.kafka.SecretReferences
 import io.github.dynamickafka.metadata.document.{DocumentParts, MetadataDocument, Names}
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
+import io.github.dynamickafka.option.NamedClass
 
 /**
  * Reads the streams from a database. Each call opens a connection, runs one query and closes the connection. The result
@@ -39,10 +40,10 @@ private[metadata] final class JdbcMetadataService(arguments: ServiceArguments)
   private val url = arguments(MetadataServiceSpecs.JdbcUrl)
   private val query = arguments(MetadataServiceSpecs.Query)
   private val timeoutMs = arguments(MetadataServiceSpecs.TimeoutMs)
-  private val driver = JdbcDrivers.find(url)
+  private val accepting = driver(url)
   private val shown = AddressText.jdbc(url)
 
-  override protected def read(): MetadataDocument = {
+  override protected def read(): Map[String, KafkaStream] = {
     val resolved = SecretReferences.resolve(arguments.underPrefix)
     val began = Clock.System.nanoTime()
     try Using.resource(connect(resolved))(ask)
@@ -61,13 +62,13 @@ private[metadata] final class JdbcMetadataService(arguments: ServiceArguments)
   private def connect(resolved: Map[String, String]): Connection = {
     val all = new ju.Properties
     resolved.foreach { case (name, value) => all.setProperty(name, value.strip) }
-    Option(driver.connect(
+    Option(accepting.connect(
       url,
       all
     )).getOrElse(throw new IOException("the JDBC driver does not accept the URL"))
   }
 
-  private def ask(connection: Connection): MetadataDocument = {
+  private def ask(connection: Connection): Map[String, KafkaStream] = {
     val seconds = (timeoutMs + 999) / 1000
     // Longer than the query timeout: only for a server that is no longer available to enforce the query timeout.
     val network = math.min(seconds * 1000 + timeoutMs, Int.MaxValue.toLong).toInt
@@ -89,6 +90,22 @@ private object JdbcMetadataService {
 
   /** Properties that need not be redacted. */
   private val UserNames = Seq("user", "username")
+
+  /**
+   * Returns the driver that accepts this URL, also one in a jar that Spark adds at runtime. `DriverManager` alone is not sufficient: it loads the drivers that are
+   * available at its first use in this JVM, which may not include those of `spark.jars.packages`.
+   *
+   * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION if no driver accepts it
+   */
+  private def driver(url: String): Driver =
+    (NamedClass.loaders.flatMap(ServiceLoader.load(classOf[Driver], _).stream().toScala(Seq))
+      // A driver that cannot be loaded must not prevent the use of another one.
+      .flatMap(provider => Try(provider.get).toOption) ++ DriverManager.drivers.toScala(Seq))
+      .find(driver => Try(driver.acceptsURL(url)).getOrElse(false)).getOrElse(throw Errors.invalidOption(
+        ServiceArguments.option("url"),
+        if (url.startsWith("jdbc:")) AddressText.jdbc(url) else Redaction.Redacted,
+        "no JDBC driver on the class path accepts it. Add the jar of the driver, for example to spark.jars.packages"
+      ))
 }
 
 /**
@@ -108,8 +125,9 @@ private[metadata] object JdbcRows {
   private val Known = Needed ++ Optional
 
   /** @param origin the origin of the rows for error messages, which never contain values of the column `properties` */
-  def document(rows: ResultSet, origin: String): MetadataDocument = {
-    val columns = columnsOf(rows)
+  def document(rows: ResultSet, origin: String): Map[String, KafkaStream] = {
+    val about = rows.getMetaData
+    val columns = (1 to about.getColumnCount).map(about.getColumnLabel(_).toLowerCase(Locale.ROOT))
     if (columns == Seq(Document)) whole(rows, origin)
     else {
       check(columns, origin)
@@ -118,26 +136,19 @@ private[metadata] object JdbcRows {
     }
   }
 
-  private def columnsOf(rows: ResultSet): Seq[String] = {
-    val about = rows.getMetaData
-    (1 to about.getColumnCount).map(about.getColumnLabel(_).toLowerCase(Locale.ROOT))
-  }
-
   private def check(columns: Seq[String], origin: String): Unit = {
-    columns.find(!Known.contains(_)).foreach { name =>
-      val there = s"valid columns are ${(Known :+ Document).mkString(", ")}"
-      fail(
-        s"$origin, column '$name'",
-        s"the column is unknown; $there.${Names.didYouMean(name, Known)}"
+    def refuse(column: String, reason: String) = fail(s"$origin, column '$column'", reason)
+    columns.find(!Known.contains(_)).foreach(name =>
+      refuse(
+        name,
+        s"the column is unknown; valid columns are ${(Known :+ Document).mkString(", ")}.${Names.didYouMean(name, Known)}"
       )
-    }
-    Needed.find(!columns.contains(_)).foreach(name => fail(s"$origin, column '$name'", "it is missing"))
-    columns.diff(columns.distinct).headOption.foreach { name =>
-      fail(s"$origin, column '$name'", "it is duplicate")
-    }
+    )
+    Needed.find(!columns.contains(_)).foreach(refuse(_, "it is missing"))
+    columns.diff(columns.distinct).headOption.foreach(refuse(_, "it is duplicate"))
   }
 
-  private def whole(rows: ResultSet, origin: String): MetadataDocument = {
+  private def whole(rows: ResultSet, origin: String): Map[String, KafkaStream] = {
     if (!rows.next()) fail(origin, "the result has no row with a document")
     val text = Option(rows.getString(1)).getOrElse(fail(origin, "the document is NULL"))
     if (rows.next()) fail(origin, "the result has more than one row with a document")
@@ -185,16 +196,13 @@ private[metadata] object JdbcRows {
       value.scalar
     }.toMap)
 
-  private def streams(rows: Seq[Row]): MetadataDocument = MetadataDocument(
-    rows.map(_.stream).distinct.map { id =>
-      val own = rows.filter(_.stream == id)
-      val clusters = new ju.LinkedHashMap[String, ClusterMetadata]
-      own.map(_.cluster).distinct.foreach { cluster =>
-        clusters.put(cluster, metadata(own.filter(_.cluster == cluster)))
-      }
-      id -> new KafkaStream(id, clusters)
-    }.to(VectorMap)
-  )
+  private def streams(rows: Seq[Row]): Map[String, KafkaStream] = grouped(rows)(_.stream) { (id, own) =>
+    new KafkaStream(id, grouped(own)(_.cluster)((_, same) => metadata(same)).asJava)
+  }
+
+  /** In the order of the rows. */
+  private def grouped[A](rows: Seq[Row])(key: Row => String)(made: (String, Seq[Row]) => A) =
+    rows.map(key).distinct.map(name => name -> made(name, rows.filter(key(_) == name))).to(VectorMap)
 
   /** @param rows the rows of one stream on one cluster */
   private def metadata(rows: Seq[Row]): ClusterMetadata = {
@@ -208,45 +216,16 @@ private[metadata] object JdbcRows {
     found.withTopics(rows.map(_.topic).asJava)
   }
 
-  private def differing(one: ClusterMetadata, other: ClusterMetadata): Seq[String] =
-    Names.differing(one.getProperties.asScala.toMap, other.getProperties.asScala.toMap).map(k =>
-      s"property '$k'"
-    ) ++
-      Seq[(String, ClusterMetadata => Any)](
-        "state" -> (_.state),
-        "write" -> (_.write),
-        "starting_offsets" -> (_.startingOffsets),
-        "stopping_offsets" -> (_.stoppingOffsets)
-      ).collect { case (name, value) if value(one) != value(other) => name }
+  private def differing(one: ClusterMetadata, other: ClusterMetadata): Seq[String] = {
+    def columns(of: ClusterMetadata) = Seq(
+      "state" -> of.state,
+      "write" -> of.write,
+      "starting_offsets" -> of.startingOffsets,
+      "stopping_offsets" -> of.stoppingOffsets
+    )
+    Names.differing(one.getProperties.asScala.toMap, other.getProperties.asScala.toMap)
+      .map(name => s"property '$name'") ++ columns(one).diff(columns(other)).map(_._1)
+  }
 
   private def fail(where: String, reason: String): Nothing = throw Errors.metadataInvalid(where, reason)
-}
-
-/** Finds JDBC drivers, including those in jars that Spark adds at runtime. */
-private[metadata] object JdbcDrivers {
-
-  /**
-   * Returns the driver that accepts this URL. `DriverManager` alone is not sufficient: it loads the drivers that are
-   * available at its first use in this JVM, which may not include those of `spark.jars.packages`.
-   *
-   * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION if no driver accepts it
-   */
-  def find(url: String): Driver =
-    (loaded ++ DriverManager.drivers.toScala(Seq)).find(takes(_, url)).getOrElse {
-      throw Errors.invalidOption(
-        ServiceArguments.option("url"),
-        if (url.startsWith("jdbc:")) AddressText.jdbc(url) else Redaction.Redacted,
-        "no JDBC driver on the class path accepts it. Add the jar of the driver, for example to spark.jars.packages"
-      )
-    }
-
-  private def loaded: Seq[Driver] =
-    Seq(Thread.currentThread.getContextClassLoader, getClass.getClassLoader).filter(_ != null).distinct
-      .flatMap(ServiceLoader.load(classOf[Driver], _).stream().toScala(Seq))
-      // A driver that cannot be loaded must not prevent the use of another one.
-      .flatMap(provider => Try(provider.get).toOption)
-
-  private def takes(driver: Driver, url: String): Boolean =
-    try driver.acceptsURL(url)
-    catch { case _: SQLException => false }
 }

@@ -1,7 +1,6 @@
 package io.github.dynamickafka.metadata.service
 
 import java.io.IOException
-import java.nio.charset.StandardCharsets.UTF_8
 import java.time.Duration
 import java.util.concurrent.TimeUnit.MILLISECONDS
 import java.util.concurrent.{ExecutionException, TimeoutException}
@@ -16,7 +15,7 @@ import org.apache.kafka.clients.consumer.{Consumer, KafkaConsumer}
 import org.apache.kafka.clients.producer.{KafkaProducer, ProducerRecord}
 import org.apache.kafka.common.config.ConfigResource
 import org.apache.kafka.common.errors.InterruptException
-import org.apache.kafka.common.serialization.{ByteArrayDeserializer, StringSerializer}
+import org.apache.kafka.common.serialization.{StringDeserializer, StringSerializer}
 import org.apache.kafka.common.{IsolationLevel, KafkaFuture, TopicPartition, Uuid}
 
 import io.github.dynamickafka.base.Redaction
@@ -53,29 +52,29 @@ private[dynamickafka] final class KafkaTopicMetadataService(arguments: ServiceAr
   private val chosen = arguments.underPrefix + ("bootstrap.servers" -> bootstrapServers)
   private val partition = new TopicPartition(topic, 0)
   private val partitions = ju.List.of(partition)
-  private var open: Option[Clients] = None
+  private val clients = new Opened(new Clients)(_.close())
 
-  override protected def read(): MetadataDocument = {
+  override protected def read(): Map[String, KafkaStream] = {
     val now = records()
-    MetadataDocument(now.streams, now.invalid)
+    now.streams ++ now.invalid.map { case (id, reason) => id -> KafkaStream.invalid(id, reason) }
   }
 
   override protected def await(working: () => Unit, changed: () => Unit): Unit = {
-    val own = consumer()
+    val own = reader()
     try {
       own.seekToEnd(partitions)
       own.position(partition)
       working()
       changed()
       while (true) if (!own.poll(Wait).isEmpty) changed()
-    } finally close(own)
+    } finally end(own)
   }
 
   /** The records of the streams that change are written; a record that somebody else writes at the same time may be replaced. */
   private[dynamickafka] override def edit(change: String => String)
       : (Map[String, KafkaStream], Map[String, KafkaStream]) = {
     val before = records()
-    before.streams -> write(before, TopicEdits.of(before, change)).streams
+    before.streams -> write(before, before.edited(change)).streams
   }
 
   /**
@@ -86,20 +85,30 @@ private[dynamickafka] final class KafkaTopicMetadataService(arguments: ServiceAr
    * @throws EditRefused if a stream is unknown, or could not be read any more
    */
   private[dynamickafka] def publish(file: String, only: Seq[String], removed: Seq[String]): Seq[String] = {
-    val values = TopicEdits.published(file, only, removed)
+    val values = TopicRecords.published(file, only, removed)
     val _ = write(records(), values)
     values.collect { case (id, Some(_)) => id }.toSeq
   }
 
-  private def write(before: TopicRecords, values: TopicEdits.Values): TopicRecords = {
-    val after = TopicEdits.after(before, values)
+  private def write(before: TopicRecords, values: TopicRecords.Values): TopicRecords = {
+    val after = before.after(values)
     if (values.nonEmpty)
-      try TopicEdits.write(topic, chosen, values, timeoutMs)
+      try
+        Using.resource(new KafkaProducer(client(ClientDefaults.producer(chosen) ++ written), text, text)) {
+          producer =>
+            values.toSeq.map { case (id, value) =>
+              producer.send(new ProducerRecord(topic, 0, id, value.orNull))
+            }
+              .foreach(_.get(timeoutMs, MILLISECONDS))
+        }
       catch { case NonFatal(e) => throw failure("written", e) }
     after
   }
 
-  override def close(): Unit = synchronized(shut())
+  private def written = Map("acks" -> "all", "enable.idempotence" -> "true", "linger.ms" -> "0") ++
+    Seq("request.timeout.ms", "delivery.timeout.ms", "max.block.ms").map(_ -> timeoutMs.toString)
+
+  override def close(): Unit = synchronized(clients.close())
 
   override def toString: String = s"KafkaTopicMetadataService($topic at $bootstrapServers)"
 
@@ -107,26 +116,26 @@ private[dynamickafka] final class KafkaTopicMetadataService(arguments: ServiceAr
     val deadline = System.nanoTime() + timeoutMs * 1000000L
     def rest = math.max(1L, (deadline - System.nanoTime()) / 1000000L)
     try {
-      val range = ask(opened().admin, () => rest)
+      val range = ask(clients().admin, () => rest)
+      val before = clients()
       // Another topic of this name, or one that has lost its newest records, is read from its beginning.
-      if (open.exists(o => o.topicId.exists(_ != range.id) || o.position > range.end)) shut()
-      val clients = opened()
-      clients.topicId = Some(range.id)
-      while (clients.position < range.end) {
+      if (before.topicId.exists(_ != range.id) || before.position > range.end) clients.close()
+      val now = clients()
+      now.topicId = Some(range.id)
+      while (now.position < range.end) {
         if (System.nanoTime() >= deadline)
           throw new TimeoutException(s"$shown was not read within $timeoutMs ms")
-        clients.consumer.poll(Duration.ofMillis(math.min(rest, 1000L))).records(partition).forEach { record =>
-          if (record.key != null)
-            clients.records = clients.records.add(text(record.key), text(record.value), record.offset)
+        now.consumer.poll(Duration.ofMillis(math.min(rest, 1000L))).records(partition).forEach { record =>
+          if (record.key != null) now.records = now.records.add(record.key, record.value, record.offset)
         }
       }
-      clients.records = clients.records.from(range.begin)
-      clients.records
+      now.records = now.records.from(range.begin)
+      now.records
     } catch {
       case e: DynamicKafkaIllegalArgumentException => throw e
       case NonFatal(e) =>
         // The next call resolves the references again.
-        shut()
+        clients.close()
         throw failure("read", e)
     }
   }
@@ -139,23 +148,8 @@ private[dynamickafka] final class KafkaTopicMetadataService(arguments: ServiceAr
     new IOException(s"$shown cannot be $what", Redaction.scrub(cause, chosen - "bootstrap.servers"))
   }
 
-  private def opened(): Clients = open.getOrElse {
-    val admin = Admin.create(client(ClientDefaults.admin(chosen, timeoutMs)))
-    val made =
-      try new Clients(admin, consumer())
-      catch {
-        case NonFatal(e) =>
-          admin.close(Duration.ZERO)
-          throw e
-      }
-    made.consumer.seekToBeginning(partitions)
-    open = Some(made)
-    made
-  }
-
-  private def consumer(): Reader = {
-    val all = client(ClientDefaults.consumer(Idle ++ chosen) ++ Fixed)
-    val made = new KafkaConsumer(all, new ByteArrayDeserializer, new ByteArrayDeserializer)
+  private def reader(): Reader = {
+    val made = new KafkaConsumer(client(ClientDefaults.consumer(Idle ++ chosen) ++ Fixed), texts, texts)
     made.assign(partitions)
     made
   }
@@ -179,31 +173,37 @@ private[dynamickafka] final class KafkaTopicMetadataService(arguments: ServiceAr
     Range(found.topicId, get(begin).offset, get(end).offset)
   }
 
-  private def shut(): Unit = {
-    open.foreach { clients =>
-      close(clients.consumer)
-      clients.admin.close(Duration.ZERO)
-    }
-    open = None
-  }
-
-  private def close(consumer: Reader): Unit =
-    try consumer.close(Duration.ZERO)
+  private def end(reader: Reader): Unit =
+    try reader.close(Duration.ZERO)
     catch { case _: InterruptException => () }
 
-  private def text(bytes: Array[Byte]) = if (bytes == null) null else new String(bytes, UTF_8)
-
   /** What is open for the calls, and what it has read. */
-  private final class Clients(val admin: Admin, val consumer: Reader) {
+  private final class Clients extends AutoCloseable {
+    val admin: Admin = Admin.create(client(ClientDefaults.admin(chosen, timeoutMs)))
+    val consumer: Reader =
+      try reader()
+      catch {
+        case NonFatal(e) =>
+          admin.close(Duration.ZERO)
+          throw e
+      }
+    consumer.seekToBeginning(partitions)
+
     var topicId: Option[Uuid] = None
     var records: TopicRecords = TopicRecords(shown)
     def position: Long = consumer.position(partition)
+
+    override def close(): Unit = {
+      end(consumer)
+      admin.close(Duration.ZERO)
+    }
   }
 }
 
 private object KafkaTopicMetadataService {
-  private type Reader = Consumer[Array[Byte], Array[Byte]]
+  private type Reader = Consumer[String, String]
 
+  private val (text, texts) = (new StringSerializer, new StringDeserializer)
   private val Committed = new ListOffsetsOptions(IsolationLevel.READ_COMMITTED)
   private val Fixed = Map(
     "enable.auto.commit" -> "false",
@@ -241,16 +241,11 @@ private[service] final case class TopicRecords(
     if (value == null) copy(entries = entries - streamId)
     else copy(entries = entries.updated(streamId, entry(streamId, value, offset)))
 
-  private lazy val checked = MetadataDocument.check(joined(_ => true))
-
-  /** The streams that can be used, as one document. */
-  def document: DocumentTree = joined(!invalid.contains(_))
+  private lazy val checked = MetadataDocument.check(joined(entries))
 
   /** Where records differ about a cluster, the newest one holds. */
-  private def joined(include: String => Boolean): DocumentTree =
-    DocumentRecords.joined(
-      entries.toSeq.filter(e => include(e._1)).map(_._2).sortBy(_.offset).flatMap(_.document.toOption)
-    )
+  private def joined(of: Map[String, Entry]): DocumentTree =
+    DocumentRecords.joined(of.values.toSeq.sortBy(_.offset).flatMap(_.document.toOption))
 
   /** The streams whose newest record is valid, and also together with the clusters of the other ones. */
   lazy val streams: Map[String, KafkaStream] = checked.streams -- invalid.keys
@@ -259,7 +254,7 @@ private[service] final case class TopicRecords(
   lazy val invalid: Map[String, DynamicKafkaIllegalArgumentException] = {
     val together = for (problem <- checked.errors; stream <- problem.place.stream)
       yield stream -> Errors.metadataInvalid(
-        s"$topic, ${problem.place.names.mkString(", ")}",
+        s"$topic, ${problem.place.shown.mkString}",
         s"${problem.reason}. Each record is valid, but not together with the clusters of the other ones"
       )
     entries.collect { case (id, Entry(_, Left(reason))) => id -> reason } ++ together
@@ -279,42 +274,52 @@ private[service] final case class TopicRecords(
       Entry(offset, Right(document))
     } catch { case e: DynamicKafkaIllegalArgumentException => Entry(offset, Left(e)) }
   }
+
+  /**
+   * The records that an edit of all streams that can be used changes, as one document.
+   *
+   * @throws EditRefused if the edit does
+   */
+  def edited(change: String => String): Values = {
+    val text = JsonText.write(joined(entries -- invalid.keys))
+    val result =
+      try change(text)
+      catch {
+        case e: EditRefused if invalid.nonEmpty =>
+          val unread = invalid.keys.toSeq.sorted.mkString("'", "', '", "'")
+          throw new EditRefused(s"${e.getMessage} The newest records of these streams are not valid: $unread")
+      }
+    val known = DocumentRecords.split(text)
+    DocumentRecords.split(result).collect {
+      case (id, value) if !known.get(id).contains(value) => id -> Some(value)
+    }
+  }
+
+  /**
+   * What the topic says with these records.
+   *
+   * @throws EditRefused if a stream could not be read any more, on which its queries would stand still
+   */
+  def after(values: Values): TopicRecords = {
+    val result = values.foldLeft(this) { case (records, (id, value)) =>
+      records.add(id, value.orNull, Long.MaxValue)
+    }
+    val refused = result.invalid.keySet.filter(id => values.contains(id) || !invalid.contains(id))
+    refused.toSeq.sorted.headOption.foreach { id =>
+      val reason = result.invalid(id).getMessageParameters.get("reason")
+      throw new EditRefused(s"queries that read stream '$id' would stand still: $reason")
+    }
+    result
+  }
 }
 
 private[service] object TopicRecords {
 
   /** @param document of a record that cannot be used, the reason */
-  final case class Entry(
-      offset: Long,
-      document: Either[DynamicKafkaIllegalArgumentException, DocumentTree]
-  )
-}
+  final case class Entry(offset: Long, document: Either[DynamicKafkaIllegalArgumentException, DocumentTree])
 
-/** New records for a topic with metadata: what they are, and how they are written. */
-private[service] object TopicEdits {
-
-  /** By stream id; None removes the stream. */
+  /** New records by stream id; None removes the stream. */
   type Values = Map[String, Option[String]]
-
-  /**
-   * The records that an edit of all streams as one document changes.
-   *
-   * @throws EditRefused if the edit does
-   */
-  def of(before: TopicRecords, change: String => String): Values = {
-    val text = JsonText.write(before.document)
-    val edited =
-      try change(text)
-      catch {
-        case e: EditRefused if before.invalid.nonEmpty =>
-          val unread = before.invalid.keys.toSeq.sorted.mkString("'", "', '", "'")
-          throw new EditRefused(s"${e.getMessage} The newest records of these streams are not valid: $unread")
-      }
-    val known = DocumentRecords.split(text)
-    DocumentRecords.split(edited).collect {
-      case (id, value) if !known.get(id).contains(value) => id -> Some(value)
-    }
-  }
 
   /**
    * The records of a valid file.
@@ -333,44 +338,5 @@ private[service] object TopicEdits {
     )
     found.filter(s => only.isEmpty || only.contains(s._1)).map { case (id, value) => id -> Some(value) } ++
       removed.map(_ -> None)
-  }
-
-  /**
-   * What the topic says with these records.
-   *
-   * @throws EditRefused if a stream could not be read any more, on which its queries would stand still
-   */
-  def after(before: TopicRecords, values: Values): TopicRecords = {
-    val result = values.foldLeft(before) { case (records, (id, value)) =>
-      records.add(id, value.orNull, Long.MaxValue)
-    }
-    (result.invalid.keySet -- before.invalid.keySet ++ values.keySet.intersect(
-      result.invalid.keySet
-    )).toSeq.sorted
-      .headOption.foreach { id =>
-        val reason = result.invalid(id).getMessageParameters.get("reason")
-        throw new EditRefused(s"queries that read stream '$id' would stand still: $reason")
-      }
-    result
-  }
-
-  /** Throws what Kafka says if a record is not written. */
-  def write(topic: String, chosen: Map[String, String], values: Values, timeoutMs: Long): Unit = {
-    val fixed = Map(
-      "acks" -> "all",
-      "enable.idempotence" -> "true",
-      "linger.ms" -> "0",
-      "request.timeout.ms" -> timeoutMs.toString,
-      "delivery.timeout.ms" -> timeoutMs.toString,
-      "max.block.ms" -> timeoutMs.toString
-    )
-    val properties = new ju.HashMap[String, AnyRef]((ClientDefaults.producer(chosen) ++ fixed).asJava)
-    val text = new StringSerializer
-    Using.resource(new KafkaProducer(properties, text, text)) { producer =>
-      val sent = values.toSeq.map { case (id, value) =>
-        producer.send(new ProducerRecord(topic, 0, id, value.orNull))
-      }
-      sent.foreach(_.get(timeoutMs, MILLISECONDS))
-    }
   }
 }

@@ -5,8 +5,10 @@ import java.io.IOException
 import scala.jdk.CollectionConverters._
 
 import io.fabric8.kubernetes.client.Config
+import io.fabric8.kubernetes.client.dsl.Watchable
 
 import io.github.dynamickafka.config.MetadataServiceSpecs
+import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.document.MetadataDocument
 
 /**
@@ -23,24 +25,24 @@ import io.github.dynamickafka.metadata.document.MetadataDocument
 private[metadata] final class KubernetesConfigMapMetadataService(
     arguments: ServiceArguments,
     config: () => Config = () => Config.autoConfigure(null)
-) extends DocumentMetadataService(arguments(MetadataServiceSpecs.TtlMs))
-    with Watched {
+) extends KubernetesService(arguments, config) {
 
   private val namespace = arguments(MetadataServiceSpecs.Namespace)
   private val name = arguments(MetadataServiceSpecs.ConfigMapName)
   private val key = arguments(MetadataServiceSpecs.ConfigMapKey)
   override protected val shown: String = s"ConfigMap $namespace/$name"
-  private val server = new ApiServer(arguments(MetadataServiceSpecs.TimeoutMs), config)
 
-  override protected def read(): MetadataDocument = MetadataDocument.parse(text(), s"$shown, key '$key'")
+  override protected def read(): Map[String, KafkaStream] =
+    MetadataDocument.parse(text(), s"$shown, key '$key'")
 
-  override def close(): Unit = server.close()
+  override protected def watched: Seq[Watchable[_]] = Seq(map())
 
-  override protected def await(working: () => Unit, changed: () => Unit): Unit =
-    ApiServer.watch(working, changed)(Seq(map()))
+  private def map() = server().configMaps().inNamespace(namespace).withName(name)
 
   private def text(): String = {
-    val data = Option(configMap().getData).fold(Map.empty[String, String])(_.asScala.toMap)
+    val found = Option(reading(shown)(map().get()))
+      .getOrElse(throw new IOException(s"$shown does not exist"))
+    val data = Option(found.getData).fold(Map.empty[String, String])(_.asScala.toMap)
     data.getOrElse(
       key,
       throw new IOException(
@@ -48,13 +50,5 @@ private[metadata] final class KubernetesConfigMapMetadataService(
         else s"$shown has no key '$key'; its keys are ${data.keys.toSeq.sorted.mkString(", ")}"
       )
     )
-  }
-
-  private def map() = server.opened().configMaps().inNamespace(namespace).withName(name)
-
-  private def configMap() = {
-    val found = ApiServer.reading(shown)(map().get())
-    if (found == null) throw new IOException(s"$shown does not exist")
-    found
   }
 }

@@ -1,53 +1,73 @@
 package io.github.dynamickafka.metadata.service
 
 import java.lang.reflect.InvocationTargetException
+import java.util.UUID
+import java.util.concurrent.atomic.AtomicReference
 import java.util.concurrent.locks.ReentrantLock
 import java.{util => ju}
 
+import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.conf.Configuration
+import org.apache.spark.SPARK_VERSION
 
 import io.github.dynamickafka.config.{MetadataServiceSpec, MetadataServiceSpecs, ServiceOptions}
 import io.github.dynamickafka.error.{Errors, FailureText}
 import io.github.dynamickafka.metadata.document.{MetadataDocument, Names}
 import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
+import io.github.dynamickafka.option.{NamedClass, OptionName, OptionSpec, OptionType, Suggestions}
 
 /** Creates the metadata service that the options name. */
 private[dynamickafka] object MetadataServices {
   import MetadataServiceSpecs._
 
-  /** Each service reads its arguments by its spec. */
-  private val constructors
-      : Map[MetadataServiceSpec, (ServiceArguments, Configuration) => KafkaMetadataService] =
-    Map(
-      File -> (new FileMetadataService(_, _)),
-      Static -> ((arguments, _) => new StaticMetadataService(arguments(Document))),
-      SingleCluster -> ((arguments, _) => new SingleClusterMetadataService(arguments)),
-      Http -> ((arguments, _) => new HttpMetadataService(arguments)),
-      ConfigMap -> kubernetes(ConfigMap)(new KubernetesConfigMapMetadataService(_)),
-      Strimzi -> kubernetes(Strimzi)(new StrimziMetadataService(_)),
-      Jdbc -> ((arguments, _) => new JdbcMetadataService(arguments)),
-      KafkaTopic -> ((arguments, _) => new KafkaTopicMetadataService(arguments)),
-      ServiceRegistry.Spec -> ((arguments, _) => registered(arguments(ServiceRegistry.Handle)))
-    )
-
-  private def kubernetes(spec: MetadataServiceSpec)(construct: ServiceArguments => KafkaMetadataService) =
-    (arguments: ServiceArguments, _: Configuration) => {
-      KubernetesClasses.require(spec.name)
-      construct(arguments)
-    }
-
   /**
    * The service, for one query: it may be closed when the query ends, even if others use the same instance.
    *
-   * @param hadoopConf to reach the file systems of `file`
+   * @param hadoop to reach the file systems of `file`
+   * @param known the first answer about a stream, so that a statement asks the service once; None: every question goes to the service
    */
-  def create(options: ServiceOptions, hadoopConf: Configuration): KafkaMetadataService =
-    constructors.collectFirst {
-      case (spec, construct) if spec.named(options.name) =>
-        construct(new ServiceArguments(options, spec), hadoopConf)
-    }.orElse(ServiceClass.create(options.copy(name = options.name.trim))).getOrElse(throw unknown(options))
+  def create(
+      options: ServiceOptions,
+      hadoop: Configuration,
+      known: Option[KafkaStream] = None
+  ): KafkaMetadataService = {
+    val service = (ServiceRegistry.Spec +: all).find(_.named(options.name))
+      .map(spec => create(spec, new ServiceArguments(options, spec), hadoop))
+      .orElse(ServiceClass.create(options.copy(name = options.name.trim))).getOrElse(throw unknown(options))
+    known.fold(service)(new KnownAnswer(_, service))
+  }
+
+  private def create(spec: MetadataServiceSpec, arguments: ServiceArguments, hadoop: Configuration) = {
+    if (Set(ConfigMap, Strimzi)(spec)) requireKubernetes(spec.name)
+    spec match {
+      case File => new FileMetadataService(arguments, hadoop)
+      case Static =>
+        val streams = MetadataDocument.parse(arguments(Document), "the document of the service 'static'")
+        new DocumentMetadataService { override protected def read(): Map[String, KafkaStream] = streams }
+      case SingleCluster => new SingleClusterMetadataService(arguments)
+      case Http => new HttpMetadataService(arguments)
+      case ConfigMap => new KubernetesConfigMapMetadataService(arguments)
+      case Strimzi => new StrimziMetadataService(arguments)
+      case Jdbc => new JdbcMetadataService(arguments)
+      case KafkaTopic => new KafkaTopicMetadataService(arguments)
+      case _ => registered(arguments(ServiceRegistry.Handle))
+    }
+  }
+
+  /** Spark's Kubernetes client is not a dependency of the connector. Refers to none of its classes, which may be missing. */
+  private def requireKubernetes(service: String): Unit =
+    NamedClass.missing("io.fabric8.kubernetes.client.KubernetesClientBuilder").foreach { cause =>
+      val scala = util.Properties.versionNumberString.split('.').take(2).mkString(".")
+      throw Errors.invalidOption(
+        "metadataService",
+        service,
+        "it requires the Kubernetes client, which is not on the class path. Add " +
+          s"'org.apache.spark:spark-kubernetes_$scala:$SPARK_VERSION', for example to spark.jars.packages",
+        cause
+      )
+    }
 
   private def registered(handle: String): KafkaMetadataService =
     new SharedMetadataService(ServiceRegistry.lookup(handle).getOrElse(
@@ -68,92 +88,83 @@ private[dynamickafka] object MetadataServices {
     )
 }
 
-/** Streams that never change. METADATA_INVALID if the document is invalid. */
-private final class StaticMetadataService(document: String) extends DocumentMetadataService {
-  private val parsed = MetadataDocument.parse(document, "the document of the service 'static'")
-
-  override protected def read(): MetadataDocument = parsed
-}
-
 /** Creates a metadata service from a class name. */
-private[metadata] object ServiceClass {
+private object ServiceClass {
 
   /** Returns None if the class does not exist. Every other problem fails with INVALID_OPTION. */
   def create(options: ServiceOptions): Option[KafkaMetadataService] = find(options).map { cls =>
     if (!classOf[KafkaMetadataService].isAssignableFrom(cls))
-      throw invalid(options, s"the class does not implement ${classOf[KafkaMetadataService].getName}")
-    construct(options, cls)
+      refuse(options, s"the class does not implement ${classOf[KafkaMetadataService].getName}")
+    def constructor(parameters: Class[_]*) =
+      cls.getConstructors.find(_.getParameterTypes.toSeq == parameters)
+    val arguments = options.arguments
+    try
+      constructor(classOf[ju.Map[_, _]]).map(_.newInstance(new ju.LinkedHashMap(arguments.asJava)))
+        .orElse(constructor().filter(_ => arguments.isEmpty).map(_.newInstance()))
+        .fold(refuse(options, lacking(constructor().isDefined, arguments.keys)))(
+          _.asInstanceOf[KafkaMetadataService]
+        )
+    catch {
+      case e: InvocationTargetException =>
+        refuse(options, s"its constructor threw ${FailureText.of(e.getCause)}", e.getCause)
+      case e: ReflectiveOperationException =>
+        refuse(options, s"the class cannot be instantiated: ${FailureText.of(e)}", e)
+    }
   }
 
-  private def construct(options: ServiceOptions, cls: Class[_]): KafkaMetadataService = {
-    val constructors = cls.getConstructors.toSeq
-    val withMap = constructors.find(_.getParameterTypes.toSeq == Seq(classOf[ju.Map[_, _]]))
-    val withNothing = constructors.find(_.getParameterCount == 0)
-    val instance =
-      try
-        (withMap, withNothing) match {
-          case (Some(c), _) => c.newInstance(new ju.LinkedHashMap(options.arguments.asJava))
-          case (_, Some(c)) if options.arguments.isEmpty => c.newInstance()
-          case (_, Some(_)) =>
-            val names = options.arguments.keys.toSeq.sorted.map(ServiceArguments.option).mkString(", ")
-            throw invalid(
-              options,
-              s"the class has no public constructor with a java.util.Map, which is required for $names"
-            )
-          case _ =>
-            throw invalid(
-              options,
-              "the class has no public constructor with a java.util.Map or without parameters"
-            )
-        }
-      catch {
-        case e: InvocationTargetException =>
-          throw invalid(options, s"its constructor threw ${FailureText.of(e.getCause)}", e.getCause)
-        case e: ReflectiveOperationException =>
-          throw invalid(options, s"the class cannot be instantiated: ${FailureText.of(e)}", e)
-      }
-    instance.asInstanceOf[KafkaMetadataService]
-  }
+  private def lacking(hasOther: Boolean, arguments: Iterable[String]): String =
+    "the class has no public constructor with a java.util.Map" + (
+      if (hasOther)
+        s", which is required for ${arguments.toSeq.sorted.map(ServiceArguments.option).mkString(", ")}"
+      else " or without parameters"
+    )
 
-  /** Tries the context class loader first, which has the jars of `--jars`. */
-  private def find(options: ServiceOptions): Option[Class[_]] =
-    Seq(Thread.currentThread.getContextClassLoader, getClass.getClassLoader).filter(_ != null).distinct
-      .flatMap { loader =>
-        try Some(Class.forName(options.name, true, loader))
-        catch {
-          case _: ClassNotFoundException => None
-          case e: LinkageError =>
-            throw invalid(options, s"the class cannot be loaded: ${FailureText.of(e)}", e)
-        }
-      }
-      .headOption
+  private def find(options: ServiceOptions): Option[Class[_]] = NamedClass.loaders.iterator.flatMap { loader =>
+    try Some(Class.forName(options.name, true, loader))
+    catch {
+      case _: ClassNotFoundException => None
+      case e: LinkageError => refuse(options, s"the class cannot be loaded: ${FailureText.of(e)}", e)
+    }
+  }.nextOption()
 
-  private def invalid(options: ServiceOptions, reason: String, cause: Throwable = null) =
-    Errors.invalidOption("metadataService", options.name, reason, cause)
+  private def refuse(options: ServiceOptions, reason: String, cause: Throwable = null): Nothing =
+    throw Errors.invalidOption("metadataService", options.name, reason, cause)
+}
+
+/** A service in front of another one. */
+private abstract class InFront(service: KafkaMetadataService) extends KafkaMetadataService {
+  protected def ask[A](call: => A): A = call
+
+  override def getAllStreams(): ju.Set[KafkaStream] = ask(service.getAllStreams())
+  override def describeStreams(streamIds: ju.Collection[String]): ju.Map[String, KafkaStream] =
+    ask(service.describeStreams(streamIds))
+  override def isClusterActive(clusterId: String): Boolean = ask(service.isClusterActive(clusterId))
+  override def onChange(changed: Runnable): AutoCloseable = ask(service.onChange(changed))
+  override def close(): Unit = service.close()
+  override def toString: String = service.toString
+}
+
+private final class KnownAnswer(stream: KafkaStream, service: KafkaMetadataService) extends InFront(service) {
+  private val unused = new AtomicReference(Option(stream))
+
+  override def describeStreams(streamIds: ju.Collection[String]): ju.Map[String, KafkaStream] =
+    unused.getAndSet(None).filter(known => streamIds.size == 1 && streamIds.contains(known.streamId))
+      .fold(super.describeStreams(streamIds))(known => ju.Map.of(known.streamId, known))
+
+  /** A statement ends before changes could concern it. */
+  override def onChange(changed: Runnable): AutoCloseable = null
 }
 
 /**
- * Wraps a service that the application owns and that several queries may use: `close` does nothing, and no two calls
+ * A service that the application owns and that several queries may use: `close` does nothing, and no two calls
  * run concurrently, even from different queries, as the SPI guarantees.
  */
-private[metadata] final class SharedMetadataService(service: KafkaMetadataService)
-    extends KafkaMetadataService {
+private final class SharedMetadataService(service: KafkaMetadataService) extends InFront(service) {
   private val lock = SharedMetadataService.lockOf(service)
-
-  override def getAllStreams(): ju.Set[KafkaStream] = alone(service.getAllStreams())
-
-  override def describeStreams(streamIds: ju.Collection[String]): ju.Map[String, KafkaStream] =
-    alone(service.describeStreams(streamIds))
-
-  override def isClusterActive(clusterId: String): Boolean = alone(service.isClusterActive(clusterId))
-
-  override def onChange(changed: Runnable): AutoCloseable = alone(service.onChange(changed))
 
   override def close(): Unit = ()
 
-  override def toString: String = service.toString
-
-  private def alone[A](call: => A): A = {
+  override protected def ask[A](call: => A): A = {
     lock.lockInterruptibly()
     try call
     finally lock.unlock()
@@ -165,4 +176,88 @@ private object SharedMetadataService {
 
   private def lockOf(service: KafkaMetadataService): ReentrantLock =
     locks.synchronized(locks.computeIfAbsent(service, _ => new ReentrantLock))
+}
+
+/**
+ * Metadata service objects that users created. Options of a data source are strings, so a service is passed as a
+ * handle: `metadataService=registered` and `metadataService.handle=<handle>`. Used on the driver only. Thread-safe.
+ *
+ * A service stays registered until it is unregistered or the JVM exits, because a DataFrame refers to it only by the
+ * handle.
+ */
+private[dynamickafka] object ServiceRegistry {
+
+  /** The argument that holds the handle. */
+  val Handle: OptionSpec[String] =
+    OptionSpec("handle", OptionType.text, None, "required", "The value that `register` returned.")
+
+  /** For services that are found here; the builders name it, no user does. */
+  val Spec: MetadataServiceSpec = MetadataServiceSpec("registered", Seq(Handle))
+
+  private val services = mutable.HashMap.empty[String, KafkaMetadataService]
+
+  /** Returns the handle of the service, which is the same for the same object. */
+  def register(service: KafkaMetadataService): String = synchronized {
+    services.collectFirst { case (handle, known) if known eq service => handle }.getOrElse {
+      val handle = UUID.randomUUID().toString
+      services.update(handle, service)
+      handle
+    }
+  }
+
+  /** Returns None if the handle is from another JVM or the service was unregistered. */
+  def lookup(handle: String): Option[KafkaMetadataService] = synchronized(services.get(handle))
+
+  def unregister(handle: String): Unit = synchronized {
+    val _ = services.remove(handle)
+  }
+}
+
+/**
+ * The `metadataService.*` options of a service that comes with the connector. Names are compared without regard to
+ * case and hyphens; what follows a prefix is kept unchanged.
+ */
+private[dynamickafka] final class ServiceArguments(options: ServiceOptions, spec: MetadataServiceSpec) {
+  import ServiceArguments._
+
+  /** By their declared names; the user's part of a name is after a prefix. */
+  private val named: Map[String, String] = {
+    val read = options.arguments.toSeq.sortBy(_._1).map { case (name, value) =>
+      canonical(name).getOrElse(throw Errors.unknownOption(
+        option(name),
+        Suggestions.closest(name, spec.arguments.map(_.name)).map(option)
+      )) -> value
+    }
+    read.groupBy(_._1).collectFirst { case (name, Seq(_, _, _*)) =>
+      throw Errors.invalidOption(option(name), "...", "it is given twice, in two spellings")
+    }
+    read.toMap
+  }
+
+  /** The argument, or its default. */
+  def apply[A](argument: OptionSpec[A]): A =
+    named.get(argument.name).filterNot(_.isBlank).map(argument.parse(_, option(argument.name)))
+      .orElse(argument.default)
+      .getOrElse(throw Errors.missingOption(
+        option(argument.name),
+        s"the metadata service '${options.name}' needs it"
+      ))
+
+  /** The arguments that the user named, without the prefix. */
+  def underPrefix: Map[String, String] = named.collect {
+    case (name, value) if spec.prefix.exists(prefix => name.startsWith(prefix.name)) =>
+      name.drop(spec.prefix.get.name.length) -> value
+  }
+
+  private def canonical(name: String): Option[String] =
+    spec.prefix
+      .flatMap(prefix => OptionName.afterPrefix(name, prefix.name).map(prefix.name + _))
+      .orElse(spec.arguments.find(_.named(name)).map(_.name))
+}
+
+private[dynamickafka] object ServiceArguments {
+  def apply(spec: MetadataServiceSpec, arguments: (String, String)*): ServiceArguments =
+    new ServiceArguments(ServiceOptions(spec.name, arguments.toMap), spec)
+
+  def option(name: String): String = OptionName.MetadataService + name
 }

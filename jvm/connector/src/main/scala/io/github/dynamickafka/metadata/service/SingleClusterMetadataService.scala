@@ -24,13 +24,16 @@ import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaMetadataService, K
  */
 private[metadata] final class SingleClusterMetadataService(arguments: ServiceArguments)
     extends KafkaMetadataService {
+  import SingleClusterMetadataService._
 
   private val clusterId = arguments(ClusterId)
   if (!Names.isClusterId(clusterId))
     throw Errors.invalidOption(ServiceArguments.option(ClusterId.name), clusterId, Names.ClusterIdRule)
 
   private val all = arguments.underPrefix + (DocumentParts.Bootstrap -> arguments(BootstrapServers))
-  private var client: Option[Admin] = None
+  private val admin = new Opened(
+    Admin.create((ClientDefaults.admin(all, RequestTimeoutMs): Map[String, AnyRef]).asJava)
+  )(_.close(java.time.Duration.ofSeconds(1)))
 
   override def getAllStreams(): ju.Set[KafkaStream] = {
     val topics = asked(admin().listTopics().names())
@@ -40,39 +43,24 @@ private[metadata] final class SingleClusterMetadataService(arguments: ServiceArg
   override def describeStreams(streamIds: ju.Collection[String]): ju.Map[String, KafkaStream] = {
     val answers = admin().describeTopics(streamIds).topicNameValues().asScala
     val found = new ju.LinkedHashMap[String, KafkaStream]
-    streamIds.asScala.foreach { id =>
-      val exists =
-        try {
-          asked(answers(id))
-          true
-        } catch { case _: UnknownTopicOrPartitionException => false }
-      if (exists) found.put(id, stream(id))
+    streamIds.forEach { id =>
+      try {
+        asked(answers(id))
+        val _ = found.put(id, stream(id))
+      } catch { case _: UnknownTopicOrPartitionException => () }
     }
     found
   }
 
   override def isClusterActive(id: String): Boolean = id == clusterId
 
-  override def close(): Unit = synchronized {
-    client.foreach(_.close(java.time.Duration.ofSeconds(1)))
-    client = None
-  }
+  override def close(): Unit = admin.close()
 
   private def stream(topic: String): KafkaStream =
     new KafkaStream(topic, ju.Map.of(clusterId, ClusterMetadata.of(all.asJava).withTopics(ju.List.of(topic))))
 
-  /** Opened by the first call, on the polling thread, because opening it may block. */
-  private def admin(): Admin = synchronized {
-    client.getOrElse {
-      val config = ClientDefaults.admin(all, SingleClusterMetadataService.RequestTimeoutMs)
-      val created = Admin.create((config: Map[String, AnyRef]).asJava)
-      client = Some(created)
-      created
-    }
-  }
-
   private def asked[A](future: KafkaFuture[A]): A =
-    try future.get(SingleClusterMetadataService.CallLimitMs, TimeUnit.MILLISECONDS)
+    try future.get(CallLimitMs, TimeUnit.MILLISECONDS)
     catch { case e: ExecutionException => throw e.getCause }
 }
 

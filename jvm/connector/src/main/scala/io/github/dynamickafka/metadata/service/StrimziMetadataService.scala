@@ -2,7 +2,7 @@ package io.github.dynamickafka.metadata.service
 
 import java.io.IOException
 import java.net.HttpURLConnection
-import java.{util => ju}
+import java.util.Locale
 
 import scala.collection.immutable.VectorMap
 import scala.jdk.CollectionConverters._
@@ -11,11 +11,12 @@ import com.fasterxml.jackson.databind.node.BooleanNode
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import io.fabric8.kubernetes.api.model.{GenericKubernetesResource, GenericKubernetesResourceList}
 import io.fabric8.kubernetes.client.dsl.base.ResourceDefinitionContext
+import io.fabric8.kubernetes.client.dsl.{Listable, Watchable}
 import io.fabric8.kubernetes.client.{Config, KubernetesClientException}
 
 import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Errors}
-import io.github.dynamickafka.metadata.document.{DocumentParts, MetadataDocument, Names}
+import io.github.dynamickafka.metadata.document.{DocumentParts, Names}
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
 
 /**
@@ -38,8 +39,7 @@ import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
 private[metadata] final class StrimziMetadataService(
     arguments: ServiceArguments,
     config: () => Config = () => Config.autoConfigure(null)
-) extends DocumentMetadataService(arguments(MetadataServiceSpecs.TtlMs))
-    with Watched {
+) extends KubernetesService(arguments, config) {
   import StrimziMetadataService._
 
   private val namespaces = arguments(MetadataServiceSpecs.StrimziNamespace)
@@ -47,7 +47,11 @@ private[metadata] final class StrimziMetadataService(
   private val properties = arguments.underPrefix
   private val all = namespaces.split(',').map(_.strip).filter(_.nonEmpty).toSeq.distinct
   if (all.isEmpty)
-    throw Errors.invalidOption(NamespaceOption, namespaces, "it has to name at least one namespace")
+    throw Errors.invalidOption(
+      ServiceArguments.option(MetadataServiceSpecs.StrimziNamespace.name),
+      namespaces,
+      "it has to name at least one namespace"
+    )
   if (properties.contains(DocumentParts.Bootstrap))
     throw Errors.invalidOption(
       ServiceArguments.option(s"properties.${DocumentParts.Bootstrap}"),
@@ -57,201 +61,151 @@ private[metadata] final class StrimziMetadataService(
 
   override protected val shown: String = s"Strimzi's resources in ${all.mkString(", ")}"
   private val listener = Option(arguments(MetadataServiceSpecs.StrimziListener)).filter(_.nonEmpty)
-  private val server = new ApiServer(arguments(MetadataServiceSpecs.TimeoutMs), config)
 
-  /** That the API server has. */
+  /** The one that the API server has. */
   @volatile private var version = Versions.head
 
-  override def close(): Unit = server.close()
-
-  override protected def await(working: () => Unit, changed: () => Unit): Unit =
-    ApiServer.watch(working, changed)(all.flatMap(namespace => Seq(topics(namespace), kafkas(namespace))))
+  override protected def watched: Seq[Watchable[_]] =
+    for (namespace <- all; kind <- Seq(StrimziResource.Topic, StrimziResource.Kafka))
+      yield resources(kind, namespace, version)
 
   override def toString: String = s"StrimziMetadataService(${all.mkString(", ")})"
 
-  override protected def read(): MetadataDocument = {
+  override protected def read(): Map[String, KafkaStream] = {
     val listed = all.map(namespace =>
-      (
-        list(namespace, "KafkaTopic", topics(namespace).list()),
-        list(namespace, "Kafka", kafkas(namespace).list())
-      )
+      list(StrimziResource.Topic, namespace) -> list(StrimziResource.Kafka, namespace)
     )
-    new StrimziStreams(
-      listed.flatMap(_._1),
-      listed.flatMap(_._2),
-      label,
-      listener,
-      properties
-    ).document
+    new StrimziStreams(listed.flatMap(_._1), listed.flatMap(_._2), label, listener, properties).all
   }
 
   /** In the version that the API server has. */
-  private def list(
-      namespace: String,
+  private def list(kind: String, namespace: String): Seq[StrimziResource] =
+    (version +: Versions.filterNot(_ == version)).iterator.flatMap { tried =>
+      reading(s"$kind resources in the namespace '$namespace'")(
+        try {
+          val found = resources(kind, namespace, tried).list().getItems.asScala.toSeq
+          version = tried
+          Some(found.map(new StrimziResource(kind, _)))
+        } catch { case e: KubernetesClientException if e.getCode == HttpURLConnection.HTTP_NOT_FOUND => None }
+      )
+    }.nextOption().getOrElse(throw new IOException(
+      s"the API server has no $kind resources in any of the versions ${Versions.map(v => s"$Group/$v").mkString(", ")}: " +
+        "Strimzi is not installed there"
+    ))
+
+  private def resources(
       kind: String,
-      request: => GenericKubernetesResourceList
-  ): Seq[GenericKubernetesResource] = {
-    val before = version
-    val found = (before +: Versions.filterNot(_ == before)).iterator.flatMap { tried =>
-      version = tried
-      ApiServer.reading(s"$kind resources in the namespace '$namespace'")(
-        try Some(request)
-        catch { case e: KubernetesClientException if e.getCode == HttpURLConnection.HTTP_NOT_FOUND => None }
-      )
-    }.nextOption().getOrElse {
-      version = before
-      throw new IOException(
-        s"the API server has no $kind resources in any of the versions ${Versions.map(v => s"$Group/$v").mkString(", ")}: " +
-          "Strimzi is not installed there"
-      )
-    }
-    val items = found.getItems.asScala.toSeq
-    items.foreach(_.setKind(kind))
-    items
+      namespace: String,
+      version: String
+  ): Listable[GenericKubernetesResourceList] with Watchable[GenericKubernetesResource] = {
+    val every = server().genericKubernetesResources(new ResourceDefinitionContext.Builder()
+      .withGroup(Group).withVersion(version).withKind(kind).withPlural(kind.toLowerCase(Locale.ROOT) + "s")
+      .withNamespaced(true).build()).inNamespace(namespace)
+    if (kind == StrimziResource.Topic) every.withLabel(label) else every
   }
-
-  private def topics(namespace: String) =
-    resources("KafkaTopic", "kafkatopics").inNamespace(namespace).withLabel(label)
-
-  private def kafkas(namespace: String) = resources("Kafka", "kafkas").inNamespace(namespace)
-
-  private def resources(kind: String, plural: String) =
-    server.opened().genericKubernetesResources(new ResourceDefinitionContext.Builder()
-      .withGroup(Group).withVersion(version).withKind(kind).withPlural(plural).withNamespaced(true).build())
 }
 
 private object StrimziMetadataService {
-  private val NamespaceOption = ServiceArguments.option(MetadataServiceSpecs.StrimziNamespace.name)
   private val Group = "kafka.strimzi.io"
 
   /** The newest one first. Releases of Strimzi have `v1` from 0.49 on, and `v1beta2` before 1.0. */
   private val Versions = Seq("v1", "v1beta2")
 }
 
-/**
- * The streams of some `KafkaTopic` resources, on the clusters of their `Kafka` resources. Pure.
- *
- * A stream fails if it is not known completely: with an IOException if a `Kafka` is missing or not ready yet, and with METADATA_INVALID if
- * somebody has to correct a resource. Both name the resource. Streams on other clusters are not concerned.
- *
- * @param topics those with the label
- * @param label the key of the label with the stream id
- * @param listener its name; None: each `Kafka` has to have only one, or an annotation
- * @param properties those of all clusters
- */
-private[service] final class StrimziStreams(
-    topics: Seq[GenericKubernetesResource],
-    kafkas: Seq[GenericKubernetesResource],
-    label: String,
-    listener: Option[String],
-    properties: Map[String, String]
-) {
-  import StrimziStreams._
+/** What is read of a resource. */
+private final class StrimziResource(kind: String, resource: GenericKubernetesResource) {
+  import StrimziResource._
 
-  private val byStream: Map[String, Seq[GenericKubernetesResource]] =
-    topics.sortBy(shown).groupBy(topic => labels(topic).getOrElse(label, ""))
+  private val about = resource.getMetadata
+  private val fields = mapper.valueToTree[JsonNode](resource.getAdditionalProperties)
+  val namespace: String = about.getNamespace
+  val name: String = about.getName
+  override def toString: String = s"$kind $namespace/$name"
 
-  private val byName = kafkas.map(kafka => (namespace(kafka), name(kafka)) -> kafka).toMap
+  def label(key: String): Option[String] = Option(about.getLabels).flatMap(all => Option(all.get(key)))
 
-  /** All streams, of which each can be invalid alone. */
-  def document: MetadataDocument = {
-    val (streams, invalid) = byStream.keys.toSeq.sorted.partitionMap { id =>
-      try Left(id -> stream(id))
-      catch { case e @ (_: IOException | _: DynamicKafkaIllegalArgumentException) => Right(id -> e) }
-    }
-    MetadataDocument(streams.to(VectorMap), invalid.toMap)
-  }
-
-  private def stream(id: String): KafkaStream = {
-    val own = byStream(id)
-    if (id.isBlank)
-      fail(s"${shown(own.head)}, label '$label'", "it is empty; it has to be the id of a stream")
-    val all =
-      own.groupBy(kafkaOf).toSeq.map { case (kafka, of) => (clusterId(kafka), kafka, of) }.sortBy(_._1)
-    all.groupBy(_._1).values.find(_.size > 1).foreach { same =>
-      val Seq(one, other) = same.map(_._2).sortBy(shown).take(2)
+  /** The connector's annotations, without their prefix. */
+  lazy val annotations: Map[String, String] = {
+    val own = Option(about.getAnnotations).fold(Map.empty[String, String])(_.asScala.toMap)
+      .collect { case (key, value) if key.startsWith(Prefix) => key.drop(Prefix.length) -> value.strip }
+    val known = if (kind == Topic) OfTopic else OfKafka
+    own.keys.toSeq.sorted.find(!known.contains(_)).foreach { key =>
       fail(
-        shown(other),
-        s"its cluster id '${clusterId(other)}' is that of ${shown(one)} too. Give one of them another id with the " +
-          s"annotation '$Prefix$ClusterId'"
-      )
-    }
-    val clusters = new ju.LinkedHashMap[String, ClusterMetadata]
-    all.foreach { case (cluster, kafka, of) => clusters.put(cluster, metadata(kafka, of)) }
-    new KafkaStream(id, clusters)
-  }
-
-  private def kafkaOf(topic: GenericKubernetesResource): GenericKubernetesResource = {
-    val cluster = labels(topic).getOrElse(
-      Cluster,
-      fail(
-        shown(topic),
-        s"it has no label '$Cluster', which names the Kafka resource that the topic belongs to"
-      )
-    )
-    byName.getOrElse(
-      (namespace(topic), cluster),
-      throw new IOException(
-        s"Kafka ${namespace(topic)}/$cluster does not exist, which ${shown(topic)} belongs to (label '$Cluster'). " +
-          s"Restore it, or remove the topic's label '$label'"
-      )
-    )
-  }
-
-  private def metadata(
-      kafka: GenericKubernetesResource,
-      of: Seq[GenericKubernetesResource]
-  ): ClusterMetadata = {
-    val (first, own) = (of.head, ofTopics(of))
-    val ofCluster = annotations(kafka, OfKafka)
-    def either(key: String) = own.get(key).map(first -> _).orElse(ofCluster.get(key).map(kafka -> _))
-    ClusterMetadata(
-      of.map(topicName).distinct,
-      clusterProperties(kafka, ofCluster),
-      own.get(Starting).orNull,
-      own.get(Stopping).orNull,
-      either(State).fold(ClusterMetadata.Active) { case (on, value) => state(on, value) },
-      write = either(Write).forall { case (on, value) => write(on, value) },
-      replaces = ofCluster.get(Replaces).orNull
-    )
-  }
-
-  /** The annotations of the topics of one stream on one cluster. */
-  private def ofTopics(of: Seq[GenericKubernetesResource]): Map[String, String] = {
-    val (first, own) = (of.head, annotations(of.head, OfTopic))
-    of.tail.foreach { topic =>
-      val other = annotations(topic, OfTopic)
-      OfTopic.find(key => own.get(key) != other.get(key)).foreach(key =>
-        fail(
-          annotation(topic, key),
-          s"it differs from that of ${shown(first)}, of the same stream and cluster; it has to be the same at all of its topics"
-        )
+        key,
+        s"it is unknown; a $kind may have ${known.map(k => s"'$Prefix$k'").mkString(", ")}." +
+          Names.didYouMean(key, known)
       )
     }
     own
   }
 
-  private def clusterProperties(
-      kafka: GenericKubernetesResource,
-      annotations: Map[String, String]
-  ): Map[String, String] = {
-    val found = StrimziListener.of(kafka, annotations.get(Listener).orElse(listener), shown(kafka))
-    val ownTrust = properties.keys.exists(_.startsWith("ssl.truststore."))
-    found.security ++ (if (ownTrust) Map.empty else found.trust) ++ properties +
-      (DocumentParts.Bootstrap -> found.bootstrapServers)
+  def topicName: String = text(fields.path("spec"), "topicName").getOrElse(name)
+
+  /** The id of the cluster of a `Kafka`. */
+  lazy val clusterId: String = {
+    val id = annotations.getOrElse(ClusterId, name)
+    if (!Names.isClusterId(id)) fail(ClusterId, s"'$id' is invalid: ${Names.ClusterIdRule}")
+    id
   }
 
-  private def state(on: GenericKubernetesResource, value: String): String = {
-    Names.badState(value).foreach(fail(annotation(on, State), _))
-    value
+  /**
+   * How the cluster of a `Kafka` is reached by a listener in its status, as Kafka properties: the address, the protocol, the mechanism and
+   * the certificates.
+   *
+   * @param default the name of the listener, unless an annotation has it; None: a `Kafka` has to have only one
+   * @throws java.io.IOException if the listener has no address yet
+   * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException METADATA_INVALID, if there is no such listener, or several
+   */
+  def listener(default: Option[String]): Map[String, String] = {
+    val declared = list("spec", "kafka", "listeners")
+    val name = named(declared.flatMap(text(_, "name")), annotations.get(Listener).orElse(default))
+    def notReadyYet(missing: String) =
+      throw new IOException(s"$this is not ready: $missing$reason. Strimzi's operator sets it")
+    val current = list("status", "listeners")
+    val found = current.find(text(_, "name").contains(name)).getOrElse(notReadyYet(
+      if (current.isEmpty) "its status has no listeners" else s"its status has no listener '$name'"
+    ))
+    val servers = text(found, "bootstrapServers").filterNot(_.isBlank)
+      .getOrElse(notReadyYet(s"its status has no bootstrapServers of listener '$name'"))
+    declared.find(text(_, "name").contains(name)).fold(Map.empty[String, String])(security) ++ trust(found) +
+      (DocumentParts.Bootstrap -> servers)
   }
 
-  private def write(on: GenericKubernetesResource, value: String): Boolean =
-    value.toBooleanOption.filter(_.toString == value)
-      .getOrElse(fail(annotation(on, Write), s"'$value' is neither 'true' nor 'false'"))
+  /** What Strimzi's operator says about one that is not ready. */
+  private def reason: String = {
+    def holds(condition: JsonNode, name: String, value: String) =
+      text(condition, "type").contains(name) && text(condition, "status").contains(value)
+    list("status", "conditions").find(c => holds(c, "NotReady", "True") || holds(c, "Ready", "False"))
+      .map(c => Seq(text(c, "reason"), text(c, "message")).flatten.mkString(": "))
+      .filter(_.nonEmpty).fold("")(text => s" ($text)")
+  }
+
+  private def named(names: Seq[String], chosen: Option[String]): String = {
+    val quoted = names.map(name => s"'$name'").mkString(", ")
+    chosen match {
+      case _ if names.isEmpty => fail("its spec has no listeners")
+      case Some(name) if names.contains(name) => name
+      case Some(name) => fail(s"it has no listener '$name'; its listeners are $quoted. $Remedy")
+      case None if names.size == 1 => names.head
+      case None => fail(s"it has several listeners: $quoted. $Remedy")
+    }
+  }
+
+  /** A list among the fields. */
+  private def list(path: String*): Seq[JsonNode] = path.foldLeft(fields)(_.path(_)).asScala.toSeq
+
+  /** Fails because of an annotation. */
+  def fail(annotation: String, reason: String): Nothing =
+    throw Errors.metadataInvalid(s"$this, annotation '$Prefix$annotation'", reason)
+
+  /** Fails because of the resource. */
+  def fail(reason: String): Nothing = throw Errors.metadataInvalid(toString, reason)
 }
 
-private[service] object StrimziStreams {
+private object StrimziResource {
+  private val mapper = new ObjectMapper
+  val Topic = "KafkaTopic"
+  val Kafka = "Kafka"
 
   /** Strimzi's label, which names the `Kafka` of a `KafkaTopic`. */
   val Cluster = "strimzi.io/cluster"
@@ -259,116 +213,24 @@ private[service] object StrimziStreams {
   /** Of the annotations. */
   val Prefix = "dynamic-kafka/"
 
-  private val State = "state"
-  private val Write = "write"
-  private val Starting = "starting-offsets"
-  private val Stopping = "stopping-offsets"
-  private val Replaces = "replaces"
-  private val ClusterId = "cluster-id"
-  val Listener = "listener"
-  private val OfTopic = Seq(State, Write, Starting, Stopping)
+  val State = "state"
+  val Write = "write"
+  val Starting = "starting-offsets"
+  val Stopping = "stopping-offsets"
+  val Replaces = "replaces"
+  val ClusterId = "cluster-id"
+  private val Listener = "listener"
+  val OfTopic: Seq[String] = Seq(State, Write, Starting, Stopping)
   private val OfKafka = Seq(ClusterId, Listener, Replaces, State, Write)
 
-  private def name(resource: GenericKubernetesResource) = resource.getMetadata.getName
-  private def namespace(resource: GenericKubernetesResource) = resource.getMetadata.getNamespace
-  private def shown(resource: GenericKubernetesResource): String =
-    s"${resource.getKind} ${namespace(resource)}/${name(resource)}"
-  private def labels(resource: GenericKubernetesResource) =
-    Option(resource.getMetadata.getLabels).fold(Map.empty[String, String])(_.asScala.toMap)
-  private def annotation(on: GenericKubernetesResource, key: String) =
-    s"${shown(on)}, annotation '$Prefix$key'"
-
-  private def topicName(topic: GenericKubernetesResource): String =
-    Option(topic.get[String]("spec", "topicName")).getOrElse(name(topic))
-
-  private def clusterId(kafka: GenericKubernetesResource): String = {
-    val id = annotations(kafka, OfKafka).getOrElse(ClusterId, name(kafka))
-    if (!Names.isClusterId(id))
-      fail(annotation(kafka, ClusterId), s"'$id' is invalid: ${Names.ClusterIdRule}")
-    id
-  }
-
-  /** The connector's annotations, without their prefix. */
-  private def annotations(resource: GenericKubernetesResource, known: Seq[String]): Map[String, String] = {
-    val own = ofConnector(resource)
-    own.keys.toSeq.sorted.find(!known.contains(_)).foreach { key =>
-      fail(
-        annotation(resource, key),
-        s"it is unknown; a ${resource.getKind} may have ${known.map(k => s"'$Prefix$k'").mkString(", ")}." +
-          Names.didYouMean(key, known)
-      )
-    }
-    own
-  }
-
-  private def ofConnector(resource: GenericKubernetesResource): Map[String, String] =
-    Option(resource.getMetadata.getAnnotations).fold(Map.empty[String, String])(_.asScala.toMap)
-      .collect { case (key, value) if key.startsWith(Prefix) => key.drop(Prefix.length) -> value.strip }
-
-  private def fail(where: String, reason: String): Nothing = throw Errors.metadataInvalid(where, reason)
-}
-
-/** The listener by which a cluster is reached, in the status of a `Kafka` resource. */
-private object StrimziListener {
-
-  /**
-   * @param security the protocol and the mechanism of the listener, as Kafka properties
-   * @param trust its certificates, as Kafka properties
-   */
-  final case class Found(bootstrapServers: String, security: Map[String, String], trust: Map[String, String])
-
-  private val ListenerOption = ServiceArguments.option(MetadataServiceSpecs.StrimziListener.name)
   private val Remedy =
-    s"Set '$ListenerOption', or the annotation '${StrimziStreams.Prefix}${StrimziStreams.Listener}' of the Kafka, to one of them"
+    s"Set '${ServiceArguments.option(MetadataServiceSpecs.StrimziListener.name)}', or the annotation '$Prefix$Listener' of the Kafka, to one of them"
 
   /** SASL mechanisms by Strimzi's type of authentication. */
   private val Mechanisms = Map("scram-sha-512" -> "SCRAM-SHA-512", "oauth" -> "OAUTHBEARER")
 
-  private def fail(where: String, reason: String): Nothing = throw Errors.metadataInvalid(where, reason)
-
-  /** What Strimzi's operator says about a `Kafka` that is not ready. */
-  private def reason(kafka: GenericKubernetesResource): String = {
-    val conditions = list(kafka, "status", "conditions")
-    def holds(condition: JsonNode, name: String, value: String) =
-      text(condition, "type").contains(name) && text(condition, "status").contains(value)
-    conditions.find(c => holds(c, "NotReady", "True") || holds(c, "Ready", "False"))
-      .map(c => Seq(text(c, "reason"), text(c, "message")).flatten.mkString(": "))
-      .filter(_.nonEmpty).fold("")(text => s" ($text)")
-  }
-
-  private def quoted(names: Seq[String]) = names.map(name => s"'$name'").mkString(", ")
-
   /** The text of a field; None: it is absent or has another type. */
   private def text(node: JsonNode, field: String): Option[String] = Option(node.path(field).textValue)
-
-  private def list(resource: GenericKubernetesResource, path: String*): Seq[JsonNode] =
-    path.foldLeft(mapper.valueToTree[JsonNode](resource.getAdditionalProperties))(_.path(_)).asScala.toSeq
-
-  private val mapper = new ObjectMapper
-
-  /**
-   * @param chosen the name of the listener; None: a `Kafka` has to have only one
-   * @param shown the resource, for errors
-   * @throws java.io.IOException if the listener has no address yet
-   * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException METADATA_INVALID, if there is no such listener, or several
-   */
-  def of(kafka: GenericKubernetesResource, chosen: Option[String], shown: String): Found = {
-    val declared = list(kafka, "spec", "kafka", "listeners")
-    val name = named(declared.flatMap(text(_, "name")), chosen, shown)
-    def notReadyYet(missing: String) =
-      new IOException(s"$shown is not ready: $missing${reason(kafka)}. Strimzi's operator sets it")
-    val current = list(kafka, "status", "listeners")
-    val found = current.find(text(_, "name").contains(name)).getOrElse(throw notReadyYet(
-      if (current.isEmpty) "its status has no listeners" else s"its status has no listener '$name'"
-    ))
-    Found(
-      text(found, "bootstrapServers").filterNot(_.isBlank).getOrElse(
-        throw notReadyYet(s"its status has no bootstrapServers of listener '$name'")
-      ),
-      declared.find(text(_, "name").contains(name)).fold(Map.empty[String, String])(security),
-      trust(found)
-    )
-  }
 
   private def security(declared: JsonNode): Map[String, String] = {
     val authentication = declared.path("authentication")
@@ -389,14 +251,97 @@ private object StrimziListener {
     if (certificates.isEmpty) Map.empty
     else Map("ssl.truststore.type" -> "PEM", "ssl.truststore.certificates" -> certificates.mkString("\n"))
   }
+}
 
-  private def named(names: Seq[String], chosen: Option[String], shown: String): String =
-    chosen match {
-      case _ if names.isEmpty => fail(shown, "its spec has no listeners")
-      case Some(name) if names.contains(name) => name
-      case Some(name) =>
-        fail(shown, s"it has no listener '$name'; its listeners are ${quoted(names)}. $Remedy")
-      case None if names.size == 1 => names.head
-      case None => fail(shown, s"it has several listeners: ${quoted(names)}. $Remedy")
+/**
+ * The streams of some `KafkaTopic` resources, on the clusters of their `Kafka` resources. Pure.
+ *
+ * A stream fails if it is not known completely: with an IOException if a `Kafka` is missing or not ready yet, and with METADATA_INVALID if
+ * somebody has to correct a resource. Both name the resource. Streams on other clusters are not concerned.
+ *
+ * @param topics those with the label
+ * @param label the key of the label with the stream id
+ * @param listener its name; None: each `Kafka` has to have only one, or an annotation
+ * @param properties those of all clusters
+ */
+private final class StrimziStreams(
+    topics: Seq[StrimziResource],
+    kafkas: Seq[StrimziResource],
+    label: String,
+    listener: Option[String],
+    properties: Map[String, String]
+) {
+  import StrimziResource._
+
+  /** All streams, of which each can be invalid alone. */
+  def all: Map[String, KafkaStream] =
+    topics.sortBy(_.toString).groupBy(_.label(label).getOrElse("")).toSeq.sortBy(_._1).map { case (id, own) =>
+      id -> (
+        try stream(id, own)
+        catch {
+          case e @ (_: IOException | _: DynamicKafkaIllegalArgumentException) => KafkaStream.invalid(id, e)
+        }
+      )
+    }.to(VectorMap)
+
+  private def stream(id: String, own: Seq[StrimziResource]): KafkaStream = {
+    if (id.isBlank) throw Errors.metadataInvalid(
+      s"${own.head}, label '$label'",
+      "it is empty; it has to be the id of a stream"
+    )
+    val byKafka = own.groupBy(kafkaOf).toSeq.sortBy(_._1.clusterId)
+    byKafka.map(_._1).groupBy(_.clusterId).values.find(_.size > 1).foreach { same =>
+      val Seq(one, other) = same.sortBy(_.toString).take(2)
+      other.fail(
+        s"its cluster id '${other.clusterId}' is that of $one too. Give one of them another id with the " +
+          s"annotation '$Prefix$ClusterId'"
+      )
     }
+    val clusters = byKafka.map { case (kafka, of) => kafka.clusterId -> metadata(kafka, of) }
+    new KafkaStream(id, clusters.to(VectorMap).asJava)
+  }
+
+  private def kafkaOf(topic: StrimziResource): StrimziResource = {
+    val cluster = topic.label(Cluster).getOrElse(
+      topic.fail(s"it has no label '$Cluster', which names the Kafka resource that the topic belongs to")
+    )
+    kafkas.find(k => k.namespace == topic.namespace && k.name == cluster).getOrElse(throw new IOException(
+      s"Kafka ${topic.namespace}/$cluster does not exist, which $topic belongs to (label '$Cluster'). " +
+        s"Restore it, or remove the topic's label '$label'"
+    ))
+  }
+
+  /** @param of the topics of one stream on one cluster, whose annotations have to be the same */
+  private def metadata(kafka: StrimziResource, of: Seq[StrimziResource]): ClusterMetadata = {
+    val first = of.head
+    for (topic <- of; key <- OfTopic.find(key => first.annotations.get(key) != topic.annotations.get(key)))
+      topic.fail(
+        key,
+        s"it differs from that of $first, of the same stream and cluster; it has to be the same at all of its topics"
+      )
+    def either(key: String) =
+      Seq(first, kafka).collectFirst { case on if on.annotations.contains(key) => on -> on.annotations(key) }
+    ClusterMetadata(
+      of.map(_.topicName).distinct,
+      clusterProperties(kafka),
+      first.annotations.get(Starting).orNull,
+      first.annotations.get(Stopping).orNull,
+      either(State).fold(ClusterMetadata.Active) { case (on, value) =>
+        Names.badState(value).foreach(on.fail(State, _))
+        value
+      },
+      write = either(Write).forall { case (on, value) =>
+        value.toBooleanOption.filter(_.toString == value)
+          .getOrElse(on.fail(Write, s"'$value' is neither 'true' nor 'false'"))
+      },
+      replaces = kafka.annotations.get(Replaces).orNull
+    )
+  }
+
+  private def clusterProperties(kafka: StrimziResource): Map[String, String] = {
+    val found = kafka.listener(listener)
+    val trust = "ssl.truststore."
+    val ownTrust = properties.keys.exists(_.startsWith(trust))
+    found.filterNot { case (name, _) => ownTrust && name.startsWith(trust) } ++ properties
+  }
 }

@@ -2,13 +2,24 @@ package io.github.dynamickafka.metadata.watch
 
 import java.io.FileNotFoundException
 import java.nio.file.NoSuchFileException
-import java.util.concurrent.atomic.{AtomicBoolean, AtomicLong, AtomicReference}
-import java.util.concurrent.{CancellationException, CompletableFuture, ExecutionException, ThreadFactory}
+import java.util.concurrent.TimeUnit.MILLISECONDS
+import java.util.concurrent.atomic.{AtomicBoolean, AtomicLong}
+import java.util.concurrent.{
+  CancellationException,
+  CompletableFuture,
+  ExecutionException,
+  Future,
+  LinkedBlockingQueue,
+  ScheduledThreadPoolExecutor,
+  ThreadFactory,
+  ThreadPoolExecutor,
+  TimeoutException
+}
 import java.{util => ju}
 
 import scala.collection.immutable.VectorMap
 import scala.jdk.CollectionConverters._
-import scala.util.{Failure, Success, Try}
+import scala.util.{Failure, Success, Try, Using}
 
 import org.apache.hadoop.fs.PathIsDirectoryException
 import org.slf4j.LoggerFactory
@@ -17,32 +28,37 @@ import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.{DiscoveryOptions, Subscription}
 import io.github.dynamickafka.error.{DynamicKafkaError, Errors, FailureText}
 import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
-import io.github.dynamickafka.topology.{Topology, TopologyTopic}
+import io.github.dynamickafka.topology.{Topology, TopologyCluster, TopologyTopic}
 
 /**
  * Polls a metadata service on its own threads and keeps the last valid topology, so that the thread of the query waits
  * for the service only at the start.
  *
  * The first call of one of the two `await` methods starts the polling, and determines the kind of start. The watcher
- * closes the service. A service that is used elsewhere must be wrapped in a [[SharedMetadataService]], as
- * [[MetadataServices.create]] does.
+ * closes the service. A service that is used elsewhere must be wrapped, as `MetadataServices.create` does.
  *
+ * @param resolve what an answer means, with a function that says whether a cluster is active, and the ids of all streams
  * @param name the name of the service, for threads, logs and errors
- * @param isNew whether nothing is known of an earlier run, so that at a first start a mistake fails at once
  */
 private[dynamickafka] final class MetadataWatcher private (
     service: KafkaMetadataService,
-    poll: (() => Unit) => Topology,
+    subscription: Subscription,
+    resolve: MetadataWatcher.Resolve,
     guard: RemovalGuard,
     discovery: DiscoveryOptions,
     name: String,
-    timing: WatcherTiming,
-    isNew: Boolean
+    timing: WatcherTiming
 ) extends AutoCloseable {
   import MetadataWatcher._
 
   private val log = LoggerFactory.getLogger(classOf[MetadataWatcher])
-  private val known = new AtomicReference(Known(None, 0L, timing.clock.nanoTime(), 0, None, 0L))
+
+  // Only the thread that polls sets these.
+  @volatile private var known = MetadataState(None, 0L, 0L, 0, None, 0L)
+  @volatile private var answeredAt = timing.clock.nanoTime()
+
+  /** Why the last answer was invalid, and when it was counted as a failure. */
+  private var invalid: Option[(String, Long)] = None
 
   /** For a service that notices changes: ends that it runs the listener. Only the thread of the calls sets it. */
   @volatile private var notices: Option[AutoCloseable] = None
@@ -56,6 +72,8 @@ private[dynamickafka] final class MetadataWatcher private (
   // Only the thread that polls accesses it: whether the first answers of this run have to confirm a removal.
   private var confirming = true
 
+  /** At a first start of which nothing is known, a mistake fails at once. */
+  private val isNew = guard.isNew
   private val pollsOn = discovery.intervalMs > 0
   private val calls = new AtomicLong
   private val polling = new PollLoop[(Long, Topology)](
@@ -95,17 +113,7 @@ private[dynamickafka] final class MetadataWatcher private (
   }
 
   /** The current state. Never waits. */
-  def current: MetadataState = {
-    val k = known.get
-    MetadataState(
-      k.topology,
-      k.version,
-      (timing.clock.nanoTime() - k.answeredAt) / 1000000L,
-      k.failures,
-      k.fatal,
-      k.call
-    )
-  }
+  def current: MetadataState = known.copy(ageMs = (timing.clock.nanoTime() - answeredAt) / 1000000L)
 
   /**
    * Calls the service as soon as possible, if it is polled at all.
@@ -129,9 +137,9 @@ private[dynamickafka] final class MetadataWatcher private (
           case e: Throwable => log.warn(s"Metadata service '$name' could not be closed: ${FailureText.of(e)}")
         }
       }
-      firstAnswer.completeExceptionally(new CancellationException("the metadata watcher was closed"))
-      firstAttempt.completeExceptionally(new CancellationException("the metadata watcher was closed"))
-      ()
+      Seq(firstAnswer, firstAttempt).foreach(
+        _.completeExceptionally(new CancellationException("the metadata watcher was closed"))
+      )
     }
 
   private def start(first: Boolean, before: Option[Topology]): Unit =
@@ -148,6 +156,43 @@ private[dynamickafka] final class MetadataWatcher private (
     next()
   }
 
+  /**
+   * One poll: makes all calls that are required for a topology, one after the other.
+   *
+   * @param next runs before each call of the service after the first one
+   */
+  private def poll(next: () => Unit): Topology = {
+    def isActive(cluster: String) = {
+      next()
+      service.isClusterActive(cluster)
+    }
+    // To suggest one of them; after a valid topology, a stream that is missing is no typing error.
+    def others() =
+      if (known.topology.isDefined) Nil
+      else {
+        next()
+        Try(service.getAllStreams().asScala.toSeq.map(_.streamId)).getOrElse(Nil)
+      }
+    resolve(streams(), isActive, () => others())
+  }
+
+  private def streams(): Map[String, KafkaStream] = subscription match {
+    case Subscription.Ids(ids) =>
+      val answer = service.describeStreams(new ju.ArrayList(ids.asJava))
+      if (answer == null) throw Errors.metadataInvalid("the return value of describeStreams", "it is null")
+      answer.asScala.to(VectorMap)
+    case Subscription.Pattern(_) =>
+      val answer = service.getAllStreams()
+      if (answer == null || answer.asScala.exists(_ == null))
+        throw Errors.metadataInvalid("the return value of getAllStreams", "it is null or contains null")
+      answer.asScala.groupBy(_.streamId).find(_._2.size > 1).foreach { case (id, _) =>
+        throw Errors.metadataInvalid(
+          s"stream '$id'",
+          "the return value of getAllStreams contains it more than once"
+        )
+      }
+      answer.asScala.toSeq.map(s => s.streamId -> s).to(VectorMap)
+  }
   private def ended(result: Try[(Long, Topology)]): Option[Long] = result.flatMap { case (call, answer) =>
     Try(guard(answer)).map(call -> _)
   } match {
@@ -160,73 +205,67 @@ private[dynamickafka] final class MetadataWatcher private (
       if (open && notices.isDefined) Some(confirmMs) else Option.when(pollsOn)(discovery.intervalMs)
     case Failure(cause) =>
       failed(cause)
-      val waitsForFirst = known.get.topology.isEmpty
-      if (pollsOn) Some(if (waitsForFirst && firstStart) retryMs else discovery.intervalMs)
-      else Option.when(known.get.failures < timing.triesWithoutPolling)(timing.spacingWithoutPollingMs)
+      val waitsForFirst = firstStart && known.topology.isEmpty
+      if (pollsOn)
+        Some(if (waitsForFirst) math.min(discovery.intervalMs, timing.retryCapMs) else discovery.intervalMs)
+      else Option.when(known.consecutiveFailures < timing.triesWithoutPolling)(timing.spacingWithoutPollingMs)
   }
 
   private def confirmMs =
     if (pollsOn) math.min(discovery.intervalMs, timing.confirmMs) else timing.confirmMs
 
-  private def retryMs = math.min(discovery.intervalMs, timing.retryCapMs)
-
   private def succeeded(call: Long, topology: Topology): Unit = {
     answered()
-    val before = known.get
-    val changed = !before.topology.contains(topology)
-    val version = if (changed) before.version + 1 else before.version
+    val before = known.topology
     // An equal topology is the same object, so that triggers recognize that nothing has changed.
-    val kept = if (changed) Some(topology) else before.topology
-    known.set(Known(kept, version, timing.clock.nanoTime(), 0, None, call))
-    if (changed) log.info(TopologyText.change(name, version, before.topology, topology))
+    if (before.contains(topology)) known = known.copy(call = call)
+    else {
+      known = known.copy(topology = Some(topology), version = known.version + 1, call = call)
+      log.info(TopologyText.change(name, known.version, before, topology))
+    }
     firstAnswer.complete(topology)
-    firstAttempt.complete(())
-    ()
+    val _ = firstAttempt.complete(())
   }
 
   private def answered(): Unit = {
-    val before = known.get
-    if (before.failures > 0)
-      log.info(s"Metadata service '$name' recovered after ${before.failures} consecutive failures")
-    known.set(before.copy(answeredAt = timing.clock.nanoTime(), failures = 0, fatal = None, invalid = None))
+    if (known.consecutiveFailures > 0)
+      log.info(s"Metadata service '$name' recovered after ${known.consecutiveFailures} consecutive failures")
+    answeredAt = timing.clock.nanoTime()
+    known = known.copy(consecutiveFailures = 0, fatal = None)
+    invalid = None
   }
 
   private def failed(cause: Throwable): Unit = {
-    val before = known.get
     val reason = FailureText.of(cause)
-    // One record that is invalid is one failure of a poll, however often changes of other records cause a look at it.
     val now = timing.clock.nanoTime()
-    val invalid =
-      Option.when(notices.isDefined && FirstStartMistake.isInvalid(cause))(Invalid(reason, now))
-    val repeated = pollsOn && (before.topology.isDefined || !firstStart) &&
-      before.invalid.exists(i =>
-        invalid.exists(_.reason == i.reason) && now - i.countedAt < discovery.intervalMs * 1000000L
-      )
-    val failures = if (repeated) before.failures else before.failures + 1
-    if (!repeated)
-      log.warn(
-        s"Metadata service '$name' failed, consecutive failures: $failures (${tolerated(failures)}): $reason"
-      )
+    // One record that is invalid is one failure of a poll, however often changes of other records cause a look at it.
+    val isInvalid = notices.isDefined && isInvalidAnswer(cause)
+    val repeated = isInvalid && pollsOn && (known.topology.isDefined || !firstStart) && invalid.exists {
+      case (before, countedAt) => before == reason && now - countedAt < discovery.intervalMs * 1000000L
+    }
+    val failures = known.consecutiveFailures + (if (repeated) 0 else 1)
+    if (!repeated) {
+      invalid = Option.when(isInvalid)(reason -> now)
+      val tolerated =
+        if (pollsOn) s"${discovery.failureThreshold} are tolerated"
+        else s"attempt $failures of ${timing.triesWithoutPolling}"
+      log.warn(s"Metadata service '$name' failed, consecutive failures: $failures ($tolerated): $reason")
+    }
     val last = if (pollsOn) failures > discovery.failureThreshold else failures >= timing.triesWithoutPolling
-    val unavailable = Option.when(last)(Errors.metadataUnavailable(s"'$name'", failures, reason, cause))
+    def unavailable = Errors.metadataUnavailable(s"'$name'", failures, reason, cause)
     // Without polling, no later success would reset the error, and a restarted query has the topology of its
     // checkpoint.
-    val fatal = if (pollsOn) unavailable else None
-    known.set(before.copy(
-      failures = failures,
-      fatal = fatal,
-      invalid = if (repeated) before.invalid else invalid
-    ))
-    unavailable.orElse(Option.when(isNew && firstStart && FirstStartMistake.is(cause))(
-      Errors.metadataUnavailable(s"'$name'", failures, reason, cause)
-    )).foreach(firstAnswer.completeExceptionally)
-    if (pollsOn || last) firstAttempt.complete(())
-    ()
+    known = known.copy(
+      consecutiveFailures = failures,
+      fatal = if (pollsOn && last) Some(unavailable) else None
+    )
+    if (last || isNew && firstStart && isMistake(cause)) {
+      val _ = firstAnswer.completeExceptionally(unavailable)
+    }
+    if (pollsOn || last) {
+      val _ = firstAttempt.complete(())
+    }
   }
-
-  private def tolerated(failures: Int) =
-    if (pollsOn) s"${discovery.failureThreshold} are tolerated"
-    else s"attempt $failures of ${timing.triesWithoutPolling}"
 
   private def await[A](future: CompletableFuture[A]): A =
     try future.get()
@@ -247,29 +286,27 @@ private[dynamickafka] object MetadataWatcher {
       subscription: Subscription,
       discovery: DiscoveryOptions,
       name: String,
-      timing: WatcherTiming = WatcherTiming.Default,
+      timing: WatcherTiming = WatcherTiming(),
       check: Topology => Unit = _ => (),
       described: Map[String, KafkaStream] => Unit = _ => ()
   ): MetadataWatcher = {
-    val poll = new MetadataQuery(service, subscription, described)
-    new MetadataWatcher(
-      service,
-      { next =>
-        val topology = poll.topology(discovery.allowMissingStreams, next)
-        check(topology)
-        topology
-      },
-      new RemovalGuard(
-        name,
-        discovery.maxRemovedClusters,
-        discovery.removalConfirmations,
-        subscription.includes
-      ),
-      discovery,
+    def resolve(
+        streams: Map[String, KafkaStream],
+        active: String => Boolean,
+        others: () => Iterable[String]
+    ) = {
+      described(streams)
+      val topology = Resolution.resolve(subscription, discovery.allowMissingStreams, streams, active, others)
+      check(topology)
+      topology
+    }
+    val guard = new RemovalGuard(
       name,
-      timing,
-      isNew = true
+      discovery.maxRemovedClusters,
+      discovery.removalConfirmations,
+      subscription.includes
     )
+    new MetadataWatcher(service, subscription, resolve, guard, discovery, name, timing)
   }
 
   /**
@@ -286,7 +323,6 @@ private[dynamickafka] object MetadataWatcher {
       before: Option[Topology] = None,
       earlier: Set[String] = Set.empty
   ): MetadataWatcher = {
-    val poll = new MetadataQuery(service, subscription)
     val guard = new RemovalGuard(
       name,
       discovery.maxRemovedClusters,
@@ -294,108 +330,83 @@ private[dynamickafka] object MetadataWatcher {
       earlier = earlier
     )
     before.foreach(guard.begin)
-    new MetadataWatcher(
-      service,
-      poll.writeTopology,
-      guard,
-      discovery,
-      name,
-      WatcherTiming.Default,
-      isNew = before.isEmpty && earlier.isEmpty
-    )
+    val resolve: Resolve = Resolution.forWriting(subscription, _, _, _)
+    new MetadataWatcher(service, subscription, resolve, guard, discovery, name, WatcherTiming())
   }
 
-  private final case class Known(
-      topology: Option[Topology],
-      version: Long,
-      answeredAt: Long,
-      failures: Int,
-      fatal: Option[Throwable],
-      call: Long,
-      invalid: Option[Invalid] = None
-  )
+  /**
+   * The streams of a subscription as the service describes them, which a topology does not contain whole. Repeats calls that fail, checks
+   * the answer, and closes the service.
+   *
+   * @param name the name of the service, for errors
+   * @return in the order of the ids, or, with a pattern, sorted by id; without those that the service does not have, if that is
+   *         allowed
+   * @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException METADATA_UNAVAILABLE
+   */
+  def described(
+      service: KafkaMetadataService,
+      name: String,
+      subscription: Subscription,
+      discovery: DiscoveryOptions
+  ): Seq[KafkaStream] = {
+    @volatile var found = Map.empty[String, KafkaStream]
+    Using.resource(MetadataWatcher(
+      service,
+      subscription,
+      discovery.copy(intervalMs = -1),
+      name,
+      described = found = _
+    )) { watcher =>
+      val _ = watcher.awaitFirst()
+    }
+    subscription match {
+      case Subscription.Ids(ids) => ids.flatMap(found.get)
+      case pattern => found.toSeq.sortBy(_._1).collect { case (id, stream) if pattern.includes(id) => stream }
+    }
+  }
 
-  /** An invalid answer, and when it was counted as a failure. */
-  private final case class Invalid(reason: String, countedAt: Long)
+  /**
+   * The topology by one call of the service, which is closed then; None if it fails.
+   *
+   * @param name the name of the service, for logs
+   */
+  def now(
+      service: KafkaMetadataService,
+      name: String,
+      subscription: Subscription,
+      discovery: DiscoveryOptions
+  ): Option[Topology] =
+    Using.resource(MetadataWatcher(service, subscription, discovery.copy(intervalMs = OnceMs), name))(
+      _.awaitFirstAttempt()
+    )
+
+  /** Longer than anyone waits for another call. */
+  private val OnceMs = 24L * 3600 * 1000
+
+  private type Resolve = (Map[String, KafkaStream], String => Boolean, () => Iterable[String]) => Topology
+
+  /**
+   * Whether a failure is a mistake of the person who starts a query for the first time: a path that does not exist or is a directory, a
+   * document that is invalid, a stream that it does not have. A query that has started treats them as outages, because its metadata was
+   * valid before.
+   */
+  private def isMistake(cause: Throwable): Boolean = isInvalidAnswer(cause) ||
+    Iterator.iterate(cause)(_.getCause).takeWhile(_ != null).take(LongestChain).exists {
+      case _: FileNotFoundException | _: NoSuchFileException | _: PathIsDirectoryException => true
+      case _ => false
+    }
+
+  private def isInvalidAnswer(cause: Throwable): Boolean = cause match {
+    case error: DynamicKafkaError => error.getCondition == "DYNAMIC_KAFKA.METADATA_INVALID"
+    case _ => false
+  }
+
+  private val LongestChain = 10
 
   private def daemon(name: String): ThreadFactory = task => {
     val thread = new Thread(task, name)
     thread.setDaemon(true)
     thread
-  }
-}
-
-/** One poll of the metadata service: makes all calls that are required for a topology, one after the other. */
-private final class MetadataQuery(
-    service: KafkaMetadataService,
-    subscription: Subscription,
-    described: Map[String, KafkaStream] => Unit = _ => ()
-) {
-
-  /** Whether there was a valid topology: then a stream that is missing is no typing error. */
-  private var hasSucceeded = false
-
-  /**
-   * Returns the topology for reading.
-   *
-   * @param next runs before each call of the service after the first one
-   * @throws Throwable the exception of the service, or METADATA_INVALID if its answer is invalid
-   */
-  def topology(allowMissingStreams: Boolean, next: () => Unit): Topology =
-    succeeded(Resolution.resolve(
-      subscription,
-      allowMissingStreams,
-      streams(),
-      isActive(next),
-      () => others(next)
-    ))
-
-  /** Like [[topology]], for writing. */
-  def writeTopology(next: () => Unit): Topology =
-    succeeded(Resolution.forWriting(subscription, streams(), isActive(next), () => others(next)))
-
-  private def succeeded(topology: Topology): Topology = {
-    hasSucceeded = true
-    topology
-  }
-
-  /** The ids of all streams, to suggest one of them; none if the service does not say. */
-  private def others(next: () => Unit): Iterable[String] =
-    if (hasSucceeded) Nil
-    else {
-      next()
-      Try(service.getAllStreams().asScala.toSeq.map(_.streamId)).getOrElse(Nil)
-    }
-
-  private def isActive(next: () => Unit)(cluster: String): Boolean = {
-    next()
-    service.isClusterActive(cluster)
-  }
-
-  private def streams(): Map[String, KafkaStream] = {
-    val found = subscription match {
-      case Subscription.Ids(ids) =>
-        val answer = service.describeStreams(new ju.ArrayList(ids.asJava))
-        if (answer == null) throw Errors.metadataInvalid("the return value of describeStreams", "it is null")
-        answer.asScala.to(VectorMap)
-      case Subscription.Pattern(_) =>
-        val answer = service.getAllStreams()
-        if (answer == null || answer.asScala.exists(_ == null))
-          throw Errors.metadataInvalid("the return value of getAllStreams", "it is null or contains null")
-        byId(answer.asScala.toSeq)
-    }
-    described(found)
-    found
-  }
-
-  private def byId(streams: Seq[KafkaStream]): Map[String, KafkaStream] = {
-    streams.groupBy(_.streamId).collectFirst { case (id, Seq(_, _, _*)) =>
-      throw Errors.metadataInvalid(
-        s"stream '$id'",
-        "the return value of getAllStreams contains it more than once"
-      )
-    }
-    streams.map(s => s.streamId -> s).to(VectorMap)
   }
 }
 
@@ -435,31 +446,6 @@ private[metadata] final case class WatcherTiming(
     clock: Clock = Clock.System
 )
 
-private[metadata] object WatcherTiming {
-  val Default: WatcherTiming = WatcherTiming()
-}
-
-/**
- * Which failures of a metadata service are mistakes of the person who starts a query for the first time: a path that does not
- * exist or is a directory, a document that is invalid, a stream that it does not have. A query that has started treats them as outages, because
- * its metadata was valid before.
- */
-private[watch] object FirstStartMistake {
-
-  def is(cause: Throwable): Boolean = isInvalid(cause) ||
-    Iterator.iterate(cause)(_.getCause).takeWhile(_ != null).take(LongestChain).exists {
-      case _: FileNotFoundException | _: NoSuchFileException | _: PathIsDirectoryException => true
-      case _ => false
-    }
-
-  def isInvalid(cause: Throwable): Boolean = cause match {
-    case error: DynamicKafkaError => error.getCondition == "DYNAMIC_KAFKA.METADATA_INVALID"
-    case _ => false
-  }
-
-  private val LongestChain = 10
-}
-
 /** Log messages for changes of the topology, with cluster ids and topics. Values of properties are omitted. */
 private[dynamickafka] object TopologyText {
 
@@ -469,23 +455,17 @@ private[dynamickafka] object TopologyText {
        else s", for writing: ${streams(now)}")
 
   private def changes(before: Option[Topology], now: Topology): String = {
-    val old = before.getOrElse(Topology.empty).clusters
-    val ids = (old.keySet ++ now.clusters.keySet).toSeq
+    val (old, all) = (before.getOrElse(Topology.empty).clusters, now.clusters)
+    def differ(what: TopologyCluster => Any) =
+      old.keySet.filter(id => all.get(id).exists(cluster => what(cluster) != what(old(id))))
     Seq(
-      "added" -> ids.filter(id => !old.contains(id)),
-      "removed" -> ids.filter(id => !now.clusters.contains(id)),
-      "missing in the last answer" -> now.unconfirmed.keySet.toSeq,
-      "topics changed" -> both(old.keySet, now).filter(id =>
-        old(id).topics != now.clusters(id).topics || old(id).patterns != now.clusters(id).patterns
-      ),
-      "properties changed" -> both(old.keySet, now).filter(id =>
-        old(id).properties != now.clusters(id).properties
-      )
+      "added" -> (all.keySet -- old.keySet),
+      "removed" -> (old.keySet -- all.keySet),
+      "missing in the last answer" -> now.unconfirmed.keySet,
+      "topics changed" -> differ(cluster => (cluster.topics, cluster.patterns)),
+      "properties changed" -> differ(_.properties)
     ).collect { case (what, found) if found.nonEmpty => s"$what: ${found.mkString(", ")}" }.mkString("; ")
   }
-
-  private def both(old: Iterable[String], now: Topology): Seq[String] =
-    old.filter(now.clusters.contains).toSeq
 
   private def clusters(topology: Topology): String =
     if (topology.clusters.isEmpty) "no active cluster"
@@ -497,15 +477,109 @@ private[dynamickafka] object TopologyText {
       }.mkString(", ")
 
   private def streams(topology: Topology): String = topology.streams.values.map { stream =>
-    val clusters = stream.clusters.map { entry =>
+    stream.clusters.map { entry =>
       val topics = entry.topics.keys ++ entry.pattern.map(p => s"matching $p")
       s"${entry.cluster} [${topics.mkString(", ")}]${entry.closed.fold("")(why => s" takes no writes: $why")}"
-    }
-    s"${stream.id}: ${clusters.mkString(", ")}"
+    }.mkString(s"${stream.id}: ", ", ", "")
   }.mkString("; ")
 
   private def described(name: String, topic: TopologyTopic): String = {
     val some = topic.partitions.fold("")(_.mkString(" (", ", ", ")"))
     if (topic.draining) s"$name$some draining" else s"$name$some"
+  }
+}
+
+/**
+ * The polling loop: one attempt at a time, each of which ends with its result, or when one of its calls exceeds the time
+ * limit. The result of an attempt after the time limit is dropped, because it is outdated. Calls may block indefinitely: they run on one
+ * daemon thread, never two at once.
+ *
+ * Only the single thread of the scheduler accesses the fields that are not volatile.
+ *
+ * @param poll one attempt; runs its argument before each call after the first one, which restarts the time limit
+ * @param ended called on the scheduler's thread at the end of each attempt; returns the pause in milliseconds before
+ *              the next attempt, or None to stop
+ */
+private final class PollLoop[T](
+    poll: (() => Unit) => T,
+    callTimeoutMs: Long,
+    schedulerThread: ThreadFactory,
+    callThread: ThreadFactory,
+    ended: Try[T] => Option[Long]
+) {
+
+  private final class Attempt {
+    var limit: Option[Future[_]] = None
+  }
+
+  private val scheduler =
+    new ScheduledThreadPoolExecutor(1, schedulerThread, new ThreadPoolExecutor.DiscardPolicy)
+  scheduler.setRemoveOnCancelPolicy(true)
+  private val caller = new ThreadPoolExecutor(1, 1, 0L, MILLISECONDS, new LinkedBlockingQueue, callThread)
+
+  /** Whether a call has not returned, also after its time limit. */
+  @volatile private var busy = false
+  @volatile private var call: Option[Future[_]] = None
+  private var open: Option[Attempt] = None
+  private var waiting: Option[Future[_]] = None
+  private var hurried = false
+
+  def start(): Unit = scheduler.execute(() => attempt())
+
+  /** Makes an attempt at once, or after the running one, also if the loop has stopped. */
+  def hurry(): Unit = scheduler.execute { () =>
+    if (open.isDefined || busy) hurried = true
+    else {
+      waiting.foreach(_.cancel(false))
+      attempt()
+    }
+  }
+
+  /** Interrupts a running call, runs `onClose` after it, and waits for both at most `waitMs`. */
+  def close(waitMs: Long)(onClose: => Unit): Unit = {
+    scheduler.shutdownNow()
+    call.foreach(_.cancel(true))
+    caller.execute(() => onClose)
+    caller.shutdown()
+    try {
+      val _ = caller.awaitTermination(waitMs, MILLISECONDS)
+    } catch { case _: InterruptedException => Thread.currentThread.interrupt() }
+  }
+
+  private def attempt(): Unit =
+    if (busy) next(ended(Failure(new TimeoutException("an earlier call has not returned yet"))))
+    else {
+      val begun = new Attempt
+      open = Some(begun)
+      limit(begun)
+      busy = true
+      call = Some(caller.submit((() => {
+        // Every Throwable: a missing class in a service must not terminate the thread silently.
+        val result =
+          try Right(poll(() => scheduler.execute(() => limit(begun))))
+          catch { case e: Throwable => Left(e) }
+        busy = false
+        scheduler.execute(() => end(begun, result.toTry))
+      }): Runnable))
+    }
+
+  /** The time limit of the attempt begins. */
+  private def limit(attempt: Attempt): Unit = if (open.contains(attempt)) {
+    def late = new TimeoutException(s"no response within $callTimeoutMs ms")
+    attempt.limit.foreach(_.cancel(false))
+    attempt.limit =
+      Some(scheduler.schedule((() => end(attempt, Failure(late))): Runnable, callTimeoutMs, MILLISECONDS))
+  }
+
+  private def end(attempt: Attempt, result: Try[T]): Unit = if (open.contains(attempt)) {
+    open = None
+    attempt.limit.foreach(_.cancel(false))
+    next(ended(result))
+  }
+
+  private def next(pauseMs: Option[Long]): Unit = {
+    val pause = if (hurried && !busy) Some(0L) else pauseMs
+    if (pause.contains(0L)) hurried = false
+    waiting = pause.map(scheduler.schedule((() => attempt()): Runnable, _, MILLISECONDS))
   }
 }

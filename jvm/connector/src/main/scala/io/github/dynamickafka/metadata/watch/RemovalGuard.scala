@@ -1,12 +1,22 @@
 package io.github.dynamickafka.metadata.watch
 
+import java.{util => ju}
+
 import scala.collection.immutable.SortedMap
 
 import org.slf4j.LoggerFactory
 
+import io.github.dynamickafka.config.ServiceOptions
 import io.github.dynamickafka.config.SourceOptionSpecs.MaxRemovedClusters
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.topology.{Removal, Topology, TopologyCluster, WriteEntry, WriteStream}
+import io.github.dynamickafka.topology.{
+  Removal,
+  Topology,
+  TopologyCluster,
+  TopologyPattern,
+  WriteEntry,
+  WriteStream
+}
 
 /**
  * Guards a query against incomplete answers: what an answer lacks is removed only if the next answers lack it too, and an
@@ -37,6 +47,9 @@ private[dynamickafka] final class RemovalGuard(
   private var missing = Map.empty[Missing, Int]
   private var expected = earlier
 
+  /** Whether nothing is known of an earlier run. */
+  def isNew: Boolean = used.isEmpty && expected.isEmpty
+
   /**
    * Sets the topology that the query used before its first answer. Topics that a pattern matched are listed again by each run, so
    * they are not part of an answer.
@@ -55,43 +68,42 @@ private[dynamickafka] final class RemovalGuard(
   /** Throws an exception if the answer counts as a failure of the service. */
   def apply(answer: Topology): Guarded = {
     val before = used.getOrElse(answer)
-    val ofEarlier =
-      (expected -- before.clusters.keySet -- answer.clusters.keySet).toSeq.sorted.map(OfEarlier(_))
-    val lacking = lacks(before, answer) ++ lacksStreams(before, answer) ++ ofEarlier
+    val ofEarlier = (expected -- before.clusters.keySet -- answer.clusters.keySet).toSeq.sorted
+      .map(id => Missing(s"cluster '$id', which an earlier run has written to")(identity))
+    val lacking =
+      (if (before.streams.isEmpty) lacks(before, answer) else lacksStreams(before, answer)) ++ ofEarlier
     refuseTooMany(before, lacking)
     val counted = lacking.map(what => what -> (missing.getOrElse(what, 0) + 1))
     val open = counted.filter { case (_, times) => times < confirmations }
     open.foreach { case (what, times) =>
       if (!missing.contains(what)) log.warn(
-        s"The answer of metadata service '$name' lacks $what; it is removed if the next ${confirmations - times} " +
+        s"The answer of metadata service '$name' lacks ${what.text}; it is removed if the next ${confirmations - times} " +
           "answers lack it too"
       )
     }
     missing = open.toMap
     if (open.isEmpty) expected = Set.empty
-    val topology = open.foldLeft(answer) { case (all, (what, _)) => what.keep(before, all) }
+    val topology = open.foldLeft(answer) { case (all, (what, _)) => what.keep(all) }
     used = Some(topology.copy(unconfirmed = SortedMap.empty))
     Guarded(topology, open.nonEmpty)
   }
 
   private def refuseTooMany(before: Topology, lacking: Seq[Missing]): Unit = {
-    def refuse(ids: Seq[String], inUse: Int, of: String, option: Option[String]): Unit = {
-      val limit = most.getOrElse(math.max(1, inUse / 2))
+    def refuse(stream: Option[String], inUse: Iterable[String], of: String, option: Option[String]): Unit = {
+      val ids = lacking.filter(_.stream == stream).flatMap(_.cluster).filter(inUse.toSet)
+      val limit = most.getOrElse(math.max(1, inUse.size / 2))
+      def also(text: String => String) = option.fold("")(text)
       if (ids.size > limit) throw Errors.metadataInvalid(
         "the answer of the service",
-        s"it lacks ${ids.size} of the $inUse clusters of $of (${ids.mkString(", ")})" +
-          s"${option.fold("")(name => s", and '$name' is $limit")}. This counts as a failure of the service, not as a removal. To " +
-          s"remove these clusters, set their 'state' in the metadata to 'removed'${option.fold("")(name =>
+        s"it lacks ${ids.size} of the ${inUse.size} clusters of $of (${ids.mkString(", ")})" +
+          s"${also(name => s", and '$name' is $limit")}. This counts as a failure of the service, not as a removal. To " +
+          s"remove these clusters, set their 'state' in the metadata to 'removed'${also(name =>
               s", or raise '$name'"
             )}"
       )
     }
-    val ids = lacking.collect { case OfCluster(id) => id }
-    refuse(ids, before.clusters.size, "the query", Some(MaxRemovedClusters.name))
-    for (stream <- before.streams.values) {
-      val gone = lacking.collect { case OfStreamCluster(stream.id, id) if stream.open.contains(id) => id }
-      refuse(gone, stream.open.size, s"stream '${stream.id}'", None)
-    }
+    refuse(None, before.clusters.keys, "the query", Some(MaxRemovedClusters.name))
+    before.streams.values.foreach(s => refuse(Some(s.id), s.open, s"stream '${s.id}'", None))
   }
 }
 
@@ -100,146 +112,92 @@ private[dynamickafka] final case class Guarded(topology: Topology, open: Boolean
 
 private object RemovalGuard {
 
-  /** What an answer lacks that the query uses. */
-  private sealed trait Missing extends Product with Serializable {
+  /**
+   * What an answer lacks that the query uses.
+   *
+   * @param stream the stream that it is of; None: what a query lacks that reads, of any stream
+   * @param cluster the id, if it is a whole cluster of the query or of the stream
+   * @param keep puts it into an answer, as it was before
+   */
+  private final case class Missing(
+      text: String,
+      stream: Option[String] = None,
+      cluster: Option[String] = None
+  )(val keep: Topology => Topology)
 
-    /** The topology with it, as it was before. */
-    def keep(before: Topology, answer: Topology): Topology
-  }
-
-  /** What a query lacks that reads, on this cluster. */
-  private sealed trait MissingToRead extends Missing {
-    def cluster: String
-
-    /** The topology, in which it is marked as missing in the last answer. */
-    protected def unconfirmed(topology: Topology)(mark: Removal => Removal): Topology =
-      topology.copy(unconfirmed =
-        topology.unconfirmed.updated(cluster, mark(topology.unconfirmed.getOrElse(cluster, Removal.none)))
-      )
-
-    protected def changed(answer: Topology)(change: TopologyCluster => TopologyCluster): Topology =
-      answer.copy(clusters = answer.clusters.updatedWith(cluster)(_.map(change)))
-  }
-
-  private final case class OfCluster(cluster: String) extends MissingToRead {
-    override def keep(before: Topology, answer: Topology): Topology = unconfirmed(
-      answer.copy(clusters = answer.clusters + (cluster -> before.clusters(cluster)))
-    )(_.copy(all = true))
-    override def toString: String = s"cluster '$cluster'"
-  }
-
-  private final case class OfTopic(cluster: String, topic: String) extends MissingToRead {
-    override def keep(before: Topology, answer: Topology): Topology = unconfirmed(changed(answer)(c =>
-      c.copy(topics = c.topics + (topic -> before.clusters(cluster).topics(topic)))
-    ))(others => others.copy(topics = others.topics + topic))
-    override def toString: String = s"topic '$topic' of cluster '$cluster'"
-  }
-
-  private final case class OfPattern(cluster: String, stream: String, regex: String) extends MissingToRead {
-    override def keep(before: Topology, answer: Topology): Topology = unconfirmed(changed(answer)(c =>
-      c.copy(patterns =
-        c.patterns ++ before.clusters(cluster).patterns.filter(p =>
-          p.regex == regex && p.topic.stream == stream
-        )
-      )
-    ))(others => others.copy(patterns = others.patterns + regex))
-    override def toString: String = s"pattern '$regex' of cluster '$cluster'"
-  }
-
-  /** What a query lacks that writes, of this stream. */
-  private sealed trait MissingToWrite extends Missing {
-    def stream: String
-
-    /** The answer with this stream, and with the clusters of the stream that it lacks. */
-    protected def having(before: Topology, answer: Topology, now: WriteStream): Topology = answer.copy(
-      streams = answer.streams + (stream -> now),
-      clusters = before.clusters.filter { case (id, _) => now.entry(id).isDefined } ++ answer.clusters
-    )
-  }
-
-  private final case class OfStream(stream: String) extends MissingToWrite {
-    override def keep(before: Topology, answer: Topology): Topology =
-      having(before, answer, before.streams(stream))
-    override def toString: String = s"stream '$stream'"
-  }
-
-  private final case class OfStreamCluster(stream: String, cluster: String) extends MissingToWrite {
-    override def keep(before: Topology, answer: Topology): Topology = {
-      val old = before.streams(stream).clusters
-      val at = old.indexWhere(_.cluster == cluster)
-      val now = answer.streams(stream)
-      // The first cluster stays the first one.
-      val (left, right) = now.clusters.splitAt(at)
-      having(before, answer, now.copy(clusters = left ++ (old(at) +: right)))
-    }
-    override def toString: String = s"cluster '$cluster' of stream '$stream'"
-  }
-
-  private final case class OfStreamTopics(stream: String, cluster: String) extends MissingToWrite {
-    override def keep(before: Topology, answer: Topology): Topology = {
-      val old = before.streams(stream).entry(cluster).get
-      val now = answer.streams(stream)
-      val clusters = now.clusters.map(e =>
-        if (e.cluster == cluster) e.copy(topics = old.topics ++ e.topics, pattern = old.pattern) else e
-      )
-      having(before, answer, now.copy(clusters = clusters))
-    }
-    override def toString: String = s"topics of cluster '$cluster' of stream '$stream'"
-  }
-
-  /** A cluster of which only the id is known. */
-  private final case class OfEarlier(cluster: String) extends Missing {
-    override def keep(before: Topology, answer: Topology): Topology = answer
-    override def toString: String = s"cluster '$cluster', which an earlier run has written to"
-  }
-
+  /** What a query lacks that reads. */
   private def lacks(before: Topology, answer: Topology): Seq[Missing] =
-    if (before.streams.nonEmpty) Nil
-    else before.clusters.values.toSeq.flatMap { old =>
-      answer.clusters.get(old.id) match {
-        case Some(now) => inCluster(old, now).filterNot(explicit(answer, _))
+    before.clusters.values.toSeq.flatMap { old =>
+      val id = old.id
+      val removed = answer.removals.getOrElse(id, Removal.none)
+
+      /** It is marked as missing in the last answer. */
+      def keep(change: TopologyCluster => TopologyCluster)(mark: Removal => Removal)(all: Topology) =
+        all.copy(
+          clusters = all.clusters.updated(id, change(all.clusters.getOrElse(id, old))),
+          unconfirmed = all.unconfirmed.updated(id, mark(all.unconfirmed.getOrElse(id, Removal.none)))
+        )
+      answer.clusters.get(id) match {
+        case Some(now) =>
+          def key(p: TopologyPattern) = (p.regex, p.topic.stream)
+          val topics = (old.topics -- now.topics.keys).toSeq.filterNot(t => removed(t._1)).map { topic =>
+            Missing(s"topic '${topic._1}' of cluster '$id'")(
+              keep(c => c.copy(topics = c.topics + topic))(r => r.copy(topics = r.topics + topic._1))
+            )
+          }
+          val patterns = old.patterns.groupBy(key) -- now.patterns.map(key)
+          topics ++ old.patterns.map(key).distinct.flatMap(patterns.get)
+            .filterNot(p => removed.all || removed.patterns(p.head.regex)).map { same =>
+              Missing(s"pattern '${same.head.regex}' of cluster '$id'", Some(same.head.topic.stream))(
+                keep(c => c.copy(patterns = c.patterns ++ same))(r =>
+                  r.copy(patterns = r.patterns + same.head.regex)
+                )
+              )
+            }
         case None =>
           // Another cluster takes its place, so it does not lack by mistake.
-          val isReplaced = answer.clusters.valuesIterator.exists(_.replaces.contains(old.id))
-          Some(OfCluster(old.id)).filterNot(_ => isReplaced || answer.removals.get(old.id).exists(_.all))
-      }
-    }
-
-  private def inCluster(old: TopologyCluster, now: TopologyCluster): Seq[Missing] = {
-    val patterns = now.patterns.map(p => p.regex -> p.topic.stream).toSet
-    (old.topics.keySet -- now.topics.keySet).toSeq.map(OfTopic(old.id, _)) ++
-      old.patterns.map(p => p.regex -> p.topic.stream).filterNot(patterns).distinct
-        .map { case (regex, stream) => OfPattern(old.id, stream, regex) }
-  }
-
-  private def explicit(answer: Topology, what: Missing): Boolean = what match {
-    case OfTopic(id, topic) => answer.removes(id, topic)
-    case OfPattern(id, _, regex) => answer.removals.get(id).exists(r => r.all || r.patterns(regex))
-    case _ => false
-  }
-
-  private def lacksStreams(before: Topology, answer: Topology): Seq[Missing] =
-    before.streams.values.toSeq.flatMap { old =>
-      answer.streams.get(old.id).fold[Seq[Missing]](Seq(OfStream(old.id)))(inStream(before, old, answer, _))
-    }
-
-  private def inStream(
-      before: Topology,
-      old: WriteStream,
-      answer: Topology,
-      now: WriteStream
-  ): Seq[Missing] = {
-    val added = now.clusters.map(_.cluster).filter(old.entry(_).isEmpty).flatMap(answer.clusters.get)
-    old.clusters.flatMap { entry =>
-      now.entry(entry.cluster) match {
-        case Some(of) => Option.when(isPart(entry, of))(OfStreamTopics(old.id, entry.cluster))
-        // With two ids, the same Kafka cluster could get records twice.
-        case None => Option.unless(added.exists(isSame(before.clusters(entry.cluster), _)))(
-            OfStreamCluster(old.id, entry.cluster)
+          val isReplaced = answer.clusters.valuesIterator.exists(_.replaces.contains(id))
+          Option.unless(isReplaced || removed.all)(
+            Missing(s"cluster '$id'", cluster = Some(id))(keep(identity)(_.copy(all = true)))
           )
       }
     }
-  }
+
+  /** What a query lacks that writes. */
+  private def lacksStreams(before: Topology, answer: Topology): Seq[Missing] =
+    before.streams.values.toSeq.flatMap { old =>
+      val stream = Some(old.id)
+      def keep(change: WriteStream => WriteStream)(all: Topology) = {
+        val now = change(all.streams.getOrElse(old.id, old))
+        all.copy(
+          streams = all.streams.updated(old.id, now),
+          clusters = before.clusters.filter { case (id, _) => now.entry(id).isDefined } ++ all.clusters
+        )
+      }
+      answer.streams.get(old.id).fold(Seq(Missing(s"stream '${old.id}'", stream)(keep(identity)))) { now =>
+        val added = now.clusters.map(_.cluster).filter(old.entry(_).isEmpty).flatMap(answer.clusters.get)
+        old.clusters.zipWithIndex.flatMap { case (entry, at) =>
+          val text = s"cluster '${entry.cluster}' of stream '${old.id}'"
+          now.entry(entry.cluster) match {
+            case Some(of) => Option.when(isPart(entry, of))(Missing(s"topics of $text", stream)(keep(s =>
+                s.copy(clusters =
+                  s.clusters.map(e =>
+                    if (e.cluster != entry.cluster) e
+                    else e.copy(topics = entry.topics ++ e.topics, pattern = entry.pattern)
+                  )
+                )
+              )))
+            // With two ids, the same Kafka cluster could get records twice.
+            case None if added.exists(isSame(before.clusters(entry.cluster), _)) => None
+            case None => Some(Missing(text, stream, Some(entry.cluster))(keep { s =>
+                // The first cluster stays the first one.
+                val (left, right) = s.clusters.splitAt(at)
+                s.copy(clusters = left ++ (entry +: right))
+              }))
+          }
+        }
+      }
+    }
 
   /** Whether topics are missing, and the metadata does not name others in their place. */
   private def isPart(old: WriteEntry, now: WriteEntry): Boolean =
@@ -247,9 +205,30 @@ private object RemovalGuard {
       (now.topics.size < old.topics.size || now.pattern != old.pattern)
 
   /** Whether the id was renamed. */
-  private def isSame(old: TopologyCluster, now: TopologyCluster): Boolean =
-    (servers(old) & servers(now)).nonEmpty
+  private def isSame(old: TopologyCluster, now: TopologyCluster): Boolean = {
+    def servers(of: TopologyCluster) = of.bootstrapServers.split(',').map(_.trim).filter(_.nonEmpty)
+    servers(old).exists(servers(now).contains(_))
+  }
+}
 
-  private def servers(of: TopologyCluster): Set[String] =
-    of.bootstrapServers.split(',').map(_.trim).filter(_.nonEmpty).toSet
+/**
+ * The topologies that the queries and jobs of a driver have used last. A job asks the metadata service once, so that only an
+ * earlier one, for example of the last batch of `foreachBatch`, knows what an incomplete answer lacks. Thread-safe.
+ */
+private[dynamickafka] object WrittenTopologies {
+
+  /** @param stream None: all streams */
+  final case class Source(service: ServiceOptions, stream: Option[String])
+
+  private val Most = 100
+
+  private val kept = new ju.LinkedHashMap[Source, Topology](16, 0.75f, true) {
+    override def removeEldestEntry(eldest: ju.Map.Entry[Source, Topology]): Boolean = size > Most
+  }
+
+  def last(of: Source): Option[Topology] = synchronized(Option(kept.get(of)))
+
+  def use(of: Source, topology: Topology): Unit = synchronized {
+    val _ = kept.put(of, topology)
+  }
 }

@@ -1,15 +1,22 @@
 package io.github.dynamickafka.metadata.watch
 
-import scala.collection.immutable.{SortedMap, SortedSet, TreeMap}
+import java.util.Locale
 
-import io.github.dynamickafka.config.Subscription
+import scala.collection.immutable.{SortedMap, SortedSet, TreeMap}
+import scala.jdk.CollectionConverters._
+
+import io.github.dynamickafka.config.{OffsetsParser, Subscription}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.metadata.KafkaStream
+import io.github.dynamickafka.kafka.KafkaProperties
+import io.github.dynamickafka.metadata.document.{DocumentFormat, DocumentParts, Names}
+import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream, StreamHistory}
 import io.github.dynamickafka.option.Suggestions
 import io.github.dynamickafka.topology.{
+  OffsetsPolicy,
   Removal,
   Topology,
   TopologyCluster,
+  TopologyHistory,
   TopologyPattern,
   TopologyTopic,
   WriteEntry,
@@ -43,7 +50,8 @@ private[dynamickafka] object Resolution {
       case (id, stream) if stream != null && stream.invalid.isDefined && subscription.includes(id) =>
         throw stream.invalid.get
     }
-    val subscribed = select(subscription, allowMissingStreams, streams, others, MayBeMissing)
+    val unless = ", unless 'allowMissingStreams' is 'true'"
+    val subscribed = select(subscription, allowMissingStreams, streams, others, unless)
     val entries = subscribed.flatMap(AnswerCheck.entries)
     val byCluster = entries.groupBy(_.cluster).to(TreeMap)
     val clusters = byCluster.map { case (id, ofCluster) =>
@@ -53,7 +61,7 @@ private[dynamickafka] object Resolution {
         id,
         topics(read),
         properties,
-        read.flatMap(e => e.pattern.map(TopologyPattern(_, topic(e, None).copy(matched = true)))),
+        read.flatMap(e => e.pattern.map(TopologyPattern(_, e.each.copy(matched = true)))),
         replaces = read.flatMap(_.replaces).headOption
       )
     }.filter { case (_, cluster) => cluster.topics.nonEmpty || cluster.patterns.nonEmpty }
@@ -101,10 +109,10 @@ private[dynamickafka] object Resolution {
     SortedMap.from(e.topics.map { case (topic, some) => topic -> some.map(_.toIndexedSeq) }),
     e.pattern,
     if (!e.write) Some("'write' is false in the metadata")
-    else if (e.draining) Some("it is draining")
+    else if (e.each.draining) Some("it is draining")
     else if (e.removed) Some("its state in the metadata is 'removed'")
     else Option.when(inactive(e.cluster))("it is not active according to the metadata service"),
-    e.registry
+    e.each.registry
   )
 
   private def removal(entries: Seq[AnswerCheck.Entry], all: Boolean): Option[Removal] = {
@@ -114,8 +122,6 @@ private[dynamickafka] object Resolution {
       Removal(SortedSet.from(removed.flatMap(_.topics.keys)), removed.flatMap(_.pattern).toSet)
     )
   }
-
-  private val MayBeMissing = ", unless 'allowMissingStreams' is 'true'"
 
   /**
    * The subscribed streams, sorted by id.
@@ -135,63 +141,222 @@ private[dynamickafka] object Resolution {
     }
     val found = wanted.sorted.flatMap(id => streams.get(id).map(AnswerCheck.stream(id, _)))
     val (filled, empty) = found.partition(!_.getClusterMetadataMap.isEmpty)
+    def refuse(where: String, reason: String) = throw Errors.metadataInvalid(
+      where,
+      s"$reason This counts as a failure of the service, not as a removal$unless"
+    )
     if (!allowMissingStreams) {
       wanted.sorted.find(!streams.contains(_)).foreach(id =>
-        throw missing(id, s"the answer does not contain it.${StreamNames.suggestion(id, others())}", unless)
+        refuse(s"stream '$id'", s"the answer does not contain it.${suggestion(id, others())}")
       )
-      empty.headOption.foreach(stream => throw missing(stream.streamId, "it has no cluster.", unless))
-      if (found.isEmpty) throw nothing(subscription, streams.isEmpty, unless)
+      empty.headOption.foreach(stream => refuse(s"stream '${stream.streamId}'", "it has no cluster."))
+      if (found.isEmpty) refuse(
+        subscription match {
+          case Subscription.Ids(_) => "streamIds"
+          case Subscription.Pattern(regex) => s"streamPattern '${regex.regex}'"
+        },
+        if (streams.isEmpty) "the service returned no stream." else "the pattern matches no whole stream id."
+      )
     }
     filled
   }
 
   private def topics(entries: Seq[AnswerCheck.Entry]): SortedMap[String, TopologyTopic] = {
-    val named = for (e <- entries; (name, partitions) <- e.topics) yield name -> topic(e, partitions)
+    val named =
+      for (e <- entries; (name, partitions) <- e.topics) yield name -> e.each.copy(partitions = partitions)
     named.groupMap(_._1)(_._2).map { case (name, naming) => name -> TopologyTopic.merge(naming) }.to(TreeMap)
   }
 
-  private def topic(entry: AnswerCheck.Entry, partitions: Option[SortedSet[Int]]) =
-    TopologyTopic(
-      entry.stream,
-      entry.draining,
-      entry.starting,
-      entry.stopping,
-      partitions,
-      registry = entry.registry
-    )
-
-  private def missing(stream: String, reason: String, unless: String) =
-    Errors.metadataInvalid(
-      s"stream '$stream'",
-      s"$reason This counts as a failure of the service, not as a removal$unless"
-    )
-
-  private def nothing(subscription: Subscription, emptyAnswer: Boolean, unless: String) = {
-    val where = subscription match {
-      case Subscription.Ids(_) => "streamIds"
-      case Subscription.Pattern(regex) => s"streamPattern '${regex.regex}'"
-    }
-    val reason =
-      if (emptyAnswer) "the service returned no stream" else "the pattern matches no whole stream id"
-    Errors.metadataInvalid(
-      where,
-      s"$reason. This counts as a failure of the service, not as a removal$unless"
-    )
-  }
-}
-
-/** What a text says about the id of a stream that the metadata does not have. */
-private[watch] object StreamNames {
-
   /** A sentence with the closest id, else with the first ids that there are; empty if there is none. */
-  def suggestion(id: String, others: Iterable[String]): String = {
+  private def suggestion(id: String, others: Iterable[String]): String = {
     val known = others.toSeq.filter(_ != id).distinct.sorted
     Suggestions.closest(id, known).map(other => s" Did you mean '$other'?").getOrElse {
-      val shown = known.take(Shown).map(other => s"'$other'").mkString(", ")
-      val more = if (known.size > Shown) s" and ${known.size - Shown} others" else ""
+      val shown = known.take(MostShown).map(other => s"'$other'").mkString(", ")
+      val more = if (known.size > MostShown) s" and ${known.size - MostShown} others" else ""
       if (known.isEmpty) "" else s" The streams of the service are $shown$more."
     }
   }
 
-  private val Shown = 10
+  private val MostShown = 10
+}
+
+/**
+ * Validates the answer of any metadata service. Fails with METADATA_INVALID, which names the stream and the cluster.
+ */
+private[metadata] object AnswerCheck {
+
+  /**
+   * The validated metadata of one stream on one cluster.
+   *
+   * @param topics the topics, with the partitions of the stream; None: all partitions
+   * @param each what it says about each of the topics
+   * @param write whether the stream is written to this cluster
+   */
+  final case class Entry(
+      cluster: String,
+      topics: Map[String, Option[SortedSet[Int]]],
+      pattern: Option[String],
+      each: TopologyTopic,
+      properties: Map[String, String],
+      state: String,
+      write: Boolean,
+      replaces: Option[String]
+  ) {
+    def stream: String = each.stream
+    def removed: Boolean = state == ClusterMetadata.Removed
+  }
+
+  /** Checks the stream that the answer contains under this id. */
+  def stream(id: String, stream: KafkaStream): KafkaStream = {
+    if (stream == null) fail(s"stream '$id'", "it is null")
+    if (stream.streamId != id)
+      fail(s"stream '$id'", s"the answer contains stream '${stream.streamId}' under this id")
+    stream
+  }
+
+  def entries(stream: KafkaStream): Seq[Entry] = {
+    val all = stream.getClusterMetadataMap.asScala.toSeq.map { case (id, cluster) =>
+      if (cluster == null) fail(s"stream '${stream.streamId}', cluster '$id'", "it is null")
+      entry(stream.streamId, id, cluster, registry(stream, id, cluster))
+    }
+    for (entry <- all.filterNot(_.removed); former <- entry.replaces)
+      if (all.exists(other => other.cluster == former && other.state == ClusterMetadata.Active))
+        fail(
+          s"stream '${entry.stream}', cluster '${entry.cluster}', key 'replaces'",
+          Names.replacesActive(former)
+        )
+    all
+  }
+
+  /** What the metadata says about the registry of a cluster: that of the stream, unless the cluster has one of its own. */
+  def registry(stream: KafkaStream, id: String, cluster: ClusterMetadata): Map[String, String] = {
+    val own = cluster.getFormatOptions.asScala.toMap
+    own.keys.find(!DocumentFormat.isRegistry(_)).foreach(name =>
+      fail(s"stream '${stream.streamId}', cluster '$id', format option '$name'", DocumentFormat.OneFormat)
+    )
+    if (own.nonEmpty) own
+    else stream.getFormatOptions.asScala.toMap.filter { case (name, _) => DocumentFormat.isRegistry(name) }
+  }
+
+  /** The history of a stream, if it has one. */
+  def history(stream: KafkaStream): Option[TopologyHistory] = Option(stream.history).map { history =>
+    val where = s"stream '${stream.streamId}', key 'history'"
+    Seq("format" -> history.format, "path" -> history.path).foreach { case (key, value) =>
+      if (value == null || value.isBlank) fail(s"$where, key '$key'", "it is missing or blank")
+    }
+    historySecret(history).foreach { case (key, what) =>
+      fail(
+        s"$where, key '$key'",
+        s"$what is or may be a secret, and the checkpoint would contain it: $HadoopRemedy"
+      )
+    }
+    Option(history.cluster).foreach(clusterId(s"$where, key 'cluster'", _))
+    val only =
+      Option.when(stream.getClusterMetadataMap.size == 1)(stream.getClusterMetadataMap.keySet.asScala.head)
+    TopologyHistory(
+      history.format,
+      history.path,
+      history.getOptions.asScala.toMap,
+      Option(history.cluster).orElse(only)
+    )
+  }
+
+  private val HadoopRemedy = "set it in the Hadoop configuration of the query, 'spark.hadoop.fs.*'"
+
+  /** The key and the name of what may be a secret; never its value. */
+  private def historySecret(history: StreamHistory): Option[(String, String)] =
+    Option.when(history.path.matches("[^:]+://[^/]*:[^/]*@.*"))("path" -> "the part before '@'").orElse(
+      history.getOptions.keySet.asScala.find(_.toLowerCase(Locale.ROOT).matches(SecretOption))
+        .map(name => "options" -> s"'$name'")
+    )
+
+  private val SecretOption = "fs\\..*|.*(secret|password|passphrase|credential|token|key).*"
+
+  /** The properties of this cluster, which must be the same for all streams. */
+  def sameProperties(entries: Seq[Entry]): Map[String, String] = {
+    val first = entries.head
+    entries.find(_.properties != first.properties).foreach { other =>
+      fail(
+        s"cluster '${first.cluster}'",
+        s"the streams '${first.stream}' and '${other.stream}' specify different properties for it: " +
+          Names.differing(first.properties, other.properties).mkString(", ")
+      )
+    }
+    first.properties
+  }
+
+  private def entry(
+      stream: String,
+      id: String,
+      cluster: ClusterMetadata,
+      registry: Map[String, String]
+  ): Entry = {
+    val where = s"stream '$stream', cluster '$id'"
+    clusterId(where, id)
+    val properties = cluster.getProperties.asScala.toMap
+    if (properties.getOrElse(DocumentParts.Bootstrap, "").isBlank)
+      fail(s"$where, key '${DocumentParts.Bootstrap}'", "it is missing or blank")
+    KafkaProperties.problems(properties).headOption.foreach { case (name, reason) =>
+      fail(s"$where, property '$name'", reason)
+    }
+    val named = topics(where, cluster)
+    Names.badState(cluster.state).foreach(fail(s"$where, key 'state'", _))
+    Entry(
+      id,
+      named,
+      Option(cluster.topicPattern),
+      TopologyTopic(
+        stream,
+        cluster.state == ClusterMetadata.Draining,
+        offsets(where, "starting_offsets", cluster.startingOffsets, OffsetsParser.starting(_)),
+        offsets(where, "stopping_offsets", cluster.stoppingOffsets, OffsetsParser.ending(_)),
+        registry = registry
+      ),
+      properties,
+      cluster.state,
+      cluster.write,
+      Option(cluster.replaces).map(clusterId(s"$where, key 'replaces'", _))
+    )
+  }
+
+  private def clusterId(where: String, id: String): String =
+    if (Names.isClusterId(id)) id else fail(where, s"the cluster id is invalid: ${Names.ClusterIdRule}")
+
+  private def topics(where: String, cluster: ClusterMetadata): Map[String, Option[SortedSet[Int]]] = {
+    val all = cluster.getTopics.asScala.toSeq
+    val some = cluster.getPartitions.asScala.toSeq.map { case (topic, numbers) =>
+      topic -> SortedSet.from(numbers.asScala.map(_.intValue))
+    }
+    val ways = Seq(
+      "topics" -> all.nonEmpty,
+      "topic_pattern" -> (cluster.topicPattern != null),
+      "partitions" -> some.nonEmpty
+    ).collect { case (name, true) => name }
+    val rule = "exactly one of 'topics', 'topic_pattern' and 'partitions' is required"
+    if (ways.isEmpty) fail(s"$where, key 'topics'", s"it contains no topic; $rule")
+    if (ways.size > 1)
+      fail(s"$where, key '${ways(1)}'", s"it is specified together with '${ways.head}'; $rule")
+    (all ++ some.map(_._1)).flatMap(Names.badTopic).headOption.foreach(fail(s"$where, key '${ways.head}'", _))
+    some.find { case (_, numbers) => numbers.isEmpty || numbers.head < 0 }.foreach { case (topic, numbers) =>
+      fail(
+        s"$where, key 'partitions'",
+        s"topic '$topic' must have partition numbers of at least 0, but has ${numbers.mkString("[", ", ", "]")}"
+      )
+    }
+    Option(cluster.topicPattern).flatMap(Names.badPattern).foreach(fail(s"$where, key 'topic_pattern'", _))
+    (all.map(_ -> None) ++ some.map { case (topic, numbers) => topic -> Some(numbers) }).toMap
+  }
+
+  private def offsets(
+      where: String,
+      key: String,
+      text: String,
+      parse: String => OffsetsParser.Result
+  ): Option[OffsetsPolicy] =
+    Option(text).map(parse(_).fold(
+      reason => fail(s"$where, key '$key'", Names.cannotBeUsed(text, reason)),
+      identity
+    ))
+
+  private def fail(where: String, reason: String): Nothing = throw Errors.metadataInvalid(where, reason)
 }

@@ -27,23 +27,21 @@ private[dynamickafka] object StreamSubjects {
       hadoop: Configuration
   ): Seq[Subject] = {
     val streams =
-      DescribedStreams.of(MetadataServices.create(service, hadoop), service.name, subscription, discovery)
+      MetadataWatcher.described(
+        MetadataServices.create(service, hadoop),
+        service.name,
+        subscription,
+        discovery
+      )
     val all = for {
       stream <- streams
       (id, cluster) <- stream.getClusterMetadataMap.asScala.toSeq if cluster.state != ClusterMetadata.Removed
-    } yield (id, topics(cluster), AnswerCheck.registry(stream, id, cluster))
-    all.flatMap { case (id, topics, metadata) =>
-      val registry = registries(metadata).of(id)
-      topics.map { topic =>
-        Subject(registry, registry.subject.getOrElse(s"${topic.getOrElse(throw patterns)}-value"))
-      }
-    }.distinctBy(subject => (subject.registry.identity, subject.name))
-  }
-
-  /** None: those of a pattern. */
-  private def topics(cluster: ClusterMetadata): Seq[Option[String]] = {
-    val named = (cluster.getTopics.asScala ++ cluster.getPartitions.keySet.asScala).toSeq
-    if (named.isEmpty) Seq(None) else named.map(Some(_))
+      registry = registries(AnswerCheck.registry(stream, id, cluster)).of(id)
+      named = cluster.getTopics.asScala ++ cluster.getPartitions.keySet.asScala
+      // None: the topics of a pattern.
+      topic <- if (named.isEmpty) Seq(None) else named.map(Some(_)).toSeq
+    } yield Subject(registry, registry.subject.getOrElse(s"${topic.getOrElse(throw patterns)}-value"))
+    all.distinctBy(subject => (subject.registry.identity, subject.name))
   }
 
   private def patterns = Errors.missingOption(

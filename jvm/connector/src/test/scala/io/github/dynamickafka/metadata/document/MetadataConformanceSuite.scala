@@ -19,7 +19,7 @@ class MetadataConformanceSuite extends AnyFunSuite {
     val document = Conformance.texts(one.get("document")).mkString("\n")
     test(one.get("name").asText) {
       if (one.has("streams")) {
-        val streams = MetadataDocument.parse(document, "file streams.yaml").streams
+        val streams = MetadataDocument.parse(document, "file streams.yaml")
         val found = streams.map { case (id, stream) => id -> clusters(stream) }.asJava
         assert(mapper.valueToTree[JsonNode](found) == one.get("streams"))
         val options =

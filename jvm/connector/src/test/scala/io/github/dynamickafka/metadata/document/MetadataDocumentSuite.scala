@@ -8,7 +8,7 @@ import io.github.dynamickafka.metadata.ClusterMetadata
 
 class MetadataDocumentSuite extends AnyFunSuite {
 
-  private def parse(text: String) = MetadataDocument.parse(text, "file streams.yaml").streams
+  private def parse(text: String) = MetadataDocument.parse(text, "file streams.yaml")
 
   private val Yaml =
     s"""version: 1

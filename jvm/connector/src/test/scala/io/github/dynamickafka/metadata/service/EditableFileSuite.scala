@@ -9,6 +9,7 @@ import scala.util.Using
 import org.apache.hadoop.conf.Configuration
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.metadata.document.EditRefused
 import io.github.dynamickafka.testkit.TimeLimit
 
@@ -17,7 +18,7 @@ class EditableFileSuite extends AnyFunSuite with TimeLimit {
   private val folder = Files.createTempDirectory("dynamic-kafka-edit-")
   private val path = folder.resolve("streams.yaml")
 
-  private def file = new EditableFile(SettledFile.pathOf(path.toString), new Configuration)
+  private def file = new SettledFile(path.toString, new Configuration, Clock.System)
 
   private def names: Seq[Path] =
     Using.resource(Files.list(folder))(_.iterator.asScala.map(_.getFileName).toSeq)

@@ -68,12 +68,12 @@ class TopicRecordsSuite extends AnyFunSuite with TimeLimit {
     val file =
       "version: 1\nclusters: {b: {properties: {bootstrap.servers: 'b:1', v: 1.50, n: 9, y: true}}}\n" +
         "streams: {s: {clusters: {b: {partitions: {t: [0]}}}}}\n"
-    val published = TopicEdits.published(file, Nil, Nil)("s").get
+    val published = TopicRecords.published(file, Nil, Nil)("s").get
     assert(
       published.contains("\"v\": \"1.50\", \"n\": 9, \"y\": true") && published.contains("[0]"),
       published
     )
-    assert(empty.add("s", published, 0).streams == MetadataDocument.parse(file, "file").streams)
+    assert(empty.add("s", published, 0).streams == MetadataDocument.parse(file, "file"))
   }
 
   test("a stream that is invalid together with the others is an error of that stream") {
@@ -87,14 +87,13 @@ class TopicRecordsSuite extends AnyFunSuite with TimeLimit {
       reason.contains("cluster 'green'") && reason.contains("it replaces cluster 'blue', which is active")
     )
     val refused = intercept[EditRefused](
-      TopicEdits.after(empty.add("a", both, 0), Map("b" -> Some(replacing)))
+      empty.add("a", both, 0).after(Map("b" -> Some(replacing)))
     )
     assert(refused.getMessage.startsWith("queries that read stream 'a' would stand still: it replaces"))
     // What is invalid before is not the fault of another record.
-    assert(TopicEdits.after(records, Map("d" -> Some(record("d", "x:1", "red")))).streams.contains("d"))
+    assert(records.after(Map("d" -> Some(record("d", "x:1", "red")))).streams.contains("d"))
     assert(
-      TopicEdits.after(
-        records,
+      records.after(
         Map("a" -> Some(both.replace("\"topics\"", "\"state\": \"draining\", \"topics\"")))
       )
         .invalid.isEmpty
@@ -104,14 +103,14 @@ class TopicRecordsSuite extends AnyFunSuite with TimeLimit {
   test("an edit changes the records of its streams only") {
     val records = empty.add("a", record("a", "x:1", "blue"), 0).add("b", record("b", "y:1", "green"), 1)
       .add("c", record("c", "y:1", "green"), 2).add("bad", "nothing", 3)
-    def edit(change: String => String) = TopicEdits.of(records, change)
+    def edit(change: String => String) = records.edited(change)
     val drained = edit(DocumentEdits.withState(_, "green", "draining", Some("b")))
     assert(drained.keySet == Set("b"))
-    val after = TopicEdits.after(records, drained)
+    val after = records.after(drained)
     assert(after.streams("b").getClusterMetadataMap.get("green").state == "draining")
     assert(after.streams - "b" == records.streams - "b")
     // A cluster that the stream's own record does not have.
-    val moved = TopicEdits.after(records, edit(DocumentEdits.moved(_, "a", "blue", "green")))
+    val moved = records.after(edit(DocumentEdits.moved(_, "a", "blue", "green")))
     assert(
       moved.streams("a").getClusterMetadataMap.get("green").getProperties.get("bootstrap.servers") == "y:1"
     )
@@ -125,17 +124,17 @@ class TopicRecordsSuite extends AnyFunSuite with TimeLimit {
       "version: 1\nclusters:\n  blue: {properties: &p {bootstrap.servers: 'b:1'}}\n  green: {properties: {<<: *p}}\n" +
         "streams:\n  orders: {clusters: {blue: {topics: [o]}}}\n" +
         "  payments: {clusters: {green: {topics: [p], state: draining}, blue: {topic_pattern: 'p-.*'}}}\n"
-    val all = TopicEdits.published(file, Nil, Seq("old"))
+    val all = TopicRecords.published(file, Nil, Seq("old"))
     assert(all.keys.toSeq == Seq("orders", "payments", "old") && all("old").isEmpty)
-    assert(TopicEdits.published(file, Seq("orders"), Nil).keySet == Set("orders"))
-    val records = TopicEdits.after(empty, all)
-    assert(records.streams == MetadataDocument.parse(file, "file").streams)
+    assert(TopicRecords.published(file, Seq("orders"), Nil).keySet == Set("orders"))
+    val records = empty.after(all)
+    assert(records.streams == MetadataDocument.parse(file, "file"))
     Seq(
       (Seq("order"), Nil, file, "there is no stream 'order'; the streams are orders, payments"),
       (Nil, Seq("orders"), file, "stream 'orders' is in the file: remove it there first"),
       (Nil, Nil, "[]", "a file in the format of Flink cannot be published")
     ).foreach { case (only, removed, text, says) =>
-      val refused = intercept[EditRefused](TopicEdits.published(text, only, removed)).getMessage
+      val refused = intercept[EditRefused](TopicRecords.published(text, only, removed)).getMessage
       assert(refused.startsWith(says), refused)
     }
   }

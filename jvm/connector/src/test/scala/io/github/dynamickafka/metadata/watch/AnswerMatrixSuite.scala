@@ -20,10 +20,9 @@ import org.apache.hadoop.fs.{FSDataInputStream, Path, RawLocalFileSystem}
 
 import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.metadata.KafkaMetadataService
-import io.github.dynamickafka.metadata.document.MetadataDocument
 import io.github.dynamickafka.metadata.service.ApiServerDouble.{Faults, withFaults}
 import io.github.dynamickafka.metadata.service._
+import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
 
 class AnswerMatrixSuite extends AnswerMatrix {
   import AnswerMatrix._
@@ -33,14 +32,14 @@ class AnswerMatrixSuite extends AnswerMatrix {
       @volatile private var answer: Answer = Good
       @volatile private var waiting = new CountDownLatch(1)
 
-      private def invalid(id: String) = id -> Errors.metadataInvalid(s"stream '$id'", "it is garbage")
+      private def invalid(id: String) = Errors.metadataInvalid(s"stream '$id'", "it is garbage")
 
       override def service(): KafkaMetadataService = new DocumentMetadataService {
-        override protected def read(): MetadataDocument = answer match {
+        override protected def read(): Map[String, KafkaStream] = answer match {
           case Has(streams, bad) =>
-            MetadataDocument(streams.map(s => s.streamId -> s).toMap, bad.map(invalid).toMap)
+            (streams ++ bad.map(id => KafkaStream.invalid(id, invalid(id)))).map(s => s.streamId -> s).toMap
           case Down => throw new IOException("down")
-          case NoDocument => throw invalid("orders")._2
+          case NoDocument => throw invalid("orders")
           case Late =>
             waiting.await()
             throw new IOException("released")
