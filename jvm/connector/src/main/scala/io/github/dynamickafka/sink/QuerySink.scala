@@ -6,12 +6,11 @@ import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
 import org.apache.spark.sql.streaming.StreamingQueryListener.QueryTerminatedEvent
 import org.apache.spark.sql.{DynamicKafkaQueries, SparkSession}
 
-import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.{DeliveryGuarantee, SinkOptionSpecs, SinkOptions}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.gauge.GaugeNames
 import io.github.dynamickafka.metadata.KafkaStream
-import io.github.dynamickafka.sink.commit.{CommitProbe, FreeSlots, Journal}
+import io.github.dynamickafka.sink.commit.{CommitProbe, Journal}
 import io.github.dynamickafka.storage.SessionConfiguration
 
 /**
@@ -43,19 +42,7 @@ private[sink] final class QuerySink(
     run.getOrElse {
       refuseUnplanned()
       val journal = Option.when(isExactlyOnce)(Journal.ofQuery(checkpoint, hadoop))
-      val started =
-        new SinkRun(
-          gauged(options),
-          columns,
-          queryId,
-          journal,
-          journal.map(_ => FreeSlots.ofQuery(checkpoint, hadoop)),
-          None,
-          hadoop,
-          probe,
-          Clock.System,
-          spark
-        )
+      val started = new SinkRun(gauged(options), columns, queryId, journal, None, probe)
       QueryEnd.whenOver(spark, queryId)(started.close())
       run = Some(started)
       started
@@ -78,12 +65,8 @@ private[sink] final class QuerySink(
       columns,
       queryId,
       place.map(Journal.ofJob(_, queryId, hadoop)),
-      None,
       Some(place.toSeq.flatMap(Journal.earlier(_, hadoop))),
-      hadoop,
       probe,
-      Clock.System,
-      spark,
       answer()
     )
   }

@@ -6,9 +6,8 @@ import java.util.concurrent.atomic.AtomicBoolean
 import scala.collection.mutable
 import scala.util.control.NonFatal
 
-import org.apache.hadoop.conf.Configuration
-import org.apache.spark.SparkContext
 import org.apache.spark.scheduler._
+import org.apache.spark.sql.SparkSession
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.base.Clock
@@ -34,19 +33,19 @@ import io.github.dynamickafka.page.{LivePage, PageQuery}
 import io.github.dynamickafka.schemaregistry.{Frame, SchemaRegistrar}
 import io.github.dynamickafka.sink.commit.{
   Clusters,
+  CommitContext,
   CommitProbe,
   CommitStep,
-  FreeSlots,
   IdSets,
   Journal,
   ResumableProducer,
-  Slots,
   TaskTransactions,
   TransactionName,
   TransactionPool,
+  TransactionalIds,
   TwoPhaseCommit
 }
-import io.github.dynamickafka.storage.{PlannedDeferrals, RealTimeSinks}
+import io.github.dynamickafka.storage.{PlannedDeferrals, RealTimeSinks, SessionConfiguration}
 import io.github.dynamickafka.topology.{TopicDataset, Topology, WriteEntry}
 
 /**
@@ -54,7 +53,6 @@ import io.github.dynamickafka.topology.{TopicDataset, Topology, WriteEntry}
  * only by the thread of the query, except for [[close]].
  *
  * @param journal the journal of decisions; None: without exactly-once
- * @param freeSlots the transactional ids of runs of the query that have ended; None: for jobs, and without exactly-once
  * @param earlier journals of earlier jobs; None: a streaming query
  * @param probe called at the steps of commits
  * @param known the stream, if the metadata service has just been asked for it
@@ -64,19 +62,17 @@ private[sink] final class SinkRun(
     columns: InputColumns,
     queryId: String,
     journal: Option[Journal],
-    freeSlots: Option[FreeSlots],
     earlier: Option[Seq[Journal]],
-    hadoop: Configuration,
     probe: CommitProbe,
-    clock: Clock,
-    spark: SparkContext,
     known: Option[KafkaStream] = None
 ) extends AutoCloseable {
   private val log = LoggerFactory.getLogger(classOf[SinkRun])
+  private val clock = Clock.System
+  private val spark = SparkSession.active.sparkContext
   private val source =
     WrittenTopologies.Source(options.service, options.streamId.filterNot(_ => columns.hasStream))
   private val watcher = MetadataWatcher.forWriting(
-    KnownAnswer.of(known, MetadataServices.create(options.service, hadoop)),
+    KnownAnswer.of(known, MetadataServices.create(options.service, SessionConfiguration.of(SparkSession.active))),
     // The streams in the column are not known before the rows are read.
     source.stream.fold[Subscription](Subscription.Pattern(".*".r))(id => Subscription.Ids(Seq(id))),
     options.discovery,
@@ -93,33 +89,25 @@ private[sink] final class SinkRun(
   )
   private lazy val decisions =
     journal.getOrElse(throw new IllegalStateException("there is no journal without exactly-once"))
-  private lazy val claim = decisions.claim(queryId, UUID.randomUUID().toString.take(8))
-  private lazy val commits = new TwoPhaseCommit(
-    new Slots(
-      TransactionName(
-        options.transactions.idPrefix,
-        queryId,
-        claim.instance,
-        claim.generation
-      ),
-      claim,
+  private lazy val commits = {
+    val context = CommitContext(
+      decisions.claim(queryId, UUID.randomUUID().toString.take(8)),
       decisions,
-      freeSlots,
       clusters,
-      TransactionPool.shared
-    ),
-    claim,
-    decisions,
-    earlier,
-    clusters,
-    options.transactions.replayLost,
-    options.transactions.unknown,
-    options.transactions.commitTimeoutMs,
-    TransactionPool.shared,
-    new CommitProbe.Pair(GaugeProbe, probe),
-    clock,
-    PlannedDeferrals.ofDriver
-  )
+      TransactionPool.shared,
+      options.transactions,
+      Steps,
+      clock
+    )
+    val name = TransactionName(
+      options.transactions.idPrefix,
+      queryId,
+      context.claim.instance,
+      context.claim.generation
+    )
+    val ids = new TransactionalIds(name, context, journal.filter(_ => isStreaming))
+    new TwoPhaseCommit(ids, context, earlier, PlannedDeferrals.ofDriver)
+  }
   private val topics = new WrittenTopics(clusters)
   private val timeouts = new TransactionTimeouts(clusters)
   private val failover = Option.when(options.failover)(
@@ -262,11 +250,15 @@ private[sink] final class SinkRun(
   private def transactions(reports: Seq[TaskReport]): Seq[TaskTransactions] =
     reports.map(_.message).collect { case t: TaskTransactions => t }
 
-  private object GaugeProbe extends CommitProbe {
-    override def reached(step: CommitStep, batch: Long): Unit = step match {
-      case CommitStep.Decided(transactions) => gauges.decided(transactions)
-      case _ => ()
+  private object Steps extends CommitProbe {
+    override def reached(step: CommitStep, batch: Long): Unit = {
+      step match {
+        case CommitStep.Decided(transactions) => gauges.decided(transactions)
+        case _ => ()
+      }
+      probe.reached(step, batch)
     }
+    override def oneByOne: Boolean = probe.oneByOne
   }
 
   def metrics: Map[String, String] = {

@@ -1,10 +1,17 @@
 package io.github.dynamickafka.sink.commit
 
-import java.util.concurrent.{Callable, ExecutionException, ExecutorService, Executors, ThreadFactory}
+import java.util.concurrent.{
+  Callable,
+  ExecutionException,
+  ExecutorService,
+  Executors,
+  ThreadFactory,
+  TimeUnit
+}
 
 import scala.util.control.NonFatal
 
-import io.github.dynamickafka.base.Redaction
+import io.github.dynamickafka.base.{Clock, Redaction}
 import io.github.dynamickafka.config.ProducerProperties
 import io.github.dynamickafka.kafka.{ClusterFailure, ProducerSettings, TransactionTimeLimits}
 
@@ -164,9 +171,12 @@ private[sink] final class Clusters(
     )
   }
 
-  /** Asks these clusters at once, and returns the answers in their order, or throws the first exception. */
-  def each[A](ids: Seq[String])(ask: String => A): Seq[A] = {
-    val under = ids.map(id => threads.submit((() => ask(id)): Callable[A]))
+  /** The time limit of a commit that starts now, in nanoseconds. */
+  def deadline(clock: Clock): Long = clock.nanoTime() + TimeUnit.MILLISECONDS.toNanos(commitTimeoutMs)
+
+  /** Asks these clusters, or others, at once, and returns the answers in their order, or throws the first exception. */
+  def each[A, B](ids: Seq[A])(ask: A => B): Seq[B] = {
+    val under = ids.map(id => threads.submit((() => ask(id)): Callable[B]))
     try under.map(_.get())
     catch { case e: ExecutionException => throw e.getCause }
   }
@@ -193,6 +203,6 @@ private[commit] object Clusters {
     Executors.newCachedThreadPool(daemon)
   }
 
-  // These producers begin no transaction but those of guards (`Slots`), in which nothing is written.
+  // These producers begin no transaction but those of guards ([[TransactionalIds]]), in which nothing is written.
   private val CommitterTimeoutMs = "10000"
 }

@@ -34,13 +34,4 @@ private[dynamickafka] object CommitProbe {
    * and nothing else of a test reaches them.
    */
   @volatile var installed: CommitProbe = NoOp
-
-  /** Both in their order. */
-  final class Pair(first: CommitProbe, second: CommitProbe) extends CommitProbe {
-    override def reached(step: CommitStep, batch: Long): Unit = {
-      first.reached(step, batch)
-      second.reached(step, batch)
-    }
-    override def oneByOne: Boolean = first.oneByOne || second.oneByOne
-  }
 }

@@ -1,32 +1,24 @@
 package io.github.dynamickafka.sink.commit
 
-import java.util.concurrent.{Callable, ExecutionException, ExecutorService, TimeUnit}
+import java.util.concurrent.TimeUnit
 
 import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.base.{Backoff, Clock, Redaction}
-import io.github.dynamickafka.kafka.{ClusterFailure, ProducerSettings}
+import io.github.dynamickafka.kafka.ClusterFailure
 import io.github.dynamickafka.sink.commit.ResumableProducer.Handle
 
 /**
  * Commits or aborts transactions that tasks have prepared, on all clusters at once, with a few reused producers per
  * cluster. Repeating it has no effect.
- *
- * @param settings the settings of the producers of a cluster, after a number of failed attempts; an attempt waits at most
- *                 for their `max.block.ms`
- * @param inspector queried after a failure
- * @param threads the executor of the commits and aborts
  */
-private[sink] final class Committer(
-    settings: (String, Int) => ProducerSettings,
-    inspector: Inspector,
-    pool: TransactionPool,
-    clock: Clock,
-    threads: ExecutorService = Clusters.threads
-) {
+private[sink] final class Committer(clusters: Clusters, pool: TransactionPool, clock: Clock) {
   import Committer._
+
+  /** Queried after a failure. */
+  val inspector = new Inspector(clusters, clock)
 
   /**
    * Returns the outcomes in the order of the transactions. After an interrupt, pending commits continue in the
@@ -38,28 +30,23 @@ private[sink] final class Committer(
       transactions: Seq[Prepared],
       ids: String => Option[String],
       deadlineNanos: Long
-  ): Seq[(Prepared, Outcome)] = end(transactions, ids, deadlineNanos, Commit)
+  ): Seq[(Prepared, Outcome)] = end(transactions, ids, deadlineNanos, Outcome.Committed)(_.commit(_, _))
 
   /** Aborts exactly these transactions: what was committed meanwhile is [[Outcome.Committed]]. */
   def abort(
       transactions: Seq[Prepared],
       ids: String => Option[String],
       deadlineNanos: Long
-  ): Seq[(Prepared, Outcome)] = end(transactions, ids, deadlineNanos, Abort)
+  ): Seq[(Prepared, Outcome)] = end(transactions, ids, deadlineNanos, Aborted)(_.abort(_, _))
 
   private def end(
       transactions: Seq[Prepared],
       ids: String => Option[String],
       deadlineNanos: Long,
-      how: End
-  ): Seq[(Prepared, Outcome)] = {
-    val under =
-      Lots.of(transactions).map(lot =>
-        threads.submit((() => endLot(lot, ids, deadlineNanos, how)): Callable[Outcomes])
-      )
+      done: Outcome
+  )(run: (ResumableProducer, String, Handle) => Unit): Seq[(Prepared, Outcome)] = {
     val outcomes =
-      try under.flatMap(_.get()).toMap
-      catch { case e: ExecutionException => throw e.getCause }
+      clusters.each(Lots.of(transactions))(endLot(_, ids, deadlineNanos, done, run)).flatten.toMap
     transactions.map(t => t -> outcomes(t))
   }
 
@@ -67,20 +54,21 @@ private[sink] final class Committer(
       lot: Seq[Prepared],
       ids: String => Option[String],
       deadlineNanos: Long,
-      how: End
-  ): Outcomes = {
-    val settings = this.settings(lot.head.cluster, 0)
+      done: Outcome,
+      run: (ResumableProducer, String, Handle) => Unit
+  ): Seq[(Prepared, Outcome)] = {
+    val settings = clusters.committing(lot.head.cluster)
     var producer: Option[ResumableProducer] = None
     @annotation.tailrec
     def attempt(transaction: Prepared, failures: Int): Unit = {
       // After a failure another producer, which waits longer.
-      val settings = this.settings(lot.head.cluster, failures)
+      val settings = clusters.committing(lot.head.cluster, failures)
       val used = producer.getOrElse(pool.acquire(settings))
       producer = None
       // A producer is not reused after an error.
       val failure =
         try {
-          how.run(used, transaction.transactionalId, Handle(transaction.producerId, transaction.epoch))
+          run(used, transaction.transactionalId, Handle(transaction.producerId, transaction.epoch))
           None
         } catch { case NonFatal(e) => Some(e) }
       failure match {
@@ -111,7 +99,7 @@ private[sink] final class Committer(
           .getOrElse(endOne(
             transaction,
             deadlineNanos,
-            how.done,
+            done,
             judge(transaction, _),
             failures = 1
           )(attempt(transaction, _)))
@@ -149,21 +137,7 @@ private[sink] final class Committer(
 }
 
 private[sink] object Committer {
-  private type Outcomes = Seq[(Prepared, Outcome)]
-
-  /** How transactions are ended. */
-  private sealed abstract class End(val done: Outcome) {
-    def run(producer: ResumableProducer, transactionalId: String, handle: Handle): Unit
-  }
-  private object Commit extends End(Outcome.Committed) {
-    override def run(producer: ResumableProducer, transactionalId: String, handle: Handle): Unit =
-      producer.commit(transactionalId, handle)
-  }
-  private object Abort extends End(Outcome.Lost("this query has aborted it, because another part was lost")) {
-    override def run(producer: ResumableProducer, transactionalId: String, handle: Handle): Unit =
-      producer.abort(transactionalId, handle)
-  }
-
+  private val Aborted = Outcome.Lost("this query has aborted it, because another part was lost")
   private val log = LoggerFactory.getLogger(classOf[Committer])
 
   private val Pauses = Backoff(firstMs = 100L, longestMs = 5000L)

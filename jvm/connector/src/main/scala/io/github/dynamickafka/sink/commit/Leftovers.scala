@@ -13,13 +13,9 @@ import org.slf4j.LoggerFactory
  *
  * @param names the ids of this run
  */
-private[commit] final class Leftovers(
-    names: () => TransactionName,
-    claim: Claim,
-    journal: Journal,
-    clusters: Clusters
-) {
+private[commit] final class Leftovers(names: () => TransactionName, context: CommitContext) {
   import Leftovers._
+  import context.{claim, clusters, journal}
 
   private val ofEarlier = new Sweeps(Sweeps.Most)
   private val own = new Sweeps(0)

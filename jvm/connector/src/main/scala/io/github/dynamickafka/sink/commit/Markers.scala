@@ -10,21 +10,13 @@ import org.apache.kafka.common.errors.{AuthorizationException, LeaderNotAvailabl
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.base.{Backoff, Clock}
-import io.github.dynamickafka.kafka.ProducerSettings
 
 /**
  * Ensures that a commit has reached all partitions. Kafka acknowledges it before it writes the markers, and a broker of
  * Kafka 4 completes a transaction without them in partitions that have no leader (KAFKA-20734, observed with 4.3.1). The
  * records of such a partition are neither visible nor aborted, and `read_committed` readers wait there forever.
- *
- * @param settings the settings of the producers of a cluster
  */
-private[sink] final class Markers(
-    clusters: Clusters,
-    settings: (String, Int) => ProducerSettings,
-    pool: TransactionPool,
-    clock: Clock
-) {
+private[sink] final class Markers(clusters: Clusters, pool: TransactionPool, clock: Clock) {
   import Markers._
 
   /**
@@ -102,7 +94,7 @@ private[sink] final class Markers(
           s"Kafka has committed a transaction without telling ${where.mkString(", ")}, which had no leader. Committing it " +
             s"there: ${Decision.at(t)}"
         )
-        val settings = this.settings(id, 0)
+        val settings = clusters.committing(id)
         val producer = pool.acquire(settings)
         try producer.complete(t.transactionalId, t.producerId, where)
         finally pool.discard(settings, producer)

@@ -71,16 +71,12 @@ private[sink] object Verdict {
 /** The result for a decided batch, given the outcomes of its transactions. Pure. */
 private[sink] sealed trait Decision extends Product with Serializable
 private[sink] object Decision {
-  case object Done extends Decision
 
-  /** No transaction is committed: if there was no earlier round, the whole batch can be written again. */
-  final case class Nothing(lost: Seq[(Prepared, String)]) extends Decision {
-    def reason: String = s"${at(lost.head._1)}: ${lost.head._2}"
-  }
+  /** All transactions are ended. If none is lost, the batch is committed. */
+  final case class Ended(lost: Seq[(Prepared, String)]) extends Decision
 
   /** The result is not known yet. */
   final case class Open(pending: Seq[Prepared], cause: Throwable) extends Decision
-  final case class Partial(lost: Seq[(Prepared, String)]) extends Decision
 
   /** The result will never be known. */
   final case class Unknown(unknown: Seq[(Prepared, String)]) extends Decision
@@ -92,9 +88,7 @@ private[sink] object Decision {
     val unknown = outcomes.collect { case (t, Outcome.Unknown(reason)) => t -> reason }
     if (unknown.nonEmpty) Unknown(unknown)
     else if (pending.nonEmpty) Open(pending.map(_._1), pending.head._2)
-    else if (lost.isEmpty) Done
-    else if (lost.size == outcomes.size) Nothing(lost)
-    else Partial(lost)
+    else Ended(lost)
   }
 
   def at(t: Prepared): String =

@@ -9,7 +9,6 @@ import io.github.dynamickafka.config.{ClusterOptions, ClusterScope, SinkOptions}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.sink.commit.{
-  Claims,
   Clusters,
   Inspector,
   Journal,
@@ -24,13 +23,11 @@ import io.github.dynamickafka.sink.commit.{
  * The open decision of a query, as operators see it, by command and by procedure.
  *
  * @param connect opens the clusters of the metadata; called once for each question, and closed after it
- * @param pool called by `resolve` alone
  */
 private[dynamickafka] final class OpenDecision private[operate] (
     checkpoint: String,
     hadoop: Configuration,
-    connect: () => Clusters,
-    pool: () => TransactionPool
+    connect: () => Clusters
 ) {
   import OpenDecision._
 
@@ -54,13 +51,11 @@ private[dynamickafka] final class OpenDecision private[operate] (
     using { (journal, clusters) =>
       val resolver = new Resolver(
         journal,
-        new Notes(checkpoint, hadoop),
         clusters,
-        pool(),
-        Connections.CommitTimeoutMs,
+        TransactionPool.shared,
         Clock.System,
         // Three intervals: a run shows itself after one, and may be slow.
-        () => Clock.System.pauseMs(3 * Claims.BeatMs)
+        () => Clock.System.pauseMs(3 * Journal.BeatMs)
       )
       val (entry, outcomes) = resolver(batch, how, user)
       found(entry, outcomes, Nil)
@@ -116,8 +111,7 @@ private[dynamickafka] object OpenDecision {
         s"metadata service ${options.service.name}",
         options.clusters,
         options.clusters.requestTimeoutMs
-      ),
-    () => TransactionPool.shared
+      )
   )
 }
 

@@ -1,7 +1,6 @@
 package io.github.dynamickafka.sink.operate
 
 import java.time.Instant
-import java.util.concurrent.TimeUnit
 
 import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.sink.commit.{
@@ -11,7 +10,9 @@ import io.github.dynamickafka.sink.commit.{
   Inspector,
   Journal,
   JournalEntry,
+  JournalJson,
   Markers,
+  Note,
   Outcome,
   Prepared,
   TransactionPool
@@ -28,21 +29,17 @@ private[dynamickafka] final class Refused(val reasons: Seq[String])
  * by one file, a start continues with what it finds in Kafka, as after any interruption. The claim is taken before the first
  * step, so that a run that was paused stops, and is checked before each later one, so that this stops if a run starts.
  *
- * @param commitTimeoutMs how long commits are retried
  * @param watch waits for as long as a run that ends transactions may take to show itself
  */
 private[sink] final class Resolver(
     journal: Journal,
-    notes: Notes,
     clusters: Clusters,
     pool: TransactionPool,
-    commitTimeoutMs: Long,
     clock: Clock,
     watch: () => Unit
 ) {
-  private val inspector = new Inspector(clusters, clock)
-  private val committer = new Committer(clusters.committing, inspector, pool, clock)
-  private val markers = new Markers(clusters, clusters.committing, pool, clock)
+  private val committer = new Committer(clusters, pool, clock)
+  private val markers = new Markers(clusters, pool, clock)
 
   /** @return the decision, and what has become of its transactions */
   def apply(batch: Long, how: Resolution, who: String): (JournalEntry, Seq[(Prepared, Outcome)]) = {
@@ -96,35 +93,37 @@ private[sink] final class Resolver(
       who: String
   ): Seq[(Prepared, Outcome)] = {
     clusters.remember(entry)
-    val report = inspector.once(entry.transactions, entry.kafkaId)
+    val report = committer.inspector.once(entry.transactions, entry.kafkaId)
     val note =
       Note(
-        Notes.digest(entry),
+        JournalJson.digest(entry),
         entry.generation,
         who,
-        Instant.ofEpochMilli(clock.currentTimeMillis()),
+        Instant.ofEpochMilli(clock.currentTimeMillis()).toString,
         how.name,
         how.cluster,
         closed = false,
         States.byId(report.outcomes)
       )
     journal.checkClaim(claim)
-    ResolutionPlan.of(entry, how, report, notes.abandoned(entry), States.reason(clusters, _, _)) match {
+    // What earlier resolutions have given up stays given up.
+    val abandoned = journal.notes(entry).flatMap(_.cluster).toSet
+    ResolutionPlan.of(entry, how, report, abandoned, States.reason(clusters, _, _)) match {
       case Left(why) =>
-        how.cluster.foreach(_ => notes.add(entry, note))
+        how.cluster.foreach(_ => journal.add(entry, note))
         throw new Refused(how.cluster.map(id => s"noted that cluster '$id' is given up, but").toSeq match {
           case Seq(noted) => why.map(w => s"$noted $w")
           case _ => why
         })
       case Right(plan) =>
-        notes.add(entry, note)
+        journal.add(entry, note)
         val ended = run(entry, report, plan)
         val left = ResolutionPlan.left(how, plan, ended)
         if (left.nonEmpty) throw new Refused(left)
         hidden(entry, report, plan, ended).foreach(refuse)
         journal.checkClaim(claim)
         if (how == Resolution.Rewrite) journal.retract(entry) else journal.finish(entry)
-        notes.complete(entry, note.copy(closed = true, states = States.byId(ended)))
+        journal.add(entry, note.copy(closed = true, states = States.byId(ended)), completes = true)
         ended
     }
   }
@@ -140,20 +139,18 @@ private[sink] final class Resolver(
       ended: Seq[(Prepared, Outcome)]
   ): Option[String] = {
     val committed = ended.collect { case (t, Outcome.Committed) if !plan.abandoned(t.cluster) => t }
-    markers.await(committed, report.inSync, earlier = true, deadline()).map(cause =>
+    markers.await(committed, report.inSync, earlier = true, clusters.deadline(clock)).map(cause =>
       s"batch ${entry.batch} is committed, but a part of it is not visible yet: ${cause.getMessage}. Repeat the resolution when " +
         "all partitions have leaders, or give the cluster up with --abandon-cluster"
     )
   }
-
-  private def deadline(): Long = clock.nanoTime() + TimeUnit.MILLISECONDS.toNanos(commitTimeoutMs)
 
   private def run(
       entry: JournalEntry,
       report: Inspector.Report,
       plan: ResolutionPlan
   ): Seq[(Prepared, Outcome)] = {
-    val until = deadline()
+    val until = clusters.deadline(clock)
     val now = committer.commit(plan.commit, entry.kafkaId, until).toMap ++
       committer.abort(plan.abort, entry.kafkaId, until)
     report.outcomes.map { case (t, before) => t -> now.getOrElse(t, before) }

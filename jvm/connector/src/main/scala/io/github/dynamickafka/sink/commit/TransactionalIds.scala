@@ -18,19 +18,17 @@ import io.github.dynamickafka.sink.commit.ResumableProducer.Handle
  * runs that are paused, for copied and for restored files.
  *
  * @param own the ids of this run, if it gets no slot
- * @param free None: the ids are not passed on
+ * @param free the journal with the slots of runs that have ended; None: the ids are not passed on
  * @param follows whether the slot was not used since it was given up
  */
-private[sink] final class Slots(
+private[sink] final class TransactionalIds(
     own: TransactionName,
-    claim: Claim,
-    journal: Journal,
-    free: Option[FreeSlots],
-    clusters: Clusters,
-    pool: TransactionPool,
-    follows: (FreeSlot, Handle) => Boolean = Slots.follows
+    context: CommitContext,
+    free: Option[Journal],
+    follows: (FreeSlot, Handle) => Boolean = TransactionalIds.follows
 ) {
-  import Slots._
+  import TransactionalIds._
+  import context.{claim, clusters, journal, pool}
 
   private var held: Option[FreeSlot] = None
   private var isTaken = false
@@ -45,7 +43,7 @@ private[sink] final class Slots(
   def take(): Unit = for (f <- free) guarded("No transactional ids of earlier runs are used") {
     // Only slots of this journal are taken: the next run of the journal finds what is left open.
     val (left, there) =
-      f.all().filter(slot => own.isOfEarlier(s"${slot.slot}-")).partition(slot =>
+      f.freeSlots().filter(slot => own.isOfEarlier(s"${slot.slot}-")).partition(slot =>
         clusters.hasLeft(slot.cluster)
       )
     // Nothing shows any more whether another run has used them.
@@ -56,7 +54,7 @@ private[sink] final class Slots(
     current = own.copy(inherited = held.map(_.slot))
   }
 
-  private def inherited(free: FreeSlots, slot: FreeSlot): Option[FreeSlot] =
+  private def inherited(free: Journal, slot: FreeSlot): Option[FreeSlot] =
     guarded(s"Whether the transactional ids of '${slot.slot}' are free cannot be determined") {
       silent += slot.cluster
       val guard = initialized(slot.cluster, slot.slot)
@@ -81,7 +79,7 @@ private[sink] final class Slots(
       isTaken = true
       held = guarded(s"The transactional ids of '${current.slot}' are not used again") {
         val guard = initialized(cluster, current.slot)
-        FreeSlot(current.slot, cluster, guard.producerId, guard.epoch)
+        FreeSlot(current.slot, cluster, guard.producerId, guard.epoch, journal.path)
       }
     }
     isRunning = false
@@ -93,7 +91,7 @@ private[sink] final class Slots(
       held = None
       guarded(s"The transactional ids of '${slot.slot}' are not used again") {
         journal.checkClaim(claim)
-        if (journal.newest().forall(_._2)) f.add(slot)
+        if (journal.newest().forall(_._2)) f.giveUp(slot)
       }
     }
 
@@ -116,8 +114,8 @@ private[sink] final class Slots(
   }
 }
 
-private[sink] object Slots {
-  private val log = LoggerFactory.getLogger(classOf[Slots])
+private[sink] object TransactionalIds {
+  private val log = LoggerFactory.getLogger(classOf[TransactionalIds])
 
   private val Guard = "slot"
 
@@ -131,4 +129,84 @@ private[sink] object Slots {
         log.info(s"$otherwise: $e")
         None
     }
+}
+
+/**
+ * The transactional ids of one run of a query.
+ *
+ * First attempts of tasks use those of a slot, which the run has made, or has got from a run that had ended: brokers keep ids for
+ * days. Others use ids of this run alone, because an attempt that has failed may still run when the run ends.
+ *
+ * The ids of a run contain the id of the query; the journal, because a copied checkpoint has the same query; the generation of the
+ * run, because tasks of earlier runs may still be running; the cluster, because two cluster ids may lead to one Kafka
+ * cluster; and the task attempt, so that no attempt can fence the successful one. Of the batch number, they contain only
+ * its parity: the next batch starts after this one is committed, so two sets of ids are sufficient, or a few more, see
+ * [[IdSets]]. This limits the number of ids.
+ *
+ * @param prefix `transactionalIdPrefix`
+ * @param instance identifies the journal
+ * @param generation grows with each start
+ * @param inherited the slot of a run that had ended; None: one of its own
+ */
+private[sink] final case class TransactionName(
+    prefix: String,
+    queryId: String,
+    instance: String,
+    generation: Long,
+    inherited: Option[String] = None
+) {
+  import TransactionName._
+
+  private def ofJournal: String = s"$prefix-$queryId-$instance-"
+  private def ofRun: String = s"$ofJournal$generation"
+
+  /** What the ids of first attempts begin with. */
+  def slot: String = inherited.getOrElse(ofRun)
+
+  /** @param set the number of the set of ids */
+  def id(cluster: String, set: Int, epoch: Long, partition: Int, stageAttempt: Int, attempt: Int): String = {
+    val base = if (stageAttempt + attempt == 0) slot else ofRun
+    s"$base-$cluster-$set.${epoch % 2}-$partition-$stageAttempt.$attempt"
+  }
+
+  /** Whether only this run uses the id. */
+  def isOwn(id: String): Boolean =
+    isOf(ofRun, id) || inherited.exists(isOf(_, id)) && id.endsWith(FirstAttempt)
+
+  /** Whether an earlier run of this journal has made the id, which may be one of the slot that this run has inherited. */
+  def isOfEarlier(id: String): Boolean = generationOf(id).exists(_ < generation)
+
+  /** The generation of the run that has made this id; None if it is not an id of this query with this journal. */
+  def generationOf(id: String): Option[Long] =
+    Option.when(
+      id.startsWith(ofJournal)
+    )(id.drop(ofJournal.length).takeWhile(_ != '-')).flatMap(_.toLongOption)
+}
+
+private[sink] object TransactionName {
+
+  /** What ids of first attempts end with. */
+  private val FirstAttempt = "-0.0"
+
+  /** Whether the id is one of a slot. */
+  private def isOf(slot: String, id: String): Boolean = id.startsWith(s"$slot-")
+}
+
+/**
+ * The set of transactional ids that the tasks of a batch use, one of a few. Beginning a transaction fences the former user of its
+ * id. An attempt that has been stalled since an earlier batch must not do that to a task of this batch, so a batch that may
+ * have left such an attempt is followed by another set. With a limit, because brokers keep ids for days: the same set is
+ * used again only after [[IdSets.Most]] such batches.
+ */
+private[sink] final class IdSets {
+  private var number = 0
+
+  def current: Int = number
+
+  /** @param isStalled whether an attempt of the batch that has ended may still run */
+  def ended(isStalled: Boolean): Unit = if (isStalled) number = (number + 1) % IdSets.Most
+}
+
+private[sink] object IdSets {
+  val Most = 4
 }
