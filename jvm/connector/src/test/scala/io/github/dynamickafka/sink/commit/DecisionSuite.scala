@@ -97,9 +97,9 @@ class DecisionSuite extends AnyFunSuite with TimeLimit {
   test("the decision about the batch") {
     val (a, b) = (prepared(0), prepared(1))
     val down = new RuntimeException("down")
-    assert(Decision.of(Seq(a -> Committed, b -> Committed)) == Decision.Done)
-    assert(Decision.of(Seq(a -> Lost("x"), b -> Lost("y"))).isInstanceOf[Decision.Nothing])
-    assert(Decision.of(Seq(a -> Lost("x"), b -> Committed)) == Decision.Partial(Seq(a -> "x")))
+    assert(Decision.of(Seq(a -> Committed, b -> Committed)) == Decision.Ended(Nil))
+    assert(Decision.of(Seq(a -> Lost("x"), b -> Lost("y"))) == Decision.Ended(Seq(a -> "x", b -> "y")))
+    assert(Decision.of(Seq(a -> Lost("x"), b -> Committed)) == Decision.Ended(Seq(a -> "x")))
     // A transaction of unknown state may be committed: nothing is given up before its state is known.
     assert(Decision.of(Seq(a -> Lost("x"), b -> Pending(down))) == Decision.Open(Seq(b), down))
     assert(Decision.of(Seq(a -> Committed, b -> Pending(down))) == Decision.Open(Seq(b), down))
