@@ -13,6 +13,7 @@ import scala.util.control.NonFatal
 
 import io.github.dynamickafka.base.{Clock, Redaction}
 import io.github.dynamickafka.config.ProducerProperties
+import io.github.dynamickafka.error.FailureText
 import io.github.dynamickafka.kafka.{ClusterFailure, ProducerSettings, TransactionTimeLimits}
 
 /**
@@ -93,6 +94,12 @@ private[sink] final class Clusters(
       ask(id)(_.respond(timeoutMs))
       None
     } catch { case NonFatal(e) => Some(ClusterFailure(id, properties(id).client, e)) }
+
+  /** The failure of a request to a cluster, without its secrets. */
+  def reason(id: String, cause: Throwable): String = {
+    val of = properties(id)
+    s"${of.bootstrapServers}: ${FailureText.of(Redaction.scrub(cause, of.client ++ of.admin))}"
+  }
 
   def properties(id: String): ProducerProperties = synchronized(current(id))
 

@@ -8,7 +8,6 @@ import org.apache.kafka.clients.admin.{TransactionDescription, TransactionState}
 import org.apache.kafka.common.TopicPartition
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.sink.operate.States
 import io.github.dynamickafka.testkit.TimeLimit
 
 class DecisionSuite extends AnyFunSuite with TimeLimit {
@@ -60,7 +59,7 @@ class DecisionSuite extends AnyFunSuite with TimeLimit {
     assert(waits match {
       case p: Pending => p.isLeaderless && p.cause.getMessage.contains("t-0"); case _ => false
     })
-    assert(States.of(waits) == "open")
+    assert(waits.state == "open")
   }
 
   test("a transaction that Kafka has aborted or is aborting: lost") {

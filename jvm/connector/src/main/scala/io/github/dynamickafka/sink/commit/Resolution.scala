@@ -1,6 +1,4 @@
-package io.github.dynamickafka.sink.operate
-
-import io.github.dynamickafka.sink.commit.{Decision, Inspector, JournalEntry, Outcome, Prepared}
+package io.github.dynamickafka.sink.commit
 
 /** What an operator chooses about a decision that the query cannot complete. */
 private[dynamickafka] sealed abstract class Resolution(val name: String) {
@@ -20,14 +18,6 @@ private[dynamickafka] object Resolution {
   /** The part on one cluster is given up, and all others are committed. */
   final case class AbandonCluster(id: String) extends Resolution("abandon-cluster") {
     override def cluster: Option[String] = Some(id)
-  }
-
-  /** @param cluster of `abandon-cluster` */
-  def named(name: String, cluster: Option[String]): Option[Resolution] = (name, cluster) match {
-    case (AcceptLoss.name, None) => Some(AcceptLoss)
-    case (Rewrite.name, None) => Some(Rewrite)
-    case ("abandon-cluster", Some(id)) => Some(AbandonCluster(id))
-    case _ => None
   }
 }
 

@@ -1,11 +1,10 @@
-package io.github.dynamickafka.sink.operate
+package io.github.dynamickafka.sink.commit
 
 import java.nio.file.{Files, Path}
 
-import io.github.dynamickafka.sink.commit.{CommitScene, Journal, JournalEntry, Note, ScriptedKafka}
 
 /** A query that has decided a batch and died, and an operator, without brokers. */
-private[operate] final class ResolveScene(val entry: JournalEntry) {
+private[commit] final class ResolveScene(val entry: JournalEntry) {
   val scene = new CommitScene
   val kafka: ScriptedKafka = scene.kafka
   val journalFolder: Path = Path.of(scene.location).resolve(Journal.Folder)
@@ -35,7 +34,7 @@ private[operate] final class ResolveScene(val entry: JournalEntry) {
         scene.clock,
         meanwhile
       )
-    resolver(batch, how, "alice")._2.map { case (_, outcome) => States.of(outcome) }
+    resolver(batch, how, "alice")._2.map { case (_, outcome) => outcome.state }
   }
 
   /** The reasons why a resolution is refused. */

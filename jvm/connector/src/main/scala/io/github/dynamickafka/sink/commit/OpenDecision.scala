@@ -1,21 +1,115 @@
-package io.github.dynamickafka.sink.operate
+package io.github.dynamickafka.sink.commit
 
 import java.time.Instant
 
+import scala.jdk.CollectionConverters._
+
+import org.apache.hadoop.conf.Configuration
+
 import io.github.dynamickafka.base.Clock
-import io.github.dynamickafka.sink.commit.{
-  Claim,
-  Clusters,
-  Committer,
-  Inspector,
-  Journal,
-  JournalEntry,
-  JournalJson,
-  Markers,
-  Note,
-  Outcome,
-  Prepared,
-  TransactionPool
+import io.github.dynamickafka.config.{ClusterScope, SinkOptions}
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.metadata.KafkaStream
+
+/**
+ * The open decision of a query, as operators see it, by command and by procedure.
+ *
+ * @param streams returns what the metadata service says; called once for each question
+ * @param options of a query that writes
+ */
+private[dynamickafka] final class OpenDecision(
+    checkpoint: String,
+    streams: () => Seq[KafkaStream],
+    options: SinkOptions,
+    hadoop: Configuration
+) {
+  import OpenDecision._
+
+  /** None: no decision is open. */
+  def find(): Option[Found] = using { (journal, clusters) =>
+    journal.newest().filterNot(_._2).map(_._1).map { entry =>
+      clusters.remember(entry)
+      val outcomes = new Inspector(clusters, Clock.System).once(entry.transactions, entry.kafkaId).outcomes
+      val reasons = outcomes.collect {
+        case (t, p: Outcome.Pending) if p.isLeaderless => s"cluster '${t.cluster}': ${p.cause.getMessage}"
+        case (t, Outcome.Pending(cause)) =>
+          s"cluster '${t.cluster}' is unreachable: ${clusters.reason(t.cluster, cause)}"
+        case (t, Outcome.Unknown(text)) => s"transaction '${t.transactionalId}' is unknown: $text"
+      }
+      found(entry, outcomes, reasons.distinct)
+    }
+  }
+
+  /**
+   * Closes the decision of a batch.
+   *
+   * @param user whom the journal notes
+   * @return the decision, with what has become of its transactions
+   */
+  def resolve(batch: Long, how: Resolution, user: String): Found = {
+    ResumableProducer.problem.foreach(why => throw new Refused(Seq(why)))
+    using { (journal, clusters) =>
+      // Three intervals: a run shows itself after one, and may be slow.
+      val watch = () => Clock.System.pauseMs(3 * Journal.BeatMs)
+      val (entry, outcomes) =
+        new Resolver(journal, clusters, TransactionPool.shared, Clock.System, watch)(batch, how, user)
+      found(entry, outcomes, Nil)
+    }
+  }
+
+  private def using[A](use: (Journal, Clusters) => A): A = {
+    val journal = new Journal(checkpoint, hadoop)
+    if (!journal.exists) throw new Refused(Seq(
+      s"$checkpoint has no journal of decisions (${journal.path}): it is not the checkpoint of a query that writes with exactly-once"
+    ))
+    val clusters = connect()
+    try use(journal, clusters)
+    finally clusters.close()
+  }
+
+  /** The clusters of the streams, with the properties that a query has for them without options of its own. */
+  private def connect(): Clusters = {
+    val found = streams().flatMap(_.getClusterMetadataMap.asScala.toSeq)
+      .map { case (id, cluster) => id -> cluster.getProperties.asScala.toMap }.distinct
+    found.groupBy(_._1).collectFirst { case (id, several) if several.size > 1 => id }.foreach(id =>
+      throw Errors.metadataInvalid(
+        s"metadata service ${options.service.name}",
+        s"cluster '$id' has different properties in two streams"
+      )
+    )
+    val scope = new ClusterScope(options.clusters, found.map(_._1).toSet)
+    val clusters = new Clusters(
+      (id, known) => new ClusterScope(options.clusters, Set(id)).producer(id, known),
+      options.clusters.requestTimeoutMs,
+      CommitTimeoutMs
+    )
+    clusters.set(found.map { case (id, properties) => id -> scope.producer(id, properties) }.toMap)
+    clusters
+  }
+
+  private def found(entry: JournalEntry, outcomes: Seq[(Prepared, Outcome)], reasons: Seq[String]) = Found(
+    entry.batch,
+    entry.generation,
+    outcomes.map { case (t, outcome) => Transaction(t.cluster, t.transactionalId, outcome.state) },
+    reasons
+  )
+}
+
+private[dynamickafka] object OpenDecision {
+
+  /** How long commits are retried: these clusters have just answered. */
+  private val CommitTimeoutMs = 30000L
+
+  /** @param reasons why states are not known */
+  final case class Found(
+      batch: Long,
+      generation: Long,
+      transactions: Seq[Transaction],
+      reasons: Seq[String]
+  )
+
+  /** @param state see [[Outcome]] */
+  final case class Transaction(cluster: String, id: String, state: String)
 }
 
 /** A resolution that is not possible; nothing is closed. */
@@ -103,18 +197,17 @@ private[sink] final class Resolver(
         how.name,
         how.cluster,
         closed = false,
-        States.byId(report.outcomes)
+        states(report.outcomes)
       )
     journal.checkClaim(claim)
     // What earlier resolutions have given up stays given up.
     val abandoned = journal.notes(entry).flatMap(_.cluster).toSet
-    ResolutionPlan.of(entry, how, report, abandoned, States.reason(clusters, _, _)) match {
+    ResolutionPlan.of(entry, how, report, abandoned, clusters.reason) match {
       case Left(why) =>
         how.cluster.foreach(_ => journal.add(entry, note))
-        throw new Refused(how.cluster.map(id => s"noted that cluster '$id' is given up, but").toSeq match {
-          case Seq(noted) => why.map(w => s"$noted $w")
-          case _ => why
-        })
+        throw new Refused(how.cluster.fold(why)(id =>
+          why.map(w => s"noted that cluster '$id' is given up, but $w")
+        ))
       case Right(plan) =>
         journal.add(entry, note)
         val ended = run(entry, report, plan)
@@ -123,7 +216,7 @@ private[sink] final class Resolver(
         hidden(entry, report, plan, ended).foreach(refuse)
         journal.checkClaim(claim)
         if (how == Resolution.Rewrite) journal.retract(entry) else journal.finish(entry)
-        journal.add(entry, note.copy(closed = true, states = States.byId(ended)), completes = true)
+        journal.add(entry, note.copy(closed = true, states = states(ended)), completes = true)
         ended
     }
   }
@@ -155,6 +248,9 @@ private[sink] final class Resolver(
       committer.abort(plan.abort, entry.kafkaId, until)
     report.outcomes.map { case (t, before) => t -> now.getOrElse(t, before) }
   }
+
+  private def states(outcomes: Seq[(Prepared, Outcome)]) =
+    outcomes.map { case (t, outcome) => t.transactionalId -> outcome.state }.toMap
 
   private def refuse(why: String): Nothing = throw new Refused(Seq(why))
 }

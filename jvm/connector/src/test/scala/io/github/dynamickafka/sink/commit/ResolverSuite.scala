@@ -1,4 +1,4 @@
-package io.github.dynamickafka.sink.operate
+package io.github.dynamickafka.sink.commit
 
 import java.time.Instant
 
@@ -6,7 +6,6 @@ import org.apache.kafka.clients.admin.TransactionState.{COMPLETE_ABORT, COMPLETE
 import org.apache.kafka.common.TopicPartition
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.sink.commit.{CommitScene, Prepared}
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** What a resolution does, and what the next start of the query does after it. */
