@@ -25,9 +25,6 @@ private[sink] final class SinkGauges(
   @volatile private var values = Values()
   private var ids = Option.empty[Set[String]]
 
-  /** What an earlier run has decided is committed now. */
-  def recovering(transactions: Seq[Prepared]): Unit = change(_.copy(pending = count(transactions)))
-
   /**
    * The tasks of a batch are started.
    *
@@ -51,8 +48,9 @@ private[sink] final class SinkGauges(
       timeoutMs = clusters.flatMap(id => timeoutMs(id).map(id -> _)).toMap
     ))
 
-  /** The batch is decided, and its transactions are committed now. */
-  def decided(transactions: Seq[Prepared]): Unit = change(_.copy(pending = count(transactions)))
+  /** What this run or an earlier one has decided is committed now. */
+  def decided(transactions: Seq[Prepared]): Unit =
+    change(_.copy(pending = transactions.groupMapReduce(_.cluster)(_ => 1L)(_ + _)))
 
   /** The batch is committed, with these transactions. */
   def committed(written: Seq[Map[String, Written]], transactions: Int): Unit = change { v =>
@@ -142,7 +140,4 @@ private[sink] object SinkGauges {
     def opened(id: String): Long =
       if (pending.nonEmpty) 0L else open.flatMap(_.value.get(id)).fold(0L)(_.transactions.toLong)
   }
-
-  private def count(transactions: Seq[Prepared]): Map[String, Long] =
-    transactions.groupMapReduce(_.cluster)(_ => 1L)(_ + _)
 }

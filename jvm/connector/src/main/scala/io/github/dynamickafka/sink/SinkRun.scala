@@ -162,8 +162,7 @@ private[sink] final class SinkRun(
     val topology = responding(known, properties)
     val next = plan.filter(_.topology == topology).getOrElse(newPlan(topology, properties))
     plan = Some(next)
-    val ofClusters = frames.of(topology)
-    val ids = frames.ids(topology, ofClusters)
+    val ofBatch = frames.of(topology)
     if (exactlyOnce) commits.begin()
     startedNanos = clock.nanoTime()
     // A job has no gauges.
@@ -175,36 +174,27 @@ private[sink] final class SinkRun(
       id => Option.when(exactlyOnce)(next.timeoutMs(id)),
       next.leftOut.size
     )
-    WriterFactory(
-      columns,
-      ofClusters,
-      ids,
-      topology.streams,
-      next.producers,
+    val rules = WriterFactory.Rules(
       options.routing,
       options.streamId,
       options.partitioner,
       options.deadLetters,
       options.deadLetters.flatMap(_.cluster).flatMap(known.writeProblem),
-      options.guarantee,
-      Option.when(exactlyOnce)(
-        WriterFactory.Transactions(
-          commits.name,
-          idSets.current,
-          commits.lastCommitted,
-          commits.replay,
-          decisions.path
-        )
-      ),
-      open,
-      next.limits
+      options.guarantee
     )
+    val transactions = Option.when(exactlyOnce)(WriterFactory.Transactions(
+      commits.name,
+      idSets.current,
+      commits.lastCommitted,
+      commits.replay,
+      decisions.path,
+      open
+    ))
+    WriterFactory(columns, ofBatch, topology.streams, next.producers, next.limits, rules, transactions)
   }
 
   private def recover(): Unit = {
-    decisions.newest().foreach { case (entry, isDone) =>
-      if (!isDone) gauges.recovering(entry.transactions)
-    }
+    decisions.newest().filterNot(_._2).foreach { case (entry, _) => gauges.decided(entry.transactions) }
     commits.recover()
     isRecovered = true
   }
@@ -416,31 +406,28 @@ private[sink] final class ClusterFrames(
     registrar: SchemaRegistrar = SchemaRegistrar.shared
 ) {
 
-  /** By cluster id, where the metadata says something about the registry. */
-  def of(topology: Topology): Map[String, Seq[Frame]] = (for {
-    stream <- options.streamId.flatMap(topology.streams.get).toSeq
-    entry <- stream.clusters
-    registry = options.clusterRegistries.of(entry.registry) if registry.nonEmpty
-  } yield entry.cluster ->
-    columns.frames.map(frame => frame.copy(registries = frame.registries.in(registry)))).toMap
-
   /**
-   * The ids of the schemas of all records whose cluster and topic do not depend on their rows, so that a schema that is missing or
+   * The schemas of all records whose cluster and topic do not depend on their rows have their ids, so that a schema that is missing or
    * refused is found before anything is written. For all others, tasks ask at their first record: a schema is not registered for a
    * topic that gets none.
    *
    * @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException see [[SchemaRegistrar.id]]
    */
-  def ids(topology: Topology, ofClusters: Map[String, Seq[Frame]]): Map[Frame.Place, Int] =
-    (for {
+  def of(topology: Topology): BatchFrames = {
+    val ofClusters = (for {
+      stream <- options.streamId.flatMap(topology.streams.get).toSeq
+      entry <- stream.clusters
+      registry = options.clusterRegistries.of(entry.registry) if registry.nonEmpty
+    } yield entry.cluster ->
+      columns.frames.map(frame => frame.copy(registries = frame.registries.in(registry)))).toMap
+    val ids = for {
       entry <- targets(topology)
       topic <- entry.only.toSeq
       frame <- ofClusters.getOrElse(entry.cluster, columns.frames)
-    } yield Frame.Place(entry.cluster, topic, frame.ofKeys) -> frame.id(
-      entry.cluster,
-      topic,
-      registrar
-    )).toMap
+      place = Frame.Place(entry.cluster, topic, frame.ofKeys)
+    } yield place -> frame.id(entry.cluster, topic, registrar)
+    BatchFrames(columns.frames, ofClusters, ids.toMap)
+  }
 
   private def targets(topology: Topology): Seq[WriteEntry] =
     if (columns.hasStream || columns.hasCluster) Nil

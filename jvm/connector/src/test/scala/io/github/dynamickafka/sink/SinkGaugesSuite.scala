@@ -102,7 +102,7 @@ class SinkGaugesSuite extends AnyFunSuite with TimeLimit {
     "a cluster has gauges while it is in the metadata, or transactions of an earlier run are pending there"
   ) {
     val q = new Query
-    q.gauges.recovering(Seq(prepared("gone", 0), prepared("gone", 1)))
+    q.gauges.decided(Seq(prepared("gone", 0), prepared("gone", 1)))
     assert(q.values("cluster.gone.pendingTransactions") == 2L && q.values("total.pendingTransactions") == 2L)
     q.begin(new OpenTransactions, "blue", "eu-1")
     assert(q.values.keySet.filter(_.endsWith("recordsWritten")) ==
