@@ -72,7 +72,7 @@ private[sink] final class QueryWrite(sink: QuerySink) extends StreamingWrite wit
   }
 
   /** For a writer whose tasks send no message to [[commit]]. */
-  def ofForeach(): (WriterFactory, WrittenRecords) = (factory(), sink.streaming().written)
+  def ofForeach(): (WriterFactory, FromTasks[Map[String, Written]]) = (factory(), sink.streaming().written)
 
   /** Only with exactly-once must the records of other task attempts stay invisible. */
   override def useCommitCoordinator(): Boolean = sink.isExactlyOnce

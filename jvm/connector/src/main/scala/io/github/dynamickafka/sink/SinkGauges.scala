@@ -102,7 +102,7 @@ private[sink] final class SinkGauges(
   /** Of the oldest transaction of the batch. No transaction is older than its batch, whatever the clock of its executor says. */
   private def ageMs(id: String): Long = {
     val (now, v) = (clock.currentTimeMillis(), values)
-    v.open.flatMap(_.value.get(id)).fold(0L)(transactions =>
+    v.open.flatMap(_.of(id)).fold(0L)(transactions =>
       math.max(0L, now - math.max(transactions.beganMs, v.startedMs))
     )
   }
@@ -138,6 +138,6 @@ private[sink] object SinkGauges {
   ) {
     def ids: Set[String] = clusters ++ pending.keySet
     def opened(id: String): Long =
-      if (pending.nonEmpty) 0L else open.flatMap(_.value.get(id)).fold(0L)(_.transactions.toLong)
+      if (pending.nonEmpty) 0L else open.flatMap(_.of(id)).fold(0L)(_.transactions.toLong)
   }
 }

@@ -40,7 +40,6 @@ import io.github.dynamickafka.sink.commit.{
   Journal,
   ResumableProducer,
   TaskTransactions,
-  TransactionName,
   TransactionPool,
   TransactionalIds,
   TwoPhaseCommit
@@ -82,11 +81,7 @@ private[sink] final class SinkRun(
       _.newest()
     ).map(_._1).filter(_.queryId == queryId).fold(Set.empty[String])(_.clusters.keySet)
   )
-  private val clusters = new Clusters(
-    (id, known) => new ClusterScope(options.clusters, Set(id)).producer(id, known),
-    options.clusters.requestTimeoutMs,
-    options.transactions.commitTimeoutMs
-  )
+  private val clusters = Clusters.of(options, options.transactions.commitTimeoutMs)
   private lazy val decisions =
     journal.getOrElse(throw new IllegalStateException("there is no journal without exactly-once"))
   private lazy val commits = {
@@ -99,13 +94,7 @@ private[sink] final class SinkRun(
       Steps,
       clock
     )
-    val name = TransactionName(
-      options.transactions.idPrefix,
-      queryId,
-      context.claim.instance,
-      context.claim.generation
-    )
-    val ids = new TransactionalIds(name, context, journal.filter(_ => isStreaming))
+    val ids = new TransactionalIds(context.ownIds, context, journal.filter(_ => isStreaming))
     new TwoPhaseCommit(ids, context, earlier, PlannedDeferrals.ofDriver)
   }
   private val topics = new WrittenTopics(clusters)
@@ -140,10 +129,12 @@ private[sink] final class SinkRun(
   private val loggedWarnings = mutable.Set.empty[String]
 
   /** For the tasks of real-time mode, whose reports do not reach [[commit]]. */
-  lazy val written: WrittenRecords = {
-    val counted = new WrittenRecords(task => gauges.committed(Seq(task), 0))
-    spark.register(counted)
-    counted
+  lazy val written: FromTasks[Map[String, Written]] = fromTasks(task => gauges.committed(Seq(task), 0))
+
+  private def fromTasks[A](onTask: A => Unit): FromTasks[A] = {
+    val made = new FromTasks(onTask)
+    spark.register(made)
+    made
   }
 
   /** Whether the running batch has the newest topology. Called by any thread. */
@@ -167,7 +158,6 @@ private[sink] final class SinkRun(
     startedNanos = clock.nanoTime()
     // A job has no gauges.
     val open = Option.when(exactlyOnce && isStreaming)(new OpenTransactions)
-    open.foreach(spark.register)
     gauges.begin(
       topology.clusters.keySet.toSet,
       open,
@@ -188,7 +178,7 @@ private[sink] final class SinkRun(
       commits.lastCommitted,
       commits.replay,
       decisions.path,
-      open
+      open.map(found => fromTasks(found.add))
     ))
     WriterFactory(columns, ofBatch, topology.streams, next.producers, next.limits, rules, transactions)
   }
@@ -462,17 +452,16 @@ private[sink] final class TransactionTimeouts(clusters: Clusters) {
       written: String => Boolean,
       topics: String => Set[String]
   ): Map[String, Long] = {
-    val unknown =
-      properties.keys.filter(id => written(id) && !maxima.contains(id -> properties(id))).toSeq.sorted
-    val answers = clusters.each(unknown)(id => id -> ask(id, topics(id)))
-    val added = properties.keys.filter(id =>
-      written(id) && !unknown.contains(id) && !topics(id).subsetOf(asked.getOrElse(id, Set.empty))
+    val due = properties.keys.filter(id =>
+      written(id) &&
+        !(maxima.contains(id -> properties(id)) && topics(id).subsetOf(asked.getOrElse(id, Set.empty)))
     ).toSeq.sorted
-    val learned = clusters.each(added)(id => id -> learn(id, topics(id)))
-    asked ++= (answers.filter(_._2.isDefined) ++ learned.filter(_._2)).map { case (id, _) =>
-      id -> topics(id)
+    val answers =
+      clusters.each(due)(id => ask(id, maxima.get(id -> properties(id)), topics(id)).map(id -> _))
+    answers.flatten.foreach { case (id, max) =>
+      maxima += (id -> properties(id)) -> max
+      asked += id -> topics(id)
     }
-    maxima ++= answers.collect { case (id, Some(max)) => (id -> properties(id)) -> max }
     properties.map { case (id, p) =>
       val max = maxima.get(id -> p).flatten
       val chosen = p.client.get(Property)
@@ -480,27 +469,23 @@ private[sink] final class TransactionTimeouts(clusters: Clusters) {
     }
   }
 
-  /** None if it does not respond, so that it is asked again. */
-  private def ask(id: String, topics: Set[String]): Option[Option[Long]] =
+  /**
+   * The maximum of a cluster, which also learns the ids of the topics; None: it does not respond, so that it is asked again.
+   *
+   * @param known the maximum, for topics that the metadata has added to a cluster
+   */
+  private def ask(id: String, known: Option[Option[Long]], topics: Set[String]): Option[Option[Long]] =
     try {
-      val max = clusters.maxTransactionTimeoutMs(id)
+      val max = known.getOrElse(clusters.maxTransactionTimeoutMs(id))
       clusters.learnTopics(id, topics)
       Some(max)
     } catch {
       case NonFatal(e) =>
-        log.warn(s"The maximum transaction timeout is not known, $Default ms is assumed: ${e.getMessage}")
+        log.warn(
+          (if (known.isDefined) s"The ids of the topics of cluster '$id' are not known: "
+           else s"The maximum transaction timeout is not known, $Default ms is assumed: ") + e.getMessage
+        )
         None
-    }
-
-  /** Whether the cluster has responded, for topics that the metadata has added to it. */
-  private def learn(id: String, topics: Set[String]): Boolean =
-    try {
-      clusters.learnTopics(id, topics)
-      true
-    } catch {
-      case NonFatal(e) =>
-        log.warn(s"The ids of the topics of cluster '$id' are not known: ${e.getMessage}")
-        false
     }
 
   private def checked(id: String, text: String, max: Option[Long]): Long = {

@@ -78,66 +78,51 @@ private object WriteCounter {
 }
 
 /**
- * What tasks have written, by cluster, where Spark passes no message of a task to the driver. It does not add up: the driver gets the
- * value of each task that has finished.
+ * What each task tells the driver when it has finished: Spark passes no message of a task of a streaming query to the driver before all
+ * tasks have finished, and none in real-time mode, but merges accumulators when each of them does. It does not add up.
  *
  * @param onTask called on a thread of Spark, in the driver
  */
-private[sink] final class WrittenRecords(@transient private val onTask: Map[String, Written] => Unit)
-    extends AccumulatorV2[Map[String, Written], Map[String, Written]] {
-  private var ofTask = Map.empty[String, Written]
+private[sink] final class FromTasks[A](@transient private val onTask: A => Unit)
+    extends AccumulatorV2[A, Option[A]] {
+  private var ofTask = Option.empty[A]
 
-  override def add(written: Map[String, Written]): Unit = ofTask = written
-  override def merge(task: AccumulatorV2[Map[String, Written], Map[String, Written]]): Unit =
-    if (!task.isZero) onTask(task.value)
-  override def value: Map[String, Written] = ofTask
+  override def add(a: A): Unit = ofTask = Some(a)
+  override def merge(task: AccumulatorV2[A, Option[A]]): Unit = task.value.foreach(onTask)
+  override def value: Option[A] = ofTask
   override def isZero: Boolean = ofTask.isEmpty
-  override def reset(): Unit = ofTask = Map.empty
-  override def copy(): WrittenRecords = {
-    val copied = new WrittenRecords(onTask)
+  override def reset(): Unit = ofTask = None
+  override def copy(): FromTasks[A] = {
+    val copied = new FromTasks(onTask)
     copied.ofTask = ofTask
     copied
   }
 }
 
-/**
- * The transactions that the finished tasks of a batch have left open, by cluster. Spark passes no message of a task of a streaming
- * query to the driver before all tasks have finished, but merges accumulators when each of them does.
- */
-private[sink] final class OpenTransactions
-    extends AccumulatorV2[TaskTransactions, Map[String, OpenTransactions.OfCluster]] {
+/** The transactions that the finished tasks of a batch have left open, by cluster. */
+private[sink] final class OpenTransactions {
   import OpenTransactions._
 
-  // Spark merges on a thread of its own, and any thread reads gauges.
+  // Spark adds on a thread of its own, and any thread reads gauges.
   @volatile private var clusters = Map.empty[String, OfCluster]
 
-  override def add(task: TaskTransactions): Unit = task.prepared.foreach { t =>
-    val beganMs = task.ages.openMs.get(t.cluster).fold(task.ages.atMs)(task.ages.atMs - _)
-    include(t.cluster, OfCluster(1, beganMs))
-  }
+  def of(id: String): Option[OfCluster] = clusters.get(id)
 
-  override def merge(other: AccumulatorV2[TaskTransactions, Map[String, OfCluster]]): Unit =
-    other.value.foreach { case (id, transactions) => include(id, transactions) }
-
-  private def include(id: String, transactions: OfCluster): Unit =
-    clusters = clusters.updatedWith(id)(known => Some(known.fold(transactions)(_ + transactions)))
-
-  override def value: Map[String, OfCluster] = clusters
-  override def isZero: Boolean = clusters.isEmpty
-  override def reset(): Unit = clusters = Map.empty
-
-  override def copy(): OpenTransactions = {
-    val copied = new OpenTransactions
-    copied.clusters = clusters
-    copied
+  /** @param task when the transactions of a task were opened, in milliseconds since the epoch, by the clock of its executor */
+  def add(task: Map[String, Long]): Unit = task.foreach { case (id, beganMs) =>
+    clusters = clusters.updatedWith(id)(known =>
+      Some(known.fold(OfCluster(1, beganMs))(of => OfCluster(of.transactions + 1, math.min(of.beganMs, beganMs))))
+    )
   }
 }
 
 private[sink] object OpenTransactions {
 
-  /** @param beganMs when the oldest one was opened, in milliseconds since the epoch, by the clock of its executor */
-  final case class OfCluster(transactions: Int, beganMs: Long) {
-    def +(other: OfCluster): OfCluster =
-      OfCluster(transactions + other.transactions, math.min(beganMs, other.beganMs))
-  }
+  /** @param beganMs when the oldest one was opened */
+  final case class OfCluster(transactions: Int, beganMs: Long)
+
+  /** What a task has left open. */
+  def of(task: TaskTransactions): Map[String, Long] = task.prepared.map(t =>
+    t.cluster -> task.ages.openMs.get(t.cluster).fold(task.ages.atMs)(task.ages.atMs - _)
+  ).toMap
 }

@@ -156,7 +156,7 @@ private[sink] object WriterFactory {
       lastCommitted: Option[Long],
       replay: Option[LostParts],
       journal: String,
-      open: Option[OpenTransactions] = None
+      open: Option[FromTasks[Map[String, Long]]] = None
   ) {
 
     /** Whether the batch is written already. */
@@ -184,7 +184,7 @@ private[sink] final class RowWriter(
     frames: BatchFrames,
     routing: RecordRouting,
     sender: TaskSender,
-    open: Option[OpenTransactions],
+    open: Option[FromTasks[Map[String, Long]]],
     replacement: (String, Record) => Option[(String, Record)],
     onlyTopic: Option[String] => Option[String]
 ) extends DataWriter[InternalRow] {
@@ -205,7 +205,7 @@ private[sink] final class RowWriter(
   override def commit(): WriterCommitMessage = {
     val message = sender.commit()
     for (to <- open) message match {
-      case t: TaskTransactions => to.add(t)
+      case t: TaskTransactions => to.add(OpenTransactions.of(t))
       case _ => ()
     }
     counter.report(message)

@@ -12,7 +12,7 @@ import java.util.concurrent.{
 import scala.util.control.NonFatal
 
 import io.github.dynamickafka.base.{Clock, Redaction}
-import io.github.dynamickafka.config.ProducerProperties
+import io.github.dynamickafka.config.{ClusterScope, ProducerProperties, SinkOptions}
 import io.github.dynamickafka.error.FailureText
 import io.github.dynamickafka.kafka.{ClusterFailure, ProducerSettings, TransactionTimeLimits}
 
@@ -194,8 +194,15 @@ private[sink] final class Clusters(
   }
 }
 
-private[commit] object Clusters {
+private[sink] object Clusters {
   private val LongestQuestionMs = 15000L
+
+  /** With the properties that the options give to a cluster that has left the metadata. */
+  def of(options: SinkOptions, commitTimeoutMs: Long): Clusters = new Clusters(
+    (id, known) => new ClusterScope(options.clusters, Set(id)).producer(id, known),
+    options.clusters.requestTimeoutMs,
+    commitTimeoutMs
+  )
 
   /** The attempts after which a cluster counts as slow. Before, a broker that does not respond may have to be replaced. */
   private val Patience = 3

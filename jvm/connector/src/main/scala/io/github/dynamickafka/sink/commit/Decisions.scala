@@ -31,10 +31,14 @@ private[sink] final case class CommitContext(
 
   /** The time limit of a step that starts now, in nanoseconds. */
   def deadline(): Long = clusters.deadline(clock)
+
+  /** The transactional ids of this run, if it gets no others. */
+  def ownIds: TransactionName =
+    TransactionName(options.idPrefix, claim.queryId, claim.instance, claim.generation)
 }
 
 /**
- * Writes decisions of this run to its journal, and commits decisions.
+ * Checks the transactions of a batch, writes decisions of this run to its journal, and commits decisions.
  *
  * @param marking the executor of the marks of finished decisions; None: they are written before the commit returns, because Spark
  *                logs nothing afterwards
@@ -45,6 +49,66 @@ private[commit] final class Decisions(context: CommitContext, marking: Option[Ex
 
   val committer = new Committer(clusters, pool, clock)
   private val markers = new Markers(clusters, pool, clock)
+
+  /**
+   * Whether the transactions are young enough to be decided; otherwise TRANSACTIONS_ABORTED.
+   *
+   * @param startedNanos when the tasks of the batch were started: no transaction is older
+   * @param timeoutMs `transaction.timeout.ms` of a cluster
+   */
+  def checkAge(batch: Long, tasks: Seq[TaskTransactions], startedNanos: Long, timeoutMs: String => Long): Unit = {
+    val sinceStartMs = TimeUnit.NANOSECONDS.toMillis(clock.nanoTime() - startedNanos)
+    val nowMs = clock.currentTimeMillis()
+    for (task <- tasks; t <- task.prepared) {
+      val (ageMs, limitMs) = (task.ages.of(t.cluster, sinceStartMs, nowMs), timeoutMs(t.cluster))
+      if (ageMs > limitMs * SafeShare)
+        throw Errors.transactionsAborted(
+          batch,
+          s"${Decision.at(t)} has been open for $ageMs ms, and the transaction timeout is $limitMs ms " +
+            "('transaction.timeout.ms'): the remaining time is too short to commit safely."
+        )
+    }
+  }
+
+  /**
+   * Whether the transactions are open; otherwise TRANSACTIONS_ABORTED. A task that was stalled for long may have used an id again, a
+   * transaction may have expired on one cluster only, and a topic may have been recreated: after the decision, this would leave a
+   * part of the batch.
+   */
+  def checkOpen(batch: Long, transactions: Seq[Prepared]): Inspector.Report = {
+    val report = committer.inspector.await(transactions, _ => None, deadline())
+    val before = clusters.topicIds
+    // The ids before the tasks of the batch are compared; afterwards they are those of the report.
+    clusters.learnTopics(report.topicIds)
+    RecreatedTopics.lost(report, before, !isThere(_, _, report)).collectFirst {
+      case (t, outcome) if outcome != Outcome.Open => t -> outcome
+    }.foreach { case (t, outcome) =>
+      val why = outcome match {
+        case Outcome.Lost(reason) => reason
+        case Outcome.Unknown(reason) => reason
+        case p: Outcome.Pending if p.isLeaderless => p.cause.getMessage
+        case Outcome.Pending(cause) => s"the cluster does not answer whether it is still open: $cause"
+        case other => s"it is $other before the decision"
+      }
+      throw Errors.transactionsAborted(batch, s"${Decision.at(t)}: $why.")
+    }
+    report
+  }
+
+  /** A topic may have been recreated before the transaction wrote to it: then its leaders know the transaction. */
+  private def isThere(t: Prepared, topic: String, report: Inspector.Report): Boolean =
+    try {
+      val partitions = report.seen.get(t.cluster).flatMap(_.partitions(t.transactionalId))
+        .getOrElse(Set.empty).filter(_.topic == topic)
+      val open = clusters.admin(t.cluster).openIn(partitions)
+      partitions.nonEmpty && partitions.forall(open.get(_).exists(_.contains(t.producerId)))
+    } catch {
+      case NonFatal(e) =>
+        log.warn(
+          s"It cannot be determined whether a transaction is open in topic '$topic', which was recreated: $e"
+        )
+        false
+    }
 
   /** @param isDecided called if writing fails: whether the decision may be there */
   def decide(entry: JournalEntry)(isDecided: Boolean => Unit): Unit = {
@@ -165,6 +229,9 @@ private[commit] final class Decisions(context: CommitContext, marking: Option[Ex
 private[commit] object Decisions {
   private val log = LoggerFactory.getLogger(classOf[Decisions])
 
+  /** The share of the transaction timeout that may have passed at the decision. The rest is for the commit. */
+  private val SafeShare = 0.5
+
   private def incomplete(batch: Long, pending: Seq[Prepared], cause: Throwable): DynamicKafkaRuntimeException =
     Errors.commitIncomplete(
       batch,
@@ -175,76 +242,6 @@ private[commit] object Decisions {
 
   def text(transactions: Seq[(Prepared, String)]): String =
     transactions.map { case (t, reason) => s"${Decision.at(t)}: $reason" }.mkString("; ")
-}
-
-/** What has to hold for the transactions of a batch before it is decided; otherwise TRANSACTIONS_ABORTED. */
-private[commit] final class DecisionChecks(clusters: Clusters, clock: Clock) {
-  import DecisionChecks._
-
-  private val inspector = new Inspector(clusters, clock)
-
-  /**
-   * @param startedNanos when the tasks of the batch were started: no transaction is older
-   * @param timeoutMs `transaction.timeout.ms` of a cluster
-   */
-  def age(batch: Long, tasks: Seq[TaskTransactions], startedNanos: Long, timeoutMs: String => Long): Unit = {
-    val sinceStartMs = TimeUnit.NANOSECONDS.toMillis(clock.nanoTime() - startedNanos)
-    val nowMs = clock.currentTimeMillis()
-    for (task <- tasks; t <- task.prepared) {
-      val (ageMs, limitMs) = (task.ages.of(t.cluster, sinceStartMs, nowMs), timeoutMs(t.cluster))
-      if (ageMs > limitMs * SafeShare)
-        throw Errors.transactionsAborted(
-          batch,
-          s"${Decision.at(t)} has been open for $ageMs ms, and the transaction timeout is $limitMs ms " +
-            "('transaction.timeout.ms'): the remaining time is too short to commit safely."
-        )
-    }
-  }
-
-  /**
-   * A task that was stalled for long may have used an id again, a transaction may have expired on one cluster only, and a topic
-   * may have been recreated: after the decision, this would leave a part of the batch.
-   */
-  def open(batch: Long, transactions: Seq[Prepared]): Inspector.Report = {
-    val report = inspector.await(transactions, _ => None, clusters.deadline(clock))
-    val before = clusters.topicIds
-    // The ids before the tasks of the batch are compared; afterwards they are those of the report.
-    clusters.learnTopics(report.topicIds)
-    RecreatedTopics.lost(report, before, !isThere(_, _, report)).collectFirst {
-      case (t, outcome) if outcome != Outcome.Open => t -> outcome
-    }.foreach { case (t, outcome) =>
-      val why = outcome match {
-        case Outcome.Lost(reason) => reason
-        case Outcome.Unknown(reason) => reason
-        case p: Outcome.Pending if p.isLeaderless => p.cause.getMessage
-        case Outcome.Pending(cause) => s"the cluster does not answer whether it is still open: $cause"
-        case other => s"it is $other before the decision"
-      }
-      throw Errors.transactionsAborted(batch, s"${Decision.at(t)}: $why.")
-    }
-    report
-  }
-
-  /** A topic may have been recreated before the transaction wrote to it: then its leaders know the transaction. */
-  private def isThere(t: Prepared, topic: String, report: Inspector.Report): Boolean =
-    try {
-      val partitions = report.partitions.getOrElse(t, Set.empty).filter(_.topic == topic)
-      val open = clusters.admin(t.cluster).openIn(partitions)
-      partitions.nonEmpty && partitions.forall(open.get(_).exists(_.contains(t.producerId)))
-    } catch {
-      case NonFatal(e) =>
-        log.warn(
-          s"It cannot be determined whether a transaction is open in topic '$topic', which was recreated: $e"
-        )
-        false
-    }
-}
-
-private[commit] object DecisionChecks {
-  private val log = LoggerFactory.getLogger(classOf[DecisionChecks])
-
-  /** The share of the transaction timeout that may have passed at the decision. The rest is for the commit. */
-  val SafeShare = 0.5
 }
 
 /**
@@ -265,11 +262,13 @@ private[commit] object RecreatedTopics {
       report: Inspector.Report,
       before: Map[String, Map[String, String]],
       counts: (Prepared, String) => Boolean
-  ): Seq[(Prepared, Outcome)] = report.outcomes.map {
+  ): Seq[(Prepared, Outcome)] = {
+    val now = report.topicIds
+    report.outcomes.map {
     case (t, Outcome.Open) =>
       def id(ids: Map[String, Map[String, String]], topic: String) = ids.get(t.cluster).flatMap(_.get(topic))
       val recreated =
-        t.topics.find(topic => id(before, topic).exists(known => id(report.topicIds, topic).exists(_ != known)))
+        t.topics.find(topic => id(before, topic).exists(known => id(now, topic).exists(_ != known)))
       t -> recreated.filter(counts(t, _)).fold[Outcome](Outcome.Open)(topic =>
         Outcome.Lost(
           s"topic '$topic' was recreated after records were written to it, which it does not have now"
@@ -277,4 +276,41 @@ private[commit] object RecreatedTopics {
       )
     case other => other
   }
+  }
+}
+
+/** The steps of a commit, in their order. */
+private[dynamickafka] sealed abstract class CommitStep(val name: String)
+
+private[dynamickafka] object CommitStep {
+  case object BeforeDecision extends CommitStep("before-decision")
+
+  /** The claim was checked for the last time before the decision. */
+  case object Claimed extends CommitStep("claimed")
+  final case class Decided private[commit] (private[sink] val transactions: Seq[Prepared])
+      extends CommitStep("decided")
+
+  /** After each transaction, if they are committed one after the other. */
+  case object BetweenCommits extends CommitStep("between-commits")
+  case object Committed extends CommitStep("committed")
+}
+
+/** Called at the steps of a commit, on the thread of the query. */
+private[dynamickafka] trait CommitProbe {
+  def reached(step: CommitStep, batch: Long): Unit
+
+  /** Whether transactions are committed one after the other. */
+  def oneByOne: Boolean = false
+}
+
+private[dynamickafka] object CommitProbe {
+  object NoOp extends CommitProbe {
+    override def reached(step: CommitStep, batch: Long): Unit = ()
+  }
+
+  /**
+   * Tests install a probe here, which the sinks get that are created afterwards: Spark creates them, also in a process of its own,
+   * and nothing else of a test reaches them.
+   */
+  @volatile var installed: CommitProbe = NoOp
 }

@@ -318,22 +318,22 @@ private[sink] object Journal {
 
   private type Number = (Long, Int)
 
-  /** The journal of a streaming query in its checkpoint. */
-  def ofQuery(checkpoint: String, hadoop: Configuration): Journal = timed(checkpoint, hadoop)
-
-  /** With generations that no run had before, also if an older copy of the journal is restored. */
-  private def timed(location: String, hadoop: Configuration) =
+  /**
+   * The journal of a streaming query in its checkpoint, with generations that no run had before, also if an older copy of the journal
+   * is restored.
+   */
+  def ofQuery(location: String, hadoop: Configuration): Journal =
     new Journal(location, hadoop, leastGeneration = () => System.currentTimeMillis())
 
   /** The journal of a job, next to those of other jobs with the same location. */
   def ofJob(location: String, job: String, hadoop: Configuration): Journal =
-    timed(new Path(jobs(location), job).toString, hadoop)
+    ofQuery(new Path(jobs(location), job).toString, hadoop)
 
   /** The journals of all earlier jobs. */
   def earlier(location: String, hadoop: Configuration): Seq[Journal] = {
     val folder = jobs(location)
     new AtomicFiles(folder, hadoop).list(folder).filter(_.isDirectory).map(_.getPath.toString).sorted
-      .map(timed(_, hadoop))
+      .map(ofQuery(_, hadoop))
   }
 
   private def jobs(location: String) = new Path(location, "dynamic-kafka-jobs")

@@ -78,11 +78,7 @@ private[dynamickafka] final class OpenDecision(
       )
     )
     val scope = new ClusterScope(options.clusters, found.map(_._1).toSet)
-    val clusters = new Clusters(
-      (id, known) => new ClusterScope(options.clusters, Set(id)).producer(id, known),
-      options.clusters.requestTimeoutMs,
-      CommitTimeoutMs
-    )
+    val clusters = Clusters.of(options, CommitTimeoutMs)
     clusters.set(found.map { case (id, properties) => id -> scope.producer(id, properties) }.toMap)
     clusters
   }

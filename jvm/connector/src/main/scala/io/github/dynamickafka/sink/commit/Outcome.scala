@@ -117,15 +117,8 @@ private[sink] final class Inspector(clusters: Clusters, clock: Clock) {
     val byCluster = transactions.groupBy(_.cluster)
     val seen = clusters.each(byCluster.keys.toSeq.sorted)(id => id -> describe(id, byCluster(id))).toMap
     Report(
-      transactions.map(t =>
-        t -> seen(t.cluster).fold(Outcome.Pending(_), Verdict(t, ids(t.cluster), _))
-      ),
-      seen.collect { case (id, Right(Seen(Some(kafkaId), _, _, _))) => id -> kafkaId },
-      seen.collect { case (id, Right(answer)) => id -> answer.inSyncWritten },
-      seen.collect { case (id, Right(answer)) => id -> answer.topicIds },
-      transactions.flatMap(t =>
-        seen(t.cluster).toOption.flatMap(_.partitions(t.transactionalId)).map(t -> _)
-      ).toMap
+      transactions.map(t => t -> seen(t.cluster).fold(Outcome.Pending(_), Verdict(t, ids(t.cluster), _))),
+      seen.collect { case (id, Right(answer)) => id -> answer }
     )
   }
 
@@ -133,15 +126,12 @@ private[sink] final class Inspector(clusters: Clusters, clock: Clock) {
    * The same, repeated until all clusters have answered, or the time limit, or something is committed, or all others refuse
    * the credentials.
    */
-  def await(transactions: Seq[Prepared], ids: String => Option[String], deadlineNanos: Long): Report =
-    await(transactions, ids, deadlineNanos, failures = 1)
-
   @annotation.tailrec
-  private def await(
+  def await(
       transactions: Seq[Prepared],
       ids: String => Option[String],
       deadlineNanos: Long,
-      failures: Int
+      failures: Int = 1
   ): Report = {
     val report = once(transactions, ids)
     if (!report.isIncomplete || report.isRefused || clock.nanoTime() >= deadlineNanos) report
@@ -172,19 +162,17 @@ private[sink] final class Inspector(clusters: Clusters, clock: Clock) {
 
 private[sink] object Inspector {
 
-  /**
-   * @param kafkaIds Kafka's id of each cluster that has one, by cluster id
-   * @param inSync the number of replicas in sync of each partition of the transactions, by cluster id
-   * @param topicIds Kafka's ids of the topics of the transactions, by cluster id
-   * @param partitions of the transactions that Kafka knows
-   */
-  final case class Report(
-      outcomes: Seq[(Prepared, Outcome)],
-      kafkaIds: Map[String, String],
-      inSync: Map[String, Map[TopicPartition, Int]],
-      topicIds: Map[String, Map[String, String]] = Map.empty,
-      partitions: Map[Prepared, Set[TopicPartition]] = Map.empty
-  ) {
+  /** @param seen what clusters have answered, by cluster id */
+  final case class Report(outcomes: Seq[(Prepared, Outcome)], seen: Map[String, Seen]) {
+
+    /** Kafka's id of each cluster that has one, by cluster id. */
+    def kafkaIds: Map[String, String] = seen.flatMap { case (id, of) => of.clusterId.map(id -> _) }
+
+    /** The number of replicas in sync of each partition of the transactions, by cluster id. */
+    def inSync: Map[String, Map[TopicPartition, Int]] = seen.map { case (id, of) => id -> of.inSyncWritten }
+
+    /** Kafka's ids of the topics of the transactions, by cluster id. */
+    def topicIds: Map[String, Map[String, String]] = seen.map { case (id, of) => id -> of.topicIds }
 
     def isCommitted: Boolean = outcomes.exists(_._2 == Outcome.Committed)
 

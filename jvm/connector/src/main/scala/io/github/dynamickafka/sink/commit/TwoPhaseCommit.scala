@@ -35,7 +35,6 @@ private[sink] final class TwoPhaseCommit(
 
   private val isStreaming = earlier.isEmpty
   private val decisions = new Decisions(context, Option.when(isStreaming)(marking))
-  private val checks = new DecisionChecks(clusters, clock)
   private val leftovers = new Leftovers(() => name, context)
 
   private var written: Option[JournalEntry] = None
@@ -61,9 +60,9 @@ private[sink] final class TwoPhaseCommit(
 
   /** Called before the first batch: completes or aborts the transactions of earlier runs. */
   def recover(): Unit = {
-    val found = new Recovery(context, decisions)(earlier.toSeq.flatten)
-    written = found.written
-    repeating = found.replay
+    val (found, replay) = new Recovery(context, decisions)(earlier.toSeq.flatten)
+    written = found
+    repeating = replay
     committed = written.map(_.batch)
     leftovers.ofEarlierRuns()
     ids.take()
@@ -97,13 +96,29 @@ private[sink] final class TwoPhaseCommit(
       val again = repeating.filter(_.batch == batch)
       again.flatMap(_.difference(tasks)).foreach(why => throw Errors.replayDiffers(batch, why))
       if (transactions.nonEmpty) {
-        checks.age(batch, tasks, startedNanos, timeoutMs)
+        decisions.checkAge(batch, tasks, startedNanos, timeoutMs)
         probe.reached(CommitStep.BeforeDecision, batch)
         journal.checkClaim(claim)
         val input = inputOf(batch)
-        val report = checks.open(batch, transactions)
-        checks.age(batch, tasks, startedNanos, timeoutMs)
-        val entry = decision(batch, again.fold(0)(_.round), input, transactions, report, leftOut)
+        val report = decisions.checkOpen(batch, transactions)
+        decisions.checkAge(batch, tasks, startedNanos, timeoutMs)
+        val known = transactions.map(_.cluster).distinct.map { id =>
+          val seen = report.seen.get(id)
+          val topicIds = seen.fold(Map.empty[String, String])(_.topicIds)
+          id -> JournalCluster(seen.flatMap(_.clusterId), clusters.safe(id), topicIds)
+        }
+        val entry = JournalEntry(
+          claim.queryId,
+          claim.run,
+          claim.instance,
+          claim.generation,
+          batch,
+          again.fold(0)(_.round),
+          input,
+          transactions,
+          known.toMap,
+          leftOut
+        )
         decisions.decide(entry)(mayBe => decided = Option.when(mayBe)(batch))
         // From here on, other runs can see the decision, so the batch must not be aborted.
         decided = Some(batch)
@@ -144,32 +159,6 @@ private[sink] final class TwoPhaseCommit(
 
   private def inputOf(batch: Long): BatchInput =
     if (isStreaming) journal.batches.decided(batch) else BatchInput.Empty
-
-  private def decision(
-      batch: Long,
-      round: Int,
-      input: BatchInput,
-      transactions: Seq[Prepared],
-      report: Inspector.Report,
-      leftOut: Set[String]
-  ): JournalEntry = JournalEntry(
-    claim.queryId,
-    claim.run,
-    claim.instance,
-    claim.generation,
-    batch,
-    round,
-    input,
-    transactions,
-    transactions.map(_.cluster).distinct.map { id =>
-      id -> JournalCluster(
-        report.kafkaIds.get(id),
-        clusters.safe(id),
-        report.topicIds.getOrElse(id, Map.empty)
-      )
-    }.toMap,
-    leftOut
-  )
 
   /** Spark also calls this after [[commit]] has thrown. A decided batch is never aborted. */
   def abort(batch: Long, tasks: Seq[TaskTransactions]): Unit =
