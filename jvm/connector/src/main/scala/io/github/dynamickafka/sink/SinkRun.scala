@@ -71,7 +71,10 @@ private[sink] final class SinkRun(
   private val source =
     WrittenTopologies.Source(options.service, options.streamId.filterNot(_ => columns.hasStream))
   private val watcher = MetadataWatcher.forWriting(
-    KnownAnswer.of(known, MetadataServices.create(options.service, SessionConfiguration.of(SparkSession.active))),
+    KnownAnswer.of(
+      known,
+      MetadataServices.create(options.service, SessionConfiguration.of(SparkSession.active))
+    ),
     // The streams in the column are not known before the rows are read.
     source.stream.fold[Subscription](Subscription.Pattern(".*".r))(id => Subscription.Ids(Seq(id))),
     options.discovery,

@@ -111,7 +111,9 @@ private[sink] final class OpenTransactions {
   /** @param task when the transactions of a task were opened, in milliseconds since the epoch, by the clock of its executor */
   def add(task: Map[String, Long]): Unit = task.foreach { case (id, beganMs) =>
     clusters = clusters.updatedWith(id)(known =>
-      Some(known.fold(OfCluster(1, beganMs))(of => OfCluster(of.transactions + 1, math.min(of.beganMs, beganMs))))
+      Some(known.fold(OfCluster(1, beganMs))(of =>
+        OfCluster(of.transactions + 1, math.min(of.beganMs, beganMs))
+      ))
     )
   }
 }

@@ -135,7 +135,10 @@ class EditCommandsSuite extends AnyFunSuite with TimeLimit with Checkpoints {
       s"$sink/slot-0a.json",
       """{"version":2,"slot":"p-q-i-3","cluster":"blue","producerId":1,"epoch":1,"location":"l"}"""
     )
-    put(s"$sink/run-5.json", """{"version":2,"queryId":"q","run":"r","instance":"i","generation":5,"location":"blue"}""")
+    put(
+      s"$sink/run-5.json",
+      """{"version":2,"queryId":"q","run":"r","instance":"i","generation":5,"location":"blue"}"""
+    )
     folder
   }
 

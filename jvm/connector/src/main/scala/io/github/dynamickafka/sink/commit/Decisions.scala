@@ -56,7 +56,12 @@ private[commit] final class Decisions(context: CommitContext, marking: Option[Ex
    * @param startedNanos when the tasks of the batch were started: no transaction is older
    * @param timeoutMs `transaction.timeout.ms` of a cluster
    */
-  def checkAge(batch: Long, tasks: Seq[TaskTransactions], startedNanos: Long, timeoutMs: String => Long): Unit = {
+  def checkAge(
+      batch: Long,
+      tasks: Seq[TaskTransactions],
+      startedNanos: Long,
+      timeoutMs: String => Long
+  ): Unit = {
     val sinceStartMs = TimeUnit.NANOSECONDS.toMillis(clock.nanoTime() - startedNanos)
     val nowMs = clock.currentTimeMillis()
     for (task <- tasks; t <- task.prepared) {
@@ -232,7 +237,11 @@ private[commit] object Decisions {
   /** The share of the transaction timeout that may have passed at the decision. The rest is for the commit. */
   private val SafeShare = 0.5
 
-  private def incomplete(batch: Long, pending: Seq[Prepared], cause: Throwable): DynamicKafkaRuntimeException =
+  private def incomplete(
+      batch: Long,
+      pending: Seq[Prepared],
+      cause: Throwable
+  ): DynamicKafkaRuntimeException =
     Errors.commitIncomplete(
       batch,
       pending.map(Decision.at).mkString("; "),
@@ -265,17 +274,18 @@ private[commit] object RecreatedTopics {
   ): Seq[(Prepared, Outcome)] = {
     val now = report.topicIds
     report.outcomes.map {
-    case (t, Outcome.Open) =>
-      def id(ids: Map[String, Map[String, String]], topic: String) = ids.get(t.cluster).flatMap(_.get(topic))
-      val recreated =
-        t.topics.find(topic => id(before, topic).exists(known => id(now, topic).exists(_ != known)))
-      t -> recreated.filter(counts(t, _)).fold[Outcome](Outcome.Open)(topic =>
-        Outcome.Lost(
-          s"topic '$topic' was recreated after records were written to it, which it does not have now"
+      case (t, Outcome.Open) =>
+        def id(ids: Map[String, Map[String, String]], topic: String) =
+          ids.get(t.cluster).flatMap(_.get(topic))
+        val recreated =
+          t.topics.find(topic => id(before, topic).exists(known => id(now, topic).exists(_ != known)))
+        t -> recreated.filter(counts(t, _)).fold[Outcome](Outcome.Open)(topic =>
+          Outcome.Lost(
+            s"topic '$topic' was recreated after records were written to it, which it does not have now"
+          )
         )
-      )
-    case other => other
-  }
+      case other => other
+    }
   }
 }
 

@@ -2,7 +2,6 @@ package io.github.dynamickafka.sink.commit
 
 import java.nio.file.{Files, Path}
 
-
 /** A query that has decided a batch and died, and an operator, without brokers. */
 private[commit] final class ResolveScene(val entry: JournalEntry) {
   val scene = new CommitScene

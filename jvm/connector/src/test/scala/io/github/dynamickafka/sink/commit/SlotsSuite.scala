@@ -89,7 +89,9 @@ class SlotsSuite extends AnyFunSuite with TimeLimit {
   test("of two runs that read the same file, one gets the slot; an older file is of no use") {
     val scene = new Scene
     val slot = scene.run().batch().ends()
-    val file = Files.list(scene.folder.resolve(Journal.Folder)).filter(_.getFileName.toString.startsWith("slot-")).findFirst.get
+    val file = Files.list(
+      scene.folder.resolve(Journal.Folder)
+    ).filter(_.getFileName.toString.startsWith("slot-")).findFirst.get
     val restored = Files.readAllBytes(file)
     val second = scene.run()
     Files.write(file, restored)
@@ -115,7 +117,9 @@ class SlotsSuite extends AnyFunSuite with TimeLimit {
   test("the slots of a cluster that has left are deleted, those of other queries stay") {
     val scene = new Scene
     scene.run().batch().ends()
-    def files = Files.list(scene.folder.resolve(Journal.Folder)).filter(_.getFileName.toString.startsWith("slot-")).count
+    def files = Files.list(
+      scene.folder.resolve(Journal.Folder)
+    ).filter(_.getFileName.toString.startsWith("slot-")).count
     try {
       clusters.set(Map("red" -> CommitScene.properties("red")))
       scene.run(prefix = "other")
