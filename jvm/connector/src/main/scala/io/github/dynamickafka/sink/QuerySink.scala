@@ -28,8 +28,6 @@ private[sink] final class QuerySink(
     answer: () => Option[KafkaStream],
     probe: CommitProbe = CommitProbe.installed
 ) {
-  import QuerySink._
-
   private var run: Option[SinkRun] = None
 
   def isExactlyOnce: Boolean = options.guarantee == DeliveryGuarantee.ExactlyOnce
@@ -97,7 +95,8 @@ private[sink] final class QuerySink(
 
   /** What fails is planned again with the same records only if Spark logs a batch before it runs the batch. */
   private def refuseUnplanned(): Unit = if (isExactlyOnce) {
-    if (spark.getLocalProperty(EpochCoordinator) != null)
+    // Spark's `ContinuousExecution` sets it for its jobs.
+    if (spark.getLocalProperty("__epoch_coordinator_id") != null)
       throw Errors.exactlyOnceRefused(
         "continuous processing has no batches that could be committed atomically."
       )
@@ -111,12 +110,6 @@ private[sink] final class QuerySink(
   private def hadoop: Configuration = SessionConfiguration.of(SparkSession.active)
 
   override def toString: String = s"dynamic-kafka $options"
-}
-
-private[sink] object QuerySink {
-
-  /** What Spark's `ContinuousExecution` sets for its jobs. */
-  private val EpochCoordinator = "__epoch_coordinator_id"
 }
 
 /** Detects the termination of a query with a listener, because Spark does not notify a sink. */

@@ -10,7 +10,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.{TransactionOptions, UnknownCommitPolicy}
-import io.github.dynamickafka.error.{DynamicKafkaRuntimeException, Errors}
+import io.github.dynamickafka.error.Errors
 
 /**
  * What the steps of a commit need.
@@ -203,15 +203,19 @@ private[commit] final class Decisions(context: CommitContext, marking: Option[Ex
       earlier: Boolean
   ): Seq[(Prepared, String)] = {
     val known = assumed(entry.batch, outcomes)
+    def incomplete(pending: Seq[Prepared], cause: Throwable) = throw Errors.commitIncomplete(
+      entry.batch,
+      pending.map(Decision.at).mkString("; "),
+      s"${cause.getClass.getSimpleName}: ${cause.getMessage}",
+      cause
+    )
     Decision.of(known) match {
       case Decision.Unknown(which) => throw Errors.transactionUnknown(entry.batch, text(which))
-      case Decision.Open(pending, cause) => throw incomplete(entry.batch, pending, cause)
+      case Decision.Open(pending, cause) => incomplete(pending, cause)
       case Decision.Ended(lost) =>
         if (lost.isEmpty) {
           val committed = known.map(_._1)
-          markers.await(committed, inSync, earlier, deadline()).foreach(cause =>
-            throw incomplete(entry.batch, committed, cause)
-          )
+          markers.await(committed, inSync, earlier, deadline()).foreach(incomplete(committed, _))
         }
         lost
     }
@@ -236,18 +240,6 @@ private[commit] object Decisions {
 
   /** The share of the transaction timeout that may have passed at the decision. The rest is for the commit. */
   private val SafeShare = 0.5
-
-  private def incomplete(
-      batch: Long,
-      pending: Seq[Prepared],
-      cause: Throwable
-  ): DynamicKafkaRuntimeException =
-    Errors.commitIncomplete(
-      batch,
-      pending.map(Decision.at).mkString("; "),
-      s"${cause.getClass.getSimpleName}: ${cause.getMessage}",
-      cause
-    )
 
   def text(transactions: Seq[(Prepared, String)]): String =
     transactions.map { case (t, reason) => s"${Decision.at(t)}: $reason" }.mkString("; ")

@@ -244,12 +244,7 @@ private[dynamickafka] object JournalJson {
 
   def digest(entry: JournalEntry): String = BatchInput.digest(write(entry))
 
-  /**
-   * A decision when clusters get other ids.
-   *
-   * @param id the id that a cluster gets
-   * @param where the file, for the error message
-   */
+  /** A decision when clusters get other ids. */
   def renamedDecision(text: String, where: String)(id: String => String): String = {
     val entry = read[JournalEntry](text, where)
     write(entry.copy(

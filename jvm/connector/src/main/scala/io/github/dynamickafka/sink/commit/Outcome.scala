@@ -174,10 +174,8 @@ private[sink] object Inspector {
     /** Kafka's ids of the topics of the transactions, by cluster id. */
     def topicIds: Map[String, Map[String, String]] = seen.map { case (id, of) => id -> of.topicIds }
 
-    def isCommitted: Boolean = outcomes.exists(_._2 == Outcome.Committed)
-
     /** Nothing is committed, and a cluster has not answered: no step can be taken back yet. */
-    def isIncomplete: Boolean = !isCommitted && pending.nonEmpty
+    def isIncomplete: Boolean = !outcomes.exists(_._2 == Outcome.Committed) && pending.nonEmpty
 
     /** Each cluster that has not answered has refused the credentials. */
     def isRefused: Boolean = pending.forall(ClusterFailure.isRefused)

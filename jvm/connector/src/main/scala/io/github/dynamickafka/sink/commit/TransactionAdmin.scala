@@ -121,12 +121,11 @@ private[commit] final class KafkaTransactionAdmin(properties: ProducerProperties
     try {
       val node = get(admin.describeCluster().nodes()).asScala.head
       val broker = new ConfigResource(ConfigResource.Type.BROKER, node.idString)
-      try
-        get(admin.describeConfigs(ju.Set.of(broker)).all()).asScala.values.headOption
-          .flatMap(config => Option(config.get("transaction.max.timeout.ms")))
-          .flatMap(_.value.toLongOption)
-      catch { case _: AuthorizationException => None }
+      get(admin.describeConfigs(ju.Set.of(broker)).all()).asScala.values.headOption
+        .flatMap(config => Option(config.get("transaction.max.timeout.ms")))
+        .flatMap(_.value.toLongOption)
     } catch {
+      case _: AuthorizationException => None
       case NonFatal(e) =>
         val cause = Redaction.scrub(e, properties.client)
         throw Errors.writeFailed(

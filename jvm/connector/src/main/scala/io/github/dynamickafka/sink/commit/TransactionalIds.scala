@@ -97,21 +97,19 @@ private[sink] final class TransactionalIds(
 
   /** On another thread, which may hang while it makes the producer: the thread of the query can be interrupted. */
   private def initialized(cluster: String, slot: String): Handle =
-    clusters.each(Seq(cluster))(initialize(_, slot)).head
-
-  private def initialize(cluster: String, slot: String): Handle = {
-    val settings = clusters.committing(cluster)
-    val producer = pool.acquire(settings, _.begin(s"$slot-$Guard"))
-    val handle =
-      try producer.prepare()
-      catch {
-        case NonFatal(e) =>
-          val _ = pool.discard(settings, producer, e)
-          throw e
-      }
-    pool.release(settings, producer)
-    handle
-  }
+    clusters.each(Seq(cluster)) { _ =>
+      val settings = clusters.committing(cluster)
+      val producer = pool.acquire(settings, _.begin(s"$slot-$Guard"))
+      val handle =
+        try producer.prepare()
+        catch {
+          case NonFatal(e) =>
+            val _ = pool.discard(settings, producer, e)
+            throw e
+        }
+      pool.release(settings, producer)
+      handle
+    }.head
 }
 
 private[sink] object TransactionalIds {

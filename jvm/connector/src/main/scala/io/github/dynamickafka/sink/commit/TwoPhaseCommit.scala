@@ -89,8 +89,14 @@ private[sink] final class TwoPhaseCommit(
       secondAttempts: Boolean = false,
       leftOut: Set[String] = Set.empty
   ): Unit = {
-    if (committed.contains(batch)) checkDiscarded(batch)
-    else unlessReplaced {
+    if (committed.contains(batch)) {
+      // Rows are only discarded if they are those that are written. Another run may have started meanwhile, and have decided only a
+      // part of what this run has planned.
+      if (written.exists(_.batch == batch)) {
+        journal.checkClaim(claim)
+        val _ = inputOf(batch)
+      }
+    } else unlessReplaced {
       val from = clock.nanoTime()
       val transactions = tasks.flatMap(_.prepared)
       val again = repeating.filter(_.batch == batch)
@@ -147,14 +153,6 @@ private[sink] final class TwoPhaseCommit(
           case unknown => e.addSuppressed(unknown)
         }
         throw e
-    }
-
-  /** Rows are only discarded if they are those that are written. */
-  private def checkDiscarded(batch: Long): Unit =
-    if (written.exists(_.batch == batch)) {
-      // Another run may have started meanwhile, and have decided only a part of what this run has planned.
-      journal.checkClaim(claim)
-      val _ = inputOf(batch)
     }
 
   private def inputOf(batch: Long): BatchInput =
