@@ -113,7 +113,12 @@ private[sink] final class SinkRun(
   private val idSets = new IdSets
   private val stalled = new StalledAttempts
   if (exactlyOnce && isStreaming) spark.addSparkListener(stalled)
-  private val fits = () => isNewest
+
+  /** Whether the running batch has the newest topology. Called by any thread. */
+  private val fits = () => {
+    val state = watcher.current
+    state.fatal.isEmpty && connected.forall(of => state.topology.forall(_ eq of._1))
+  }
   if (isStreaming) RealTimeSinks.add(queryId, fits)
   private var plan: Option[SinkPlan] = None
   @volatile private var connected: Option[(Topology, Map[String, ProducerProperties])] = None
@@ -140,19 +145,17 @@ private[sink] final class SinkRun(
     made
   }
 
-  /** Whether the running batch has the newest topology. Called by any thread. */
-  private def isNewest: Boolean = {
-    val state = watcher.current
-    state.fatal.isEmpty && connected.forall(of => state.topology.forall(_ eq of._1))
-  }
-
   /** The factory for the batch that starts now, with the current topology. */
   def factory(): WriterFactory = {
     val known = current()
     val properties = connected.filter(_._1 eq known).fold(connect(known))(_._2)
     connected = Some(known -> properties)
     // Before anything else is asked of a cluster: what is decided does not depend on the clusters of the next batch.
-    if (exactlyOnce && !isRecovered) recover()
+    if (exactlyOnce && !isRecovered) {
+      decisions.newest().filterNot(_._2).foreach { case (entry, _) => gauges.decided(entry.transactions) }
+      commits.recover()
+      isRecovered = true
+    }
     val topology = responding(known, properties)
     val next = plan.filter(_.topology == topology).getOrElse(newPlan(topology, properties))
     plan = Some(next)
@@ -184,12 +187,6 @@ private[sink] final class SinkRun(
       open.map(found => fromTasks(found.add))
     ))
     WriterFactory(columns, ofBatch, topology.streams, next.producers, next.limits, rules, transactions)
-  }
-
-  private def recover(): Unit = {
-    decisions.newest().filterNot(_._2).foreach { case (entry, _) => gauges.decided(entry.transactions) }
-    commits.recover()
-    isRecovered = true
   }
 
   /** The topology of the batch, without clusters that do not respond now. */
@@ -526,16 +523,15 @@ private[sink] final class WrittenTopics(clusters: Clusters) {
     val topics =
       topology.streams.values.flatMap(_.writable).groupMapReduce(_.cluster)(_.topics.keySet.toSet)(_ ++ _)
         .filter(_._2.nonEmpty)
-    clusters.each(topics.keys.toSeq.sorted)(id => id -> ask(id, topics(id))).toMap
+    clusters.each(topics.keys.toSeq.sorted) { id =>
+      try id -> clusters.ask(id)(_.topicLimits(topics(id)))
+      catch {
+        case NonFatal(e) =>
+          log.warn(s"The limits of the topics on Kafka cluster '$id' are not known: ${e.getMessage}")
+          id -> Map.empty[String, TopicLimits]
+      }
+    }.toMap
   }
-
-  private def ask(id: String, topics: Set[String]): Map[String, TopicLimits] =
-    try clusters.ask(id)(_.topicLimits(topics))
-    catch {
-      case NonFatal(e) =>
-        log.warn(s"The limits of the topics on Kafka cluster '$id' are not known: ${e.getMessage}")
-        Map.empty
-    }
 }
 
 private[sink] object WrittenTopics {
