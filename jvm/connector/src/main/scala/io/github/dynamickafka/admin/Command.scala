@@ -4,7 +4,7 @@ import org.apache.spark.sql.types.StructType
 
 import io.github.dynamickafka.admin.checkpoint.Refusal
 import io.github.dynamickafka.error.{DynamicKafkaError, FailureText}
-import io.github.dynamickafka.sink.operate.Refused
+import io.github.dynamickafka.sink.commit.Refused
 
 /**
  * What operators do: a command of [[Main]] and a procedure of a catalog, by one declaration.

@@ -7,7 +7,7 @@ import io.github.dynamickafka.catalog.StreamCatalog
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.document.MetadataDocument
 import io.github.dynamickafka.metadata.service.FileMetadataService
-import io.github.dynamickafka.sink.operate.Refused
+import io.github.dynamickafka.sink.commit.Refused
 import io.github.dynamickafka.source.cluster.{AdminClusterClient, ClusterClient, ClusterConfig}
 
 /**

@@ -8,7 +8,7 @@ import scala.util.Using
 import io.github.dynamickafka.metadata.document.Problem
 import io.github.dynamickafka.metadata.service.FileMetadataService
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
-import io.github.dynamickafka.sink.operate.Refused
+import io.github.dynamickafka.sink.commit.Refused
 
 /** `validate`, `describe`, `diff` and `schema`: what metadata says. Nothing is changed, and no cluster is asked. */
 private[admin] object MetadataCommands {

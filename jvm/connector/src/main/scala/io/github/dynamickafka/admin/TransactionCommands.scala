@@ -1,6 +1,6 @@
 package io.github.dynamickafka.admin
 
-import io.github.dynamickafka.sink.operate.{OpenDecision, Resolution}
+import io.github.dynamickafka.sink.commit.{OpenDecision, Resolution}
 
 /** `transactions` and `resolve`: the open decision of a query that writes with `exactly-once`. */
 private[admin] object TransactionCommands {
@@ -36,7 +36,7 @@ private[admin] object TransactionCommands {
   )
 
   private def decision(context: Context, arguments: Arguments) =
-    OpenDecision.of(arguments(Checkpoint), context.streams _, context.catalog.writing, context.hadoop)
+    new OpenDecision(arguments(Checkpoint), context.streams _, context.catalog.writing, context.hadoop)
 
   private def chosen(arguments: Arguments): Resolution = {
     val all = Seq(

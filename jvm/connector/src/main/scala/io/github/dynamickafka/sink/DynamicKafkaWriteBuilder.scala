@@ -5,6 +5,8 @@ import org.apache.spark.sql.connector.expressions.{Expression, Expressions, Sort
 import org.apache.spark.sql.connector.write._
 import org.apache.spark.sql.connector.write.streaming.{StreamingDataWriterFactory, StreamingWrite}
 import org.apache.spark.sql.internal.connector.SupportsStreamingUpdateAsAppend
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.sql.{DynamicKafkaQueries, SparkSession}
 
 import io.github.dynamickafka.topology.{HasDatasets, TopicDataset}
@@ -70,7 +72,7 @@ private[sink] final class QueryWrite(sink: QuerySink) extends StreamingWrite wit
   }
 
   /** For a writer whose tasks send no message to [[commit]]. */
-  def ofForeach(): (WriterFactory, WrittenRecords) = (factory(), sink.streaming().written)
+  def ofForeach(): (WriterFactory, FromTasks[Map[String, Written]]) = (factory(), sink.streaming().written)
 
   /** Only with exactly-once must the records of other task attempts stay invisible. */
   override def useCommitCoordinator(): Boolean = sink.isExactlyOnce
@@ -111,4 +113,19 @@ private[sink] final class JobWrite(sink: QuerySink, wrote: (() => Seq[TopicDatas
   override def abort(messages: Array[WriterCommitMessage]): Unit =
     try run.abort(0L, Messages.of(messages))
     finally run.close()
+}
+
+/**
+ * A write to a table of a catalog.
+ *
+ * @param options those of the table and of the query
+ * @param ofStatement the names of those of the query
+ */
+private[dynamickafka] final class StatementInfo(
+    of: LogicalWriteInfo,
+    override val options: CaseInsensitiveStringMap,
+    val ofStatement: Set[String]
+) extends LogicalWriteInfo {
+  override def queryId(): String = of.queryId
+  override def schema(): StructType = of.schema
 }

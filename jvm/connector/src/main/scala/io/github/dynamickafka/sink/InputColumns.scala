@@ -81,35 +81,19 @@ private[dynamickafka] final class InputColumns private (
     val time = timestamp.filterNot(row.isNullAt)
       .map(i => math.floorDiv(row.getLong(i), MicrosPerMs)).filter(_ != NoTimestamp)
     val all = headers.filterNot(row.isNullAt).fold(Seq.empty[Option[Header]])(headersAt(row, _))
-    output(
-      row,
-      key,
-      value,
-      time.filter(_ >= 0),
-      all.flatten,
-      time.filter(_ < 0).map(ms => s"its timestamp is $ms ms, and Kafka accepts none before 1970")
+    OutputRow(
+      key = key,
+      value = value,
+      headers = all.flatten,
+      timestampMs = time.filter(_ >= 0).map(Long.box).orNull,
+      partition = partition.filterNot(row.isNullAt).map(row.getInt),
+      topic = text(row, topic),
+      stream = text(row, stream),
+      cluster = text(row, cluster),
+      invalid = time.filter(_ < 0).map(ms => s"its timestamp is $ms ms, and Kafka accepts none before 1970")
         .orElse(Option.when(all.contains(None))("one of its headers has no key"))
     )
   }
-
-  private def output(
-      row: InternalRow,
-      key: Array[Byte],
-      value: Array[Byte],
-      timeMs: Option[Long],
-      headers: Seq[Header],
-      invalid: Option[String]
-  ) = OutputRow(
-    key = key,
-    value = value,
-    headers = headers,
-    timestampMs = timeMs.map(Long.box).orNull,
-    partition = partition.filterNot(row.isNullAt).map(row.getInt),
-    topic = text(row, topic),
-    stream = text(row, stream),
-    cluster = text(row, cluster),
-    invalid = invalid
-  )
 
   private def text(row: InternalRow, column: Option[Int]): Option[String] =
     column.filterNot(row.isNullAt).map(row.getUTF8String(_).toString)

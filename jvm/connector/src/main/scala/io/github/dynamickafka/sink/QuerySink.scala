@@ -6,12 +6,11 @@ import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
 import org.apache.spark.sql.streaming.StreamingQueryListener.QueryTerminatedEvent
 import org.apache.spark.sql.{DynamicKafkaQueries, SparkSession}
 
-import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.{DeliveryGuarantee, SinkOptionSpecs, SinkOptions}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.gauge.GaugeNames
 import io.github.dynamickafka.metadata.KafkaStream
-import io.github.dynamickafka.sink.commit.{CommitProbe, FreeSlots, Journal}
+import io.github.dynamickafka.sink.commit.{CommitProbe, Journal}
 import io.github.dynamickafka.storage.SessionConfiguration
 
 /**
@@ -29,8 +28,6 @@ private[sink] final class QuerySink(
     answer: () => Option[KafkaStream],
     probe: CommitProbe = CommitProbe.installed
 ) {
-  import QuerySink._
-
   private var run: Option[SinkRun] = None
 
   def isExactlyOnce: Boolean = options.guarantee == DeliveryGuarantee.ExactlyOnce
@@ -43,19 +40,7 @@ private[sink] final class QuerySink(
     run.getOrElse {
       refuseUnplanned()
       val journal = Option.when(isExactlyOnce)(Journal.ofQuery(checkpoint, hadoop))
-      val started =
-        new SinkRun(
-          gauged(options),
-          columns,
-          queryId,
-          journal,
-          journal.map(_ => FreeSlots.ofQuery(checkpoint, hadoop)),
-          None,
-          hadoop,
-          probe,
-          Clock.System,
-          spark
-        )
+      val started = new SinkRun(gauged(options), columns, queryId, journal, None, probe)
       QueryEnd.whenOver(spark, queryId)(started.close())
       run = Some(started)
       started
@@ -78,12 +63,8 @@ private[sink] final class QuerySink(
       columns,
       queryId,
       place.map(Journal.ofJob(_, queryId, hadoop)),
-      None,
       Some(place.toSeq.flatMap(Journal.earlier(_, hadoop))),
-      hadoop,
       probe,
-      Clock.System,
-      spark,
       answer()
     )
   }
@@ -114,7 +95,8 @@ private[sink] final class QuerySink(
 
   /** What fails is planned again with the same records only if Spark logs a batch before it runs the batch. */
   private def refuseUnplanned(): Unit = if (isExactlyOnce) {
-    if (spark.getLocalProperty(EpochCoordinator) != null)
+    // Spark's `ContinuousExecution` sets it for its jobs.
+    if (spark.getLocalProperty("__epoch_coordinator_id") != null)
       throw Errors.exactlyOnceRefused(
         "continuous processing has no batches that could be committed atomically."
       )
@@ -128,12 +110,6 @@ private[sink] final class QuerySink(
   private def hadoop: Configuration = SessionConfiguration.of(SparkSession.active)
 
   override def toString: String = s"dynamic-kafka $options"
-}
-
-private[sink] object QuerySink {
-
-  /** What Spark's `ContinuousExecution` sets for its jobs. */
-  private val EpochCoordinator = "__epoch_coordinator_id"
 }
 
 /** Detects the termination of a query with a listener, because Spark does not notify a sink. */

@@ -25,9 +25,6 @@ private[sink] final class SinkGauges(
   @volatile private var values = Values()
   private var ids = Option.empty[Set[String]]
 
-  /** What an earlier run has decided is committed now. */
-  def recovering(transactions: Seq[Prepared]): Unit = change(_.copy(pending = count(transactions)))
-
   /**
    * The tasks of a batch are started.
    *
@@ -51,8 +48,9 @@ private[sink] final class SinkGauges(
       timeoutMs = clusters.flatMap(id => timeoutMs(id).map(id -> _)).toMap
     ))
 
-  /** The batch is decided, and its transactions are committed now. */
-  def decided(transactions: Seq[Prepared]): Unit = change(_.copy(pending = count(transactions)))
+  /** What this run or an earlier one has decided is committed now. */
+  def decided(transactions: Seq[Prepared]): Unit =
+    change(_.copy(pending = transactions.groupMapReduce(_.cluster)(_ => 1L)(_ + _)))
 
   /** The batch is committed, with these transactions. */
   def committed(written: Seq[Map[String, Written]], transactions: Int): Unit = change { v =>
@@ -104,7 +102,7 @@ private[sink] final class SinkGauges(
   /** Of the oldest transaction of the batch. No transaction is older than its batch, whatever the clock of its executor says. */
   private def ageMs(id: String): Long = {
     val (now, v) = (clock.currentTimeMillis(), values)
-    v.open.flatMap(_.value.get(id)).fold(0L)(transactions =>
+    v.open.flatMap(_.of(id)).fold(0L)(transactions =>
       math.max(0L, now - math.max(transactions.beganMs, v.startedMs))
     )
   }
@@ -140,9 +138,6 @@ private[sink] object SinkGauges {
   ) {
     def ids: Set[String] = clusters ++ pending.keySet
     def opened(id: String): Long =
-      if (pending.nonEmpty) 0L else open.flatMap(_.value.get(id)).fold(0L)(_.transactions.toLong)
+      if (pending.nonEmpty) 0L else open.flatMap(_.of(id)).fold(0L)(_.transactions.toLong)
   }
-
-  private def count(transactions: Seq[Prepared]): Map[String, Long] =
-    transactions.groupMapReduce(_.cluster)(_ => 1L)(_ + _)
 }

@@ -6,9 +6,8 @@ import java.util.concurrent.atomic.AtomicBoolean
 import scala.collection.mutable
 import scala.util.control.NonFatal
 
-import org.apache.hadoop.conf.Configuration
-import org.apache.spark.SparkContext
 import org.apache.spark.scheduler._
+import org.apache.spark.sql.SparkSession
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.base.Clock
@@ -34,19 +33,18 @@ import io.github.dynamickafka.page.{LivePage, PageQuery}
 import io.github.dynamickafka.schemaregistry.{Frame, SchemaRegistrar}
 import io.github.dynamickafka.sink.commit.{
   Clusters,
+  CommitContext,
   CommitProbe,
   CommitStep,
-  FreeSlots,
   IdSets,
   Journal,
   ResumableProducer,
-  Slots,
   TaskTransactions,
-  TransactionName,
   TransactionPool,
+  TransactionalIds,
   TwoPhaseCommit
 }
-import io.github.dynamickafka.storage.{PlannedDeferrals, RealTimeSinks}
+import io.github.dynamickafka.storage.{PlannedDeferrals, RealTimeSinks, SessionConfiguration}
 import io.github.dynamickafka.topology.{TopicDataset, Topology, WriteEntry}
 
 /**
@@ -54,7 +52,6 @@ import io.github.dynamickafka.topology.{TopicDataset, Topology, WriteEntry}
  * only by the thread of the query, except for [[close]].
  *
  * @param journal the journal of decisions; None: without exactly-once
- * @param freeSlots the transactional ids of runs of the query that have ended; None: for jobs, and without exactly-once
  * @param earlier journals of earlier jobs; None: a streaming query
  * @param probe called at the steps of commits
  * @param known the stream, if the metadata service has just been asked for it
@@ -64,19 +61,17 @@ private[sink] final class SinkRun(
     columns: InputColumns,
     queryId: String,
     journal: Option[Journal],
-    freeSlots: Option[FreeSlots],
     earlier: Option[Seq[Journal]],
-    hadoop: Configuration,
     probe: CommitProbe,
-    clock: Clock,
-    spark: SparkContext,
     known: Option[KafkaStream] = None
 ) extends AutoCloseable {
   private val log = LoggerFactory.getLogger(classOf[SinkRun])
+  private val clock = Clock.System
+  private val spark = SparkSession.active.sparkContext
   private val source =
     WrittenTopologies.Source(options.service, options.streamId.filterNot(_ => columns.hasStream))
   private val watcher = MetadataWatcher.forWriting(
-    MetadataServices.create(options.service, hadoop, known),
+    MetadataServices.create(options.service, SessionConfiguration.of(SparkSession.active), known),
     // The streams in the column are not known before the rows are read.
     source.stream.fold[Subscription](Subscription.Pattern(".*".r))(id => Subscription.Ids(Seq(id))),
     options.discovery,
@@ -86,40 +81,22 @@ private[sink] final class SinkRun(
       _.newest()
     ).map(_._1).filter(_.queryId == queryId).fold(Set.empty[String])(_.clusters.keySet)
   )
-  private val clusters = new Clusters(
-    (id, known) => new ClusterScope(options.clusters, Set(id)).producer(id, known),
-    options.clusters.requestTimeoutMs,
-    options.transactions.commitTimeoutMs
-  )
+  private val clusters = Clusters.of(options, options.transactions.commitTimeoutMs)
   private lazy val decisions =
     journal.getOrElse(throw new IllegalStateException("there is no journal without exactly-once"))
-  private lazy val claim = decisions.claim(queryId, UUID.randomUUID().toString.take(8))
-  private lazy val commits = new TwoPhaseCommit(
-    new Slots(
-      TransactionName(
-        options.transactions.idPrefix,
-        queryId,
-        claim.instance,
-        claim.generation
-      ),
-      claim,
+  private lazy val commits = {
+    val context = CommitContext(
+      decisions.claim(queryId, UUID.randomUUID().toString.take(8)),
       decisions,
-      freeSlots,
       clusters,
-      TransactionPool.shared
-    ),
-    claim,
-    decisions,
-    earlier,
-    clusters,
-    options.transactions.replayLost,
-    options.transactions.unknown,
-    options.transactions.commitTimeoutMs,
-    TransactionPool.shared,
-    new CommitProbe.Pair(GaugeProbe, probe),
-    clock,
-    PlannedDeferrals.ofDriver
-  )
+      TransactionPool.shared,
+      options.transactions,
+      Steps,
+      clock
+    )
+    val ids = new TransactionalIds(context.ownIds, context, journal.filter(_ => isStreaming))
+    new TwoPhaseCommit(ids, context, earlier, PlannedDeferrals.ofDriver)
+  }
   private val topics = new WrittenTopics(clusters)
   private val timeouts = new TransactionTimeouts(clusters)
   private val failover = Option.when(options.failover)(
@@ -133,7 +110,12 @@ private[sink] final class SinkRun(
   private val idSets = new IdSets
   private val stalled = new StalledAttempts
   if (exactlyOnce && isStreaming) spark.addSparkListener(stalled)
-  private val fits = () => isNewest
+
+  /** Whether the running batch has the newest topology. Called by any thread. */
+  private val fits = () => {
+    val state = watcher.current
+    state.fatal.isEmpty && connected.forall(of => state.topology.forall(_ eq of._1))
+  }
   if (isStreaming) RealTimeSinks.add(queryId, fits)
   private var plan: Option[SinkPlan] = None
   @volatile private var connected: Option[(Topology, Map[String, ProducerProperties])] = None
@@ -152,16 +134,12 @@ private[sink] final class SinkRun(
   private val loggedWarnings = mutable.Set.empty[String]
 
   /** For the tasks of real-time mode, whose reports do not reach [[commit]]. */
-  lazy val written: WrittenRecords = {
-    val counted = new WrittenRecords(task => gauges.committed(Seq(task), 0))
-    spark.register(counted)
-    counted
-  }
+  lazy val written: FromTasks[Map[String, Written]] = fromTasks(task => gauges.committed(Seq(task), 0))
 
-  /** Whether the running batch has the newest topology. Called by any thread. */
-  private def isNewest: Boolean = {
-    val state = watcher.current
-    state.fatal.isEmpty && connected.forall(of => state.topology.forall(_ eq of._1))
+  private def fromTasks[A](onTask: A => Unit): FromTasks[A] = {
+    val made = new FromTasks(onTask)
+    spark.register(made)
+    made
   }
 
   /** The factory for the batch that starts now, with the current topology. */
@@ -170,55 +148,42 @@ private[sink] final class SinkRun(
     val properties = connected.filter(_._1 eq known).fold(connect(known))(_._2)
     connected = Some(known -> properties)
     // Before anything else is asked of a cluster: what is decided does not depend on the clusters of the next batch.
-    if (exactlyOnce && !isRecovered) recover()
+    if (exactlyOnce && !isRecovered) {
+      decisions.newest().filterNot(_._2).foreach { case (entry, _) => gauges.decided(entry.transactions) }
+      commits.recover()
+      isRecovered = true
+    }
     val topology = responding(known, properties)
     val next = plan.filter(_.topology == topology).getOrElse(newPlan(topology, properties))
     plan = Some(next)
-    val ofClusters = frames.of(topology)
-    val ids = frames.ids(topology, ofClusters)
+    val ofBatch = frames.of(topology)
     if (exactlyOnce) commits.begin()
     startedNanos = clock.nanoTime()
     // A job has no gauges.
     val open = Option.when(exactlyOnce && isStreaming)(new OpenTransactions)
-    open.foreach(spark.register)
     gauges.begin(
       topology.clusters.keySet.toSet,
       open,
       id => Option.when(exactlyOnce)(next.timeoutMs(id)),
       next.leftOut.size
     )
-    WriterFactory(
-      columns,
-      ofClusters,
-      ids,
-      topology.streams,
-      next.producers,
+    val rules = WriterFactory.Rules(
       options.routing,
       options.streamId,
       options.partitioner,
       options.deadLetters,
       options.deadLetters.flatMap(_.cluster).flatMap(known.writeProblem),
-      options.guarantee,
-      Option.when(exactlyOnce)(
-        WriterFactory.Transactions(
-          commits.name,
-          idSets.current,
-          commits.lastCommitted,
-          commits.replay,
-          decisions.path
-        )
-      ),
-      open,
-      next.limits
+      options.guarantee
     )
-  }
-
-  private def recover(): Unit = {
-    decisions.newest().foreach { case (entry, isDone) =>
-      if (!isDone) gauges.recovering(entry.transactions)
-    }
-    commits.recover()
-    isRecovered = true
+    val transactions = Option.when(exactlyOnce)(WriterFactory.Transactions(
+      commits.name,
+      idSets.current,
+      commits.lastCommitted,
+      commits.replay,
+      decisions.path,
+      open.map(found => fromTasks(found.add))
+    ))
+    WriterFactory(columns, ofBatch, topology.streams, next.producers, next.limits, rules, transactions)
   }
 
   /** The topology of the batch, without clusters that do not respond now. */
@@ -262,11 +227,15 @@ private[sink] final class SinkRun(
   private def transactions(reports: Seq[TaskReport]): Seq[TaskTransactions] =
     reports.map(_.message).collect { case t: TaskTransactions => t }
 
-  private object GaugeProbe extends CommitProbe {
-    override def reached(step: CommitStep, batch: Long): Unit = step match {
-      case CommitStep.Decided(transactions) => gauges.decided(transactions)
-      case _ => ()
+  private object Steps extends CommitProbe {
+    override def reached(step: CommitStep, batch: Long): Unit = {
+      step match {
+        case CommitStep.Decided(transactions) => gauges.decided(transactions)
+        case _ => ()
+      }
+      probe.reached(step, batch)
     }
+    override def oneByOne: Boolean = probe.oneByOne
   }
 
   def metrics: Map[String, String] = {
@@ -424,31 +393,28 @@ private[sink] final class ClusterFrames(
     registrar: SchemaRegistrar = SchemaRegistrar.shared
 ) {
 
-  /** By cluster id, where the metadata says something about the registry. */
-  def of(topology: Topology): Map[String, Seq[Frame]] = (for {
-    stream <- options.streamId.flatMap(topology.streams.get).toSeq
-    entry <- stream.clusters
-    registry = options.clusterRegistries.of(entry.registry) if registry.nonEmpty
-  } yield entry.cluster ->
-    columns.frames.map(frame => frame.copy(registries = frame.registries.in(registry)))).toMap
-
   /**
-   * The ids of the schemas of all records whose cluster and topic do not depend on their rows, so that a schema that is missing or
+   * The schemas of all records whose cluster and topic do not depend on their rows have their ids, so that a schema that is missing or
    * refused is found before anything is written. For all others, tasks ask at their first record: a schema is not registered for a
    * topic that gets none.
    *
    * @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException see [[SchemaRegistrar.id]]
    */
-  def ids(topology: Topology, ofClusters: Map[String, Seq[Frame]]): Map[Frame.Place, Int] =
-    (for {
+  def of(topology: Topology): BatchFrames = {
+    val ofClusters = (for {
+      stream <- options.streamId.flatMap(topology.streams.get).toSeq
+      entry <- stream.clusters
+      registry = options.clusterRegistries.of(entry.registry) if registry.nonEmpty
+    } yield entry.cluster ->
+      columns.frames.map(frame => frame.copy(registries = frame.registries.in(registry)))).toMap
+    val ids = for {
       entry <- targets(topology)
       topic <- entry.only.toSeq
       frame <- ofClusters.getOrElse(entry.cluster, columns.frames)
-    } yield Frame.Place(entry.cluster, topic, frame.ofKeys) -> frame.id(
-      entry.cluster,
-      topic,
-      registrar
-    )).toMap
+      place = Frame.Place(entry.cluster, topic, frame.ofKeys)
+    } yield place -> frame.id(entry.cluster, topic, registrar)
+    BatchFrames(columns.frames, ofClusters, ids.toMap)
+  }
 
   private def targets(topology: Topology): Seq[WriteEntry] =
     if (columns.hasStream || columns.hasCluster) Nil
@@ -483,17 +449,16 @@ private[sink] final class TransactionTimeouts(clusters: Clusters) {
       written: String => Boolean,
       topics: String => Set[String]
   ): Map[String, Long] = {
-    val unknown =
-      properties.keys.filter(id => written(id) && !maxima.contains(id -> properties(id))).toSeq.sorted
-    val answers = clusters.each(unknown)(id => id -> ask(id, topics(id)))
-    val added = properties.keys.filter(id =>
-      written(id) && !unknown.contains(id) && !topics(id).subsetOf(asked.getOrElse(id, Set.empty))
+    val due = properties.keys.filter(id =>
+      written(id) &&
+        !(maxima.contains(id -> properties(id)) && topics(id).subsetOf(asked.getOrElse(id, Set.empty)))
     ).toSeq.sorted
-    val learned = clusters.each(added)(id => id -> learn(id, topics(id)))
-    asked ++= (answers.filter(_._2.isDefined) ++ learned.filter(_._2)).map { case (id, _) =>
-      id -> topics(id)
+    val answers =
+      clusters.each(due)(id => ask(id, maxima.get(id -> properties(id)), topics(id)).map(id -> _))
+    answers.flatten.foreach { case (id, max) =>
+      maxima += (id -> properties(id)) -> max
+      asked += id -> topics(id)
     }
-    maxima ++= answers.collect { case (id, Some(max)) => (id -> properties(id)) -> max }
     properties.map { case (id, p) =>
       val max = maxima.get(id -> p).flatten
       val chosen = p.client.get(Property)
@@ -501,27 +466,23 @@ private[sink] final class TransactionTimeouts(clusters: Clusters) {
     }
   }
 
-  /** None if it does not respond, so that it is asked again. */
-  private def ask(id: String, topics: Set[String]): Option[Option[Long]] =
+  /**
+   * The maximum of a cluster, which also learns the ids of the topics; None: it does not respond, so that it is asked again.
+   *
+   * @param known the maximum, for topics that the metadata has added to a cluster
+   */
+  private def ask(id: String, known: Option[Option[Long]], topics: Set[String]): Option[Option[Long]] =
     try {
-      val max = clusters.maxTransactionTimeoutMs(id)
+      val max = known.getOrElse(clusters.maxTransactionTimeoutMs(id))
       clusters.learnTopics(id, topics)
       Some(max)
     } catch {
       case NonFatal(e) =>
-        log.warn(s"The maximum transaction timeout is not known, $Default ms is assumed: ${e.getMessage}")
+        log.warn(
+          (if (known.isDefined) s"The ids of the topics of cluster '$id' are not known: "
+           else s"The maximum transaction timeout is not known, $Default ms is assumed: ") + e.getMessage
+        )
         None
-    }
-
-  /** Whether the cluster has responded, for topics that the metadata has added to it. */
-  private def learn(id: String, topics: Set[String]): Boolean =
-    try {
-      clusters.learnTopics(id, topics)
-      true
-    } catch {
-      case NonFatal(e) =>
-        log.warn(s"The ids of the topics of cluster '$id' are not known: ${e.getMessage}")
-        false
     }
 
   private def checked(id: String, text: String, max: Option[Long]): Long = {
@@ -559,16 +520,15 @@ private[sink] final class WrittenTopics(clusters: Clusters) {
     val topics =
       topology.streams.values.flatMap(_.writable).groupMapReduce(_.cluster)(_.topics.keySet.toSet)(_ ++ _)
         .filter(_._2.nonEmpty)
-    clusters.each(topics.keys.toSeq.sorted)(id => id -> ask(id, topics(id))).toMap
+    clusters.each(topics.keys.toSeq.sorted) { id =>
+      try id -> clusters.ask(id)(_.topicLimits(topics(id)))
+      catch {
+        case NonFatal(e) =>
+          log.warn(s"The limits of the topics on Kafka cluster '$id' are not known: ${e.getMessage}")
+          id -> Map.empty[String, TopicLimits]
+      }
+    }.toMap
   }
-
-  private def ask(id: String, topics: Set[String]): Map[String, TopicLimits] =
-    try clusters.ask(id)(_.topicLimits(topics))
-    catch {
-      case NonFatal(e) =>
-        log.warn(s"The limits of the topics on Kafka cluster '$id' are not known: ${e.getMessage}")
-        Map.empty
-    }
 }
 
 private[sink] object WrittenTopics {

@@ -26,8 +26,7 @@ import org.apache.spark.sql.{
  * has [[ForeachWriter]]s. Everything else is passed on.
  */
 private[dynamickafka] final class StreamWriter(frame: DataFrame) extends DataStreamWriter[Row] {
-  import StreamWriter._
-
+  private val Format = "dynamic-kafka"
   private val spark = frame.writeStream
 
   /** What was set, for a writer of its own for each start in real-time mode: one with a `foreach` has no format any more. */
@@ -104,10 +103,6 @@ private[dynamickafka] final class StreamWriter(frame: DataFrame) extends DataStr
   }
 }
 
-private[dynamickafka] object StreamWriter {
-  private val Format = "dynamic-kafka"
-}
-
 /**
  * The sink of a query in real-time mode. The driver makes the factory of each batch before Spark serializes the writer for its tasks.
  * A batch is reported when all of its records are acknowledged.
@@ -117,7 +112,7 @@ private final class RealTimeWriter(
     @transient private val table: SupportsWrite,
     @transient private val ofQuery: CaseInsensitiveStringMap
 ) extends ForeachWriter[Row] {
-  @volatile private var batch: Option[(WriterFactory, WrittenRecords)] = None
+  @volatile private var batch: Option[(WriterFactory, FromTasks[Map[String, Written]])] = None
   @transient private lazy val convert = CatalystTypeConverters.createToCatalystConverter(columns)
   @transient private var writer: Option[DataWriter[InternalRow]] = None
 

@@ -78,24 +78,53 @@ private object WriteCounter {
 }
 
 /**
- * What tasks have written, by cluster, where Spark passes no message of a task to the driver. It does not add up: the driver gets the
- * value of each task that has finished.
+ * What each task tells the driver when it has finished: Spark passes no message of a task of a streaming query to the driver before all
+ * tasks have finished, and none in real-time mode, but merges accumulators when each of them does. It does not add up.
  *
  * @param onTask called on a thread of Spark, in the driver
  */
-private[sink] final class WrittenRecords(@transient private val onTask: Map[String, Written] => Unit)
-    extends AccumulatorV2[Map[String, Written], Map[String, Written]] {
-  private var ofTask = Map.empty[String, Written]
+private[sink] final class FromTasks[A](@transient private val onTask: A => Unit)
+    extends AccumulatorV2[A, Option[A]] {
+  private var ofTask = Option.empty[A]
 
-  override def add(written: Map[String, Written]): Unit = ofTask = written
-  override def merge(task: AccumulatorV2[Map[String, Written], Map[String, Written]]): Unit =
-    if (!task.isZero) onTask(task.value)
-  override def value: Map[String, Written] = ofTask
+  override def add(a: A): Unit = ofTask = Some(a)
+  override def merge(task: AccumulatorV2[A, Option[A]]): Unit = task.value.foreach(onTask)
+  override def value: Option[A] = ofTask
   override def isZero: Boolean = ofTask.isEmpty
-  override def reset(): Unit = ofTask = Map.empty
-  override def copy(): WrittenRecords = {
-    val copied = new WrittenRecords(onTask)
+  override def reset(): Unit = ofTask = None
+  override def copy(): FromTasks[A] = {
+    val copied = new FromTasks(onTask)
     copied.ofTask = ofTask
     copied
   }
+}
+
+/** The transactions that the finished tasks of a batch have left open, by cluster. */
+private[sink] final class OpenTransactions {
+  import OpenTransactions._
+
+  // Spark adds on a thread of its own, and any thread reads gauges.
+  @volatile private var clusters = Map.empty[String, OfCluster]
+
+  def of(id: String): Option[OfCluster] = clusters.get(id)
+
+  /** @param task when the transactions of a task were opened, in milliseconds since the epoch, by the clock of its executor */
+  def add(task: Map[String, Long]): Unit = task.foreach { case (id, beganMs) =>
+    clusters = clusters.updatedWith(id)(known =>
+      Some(known.fold(OfCluster(1, beganMs))(of =>
+        OfCluster(of.transactions + 1, math.min(of.beganMs, beganMs))
+      ))
+    )
+  }
+}
+
+private[sink] object OpenTransactions {
+
+  /** @param beganMs when the oldest one was opened */
+  final case class OfCluster(transactions: Int, beganMs: Long)
+
+  /** What a task has left open. */
+  def of(task: TaskTransactions): Map[String, Long] = task.prepared.map(t =>
+    t.cluster -> task.ages.openMs.get(t.cluster).fold(task.ages.atMs)(task.ages.atMs - _)
+  ).toMap
 }

@@ -36,31 +36,21 @@ import io.github.dynamickafka.topology.WriteStream
  * Everything that the tasks of one batch require, with one topology for all of them. Serialized to executors. Contains
  * secrets, like the options of Spark's Kafka sink.
  *
- * @param ofClusters what precedes keys and values, by cluster id, where the metadata says something about the registry
- * @param ids those of the schemas that the driver has asked registries for
  * @param producers by cluster id
- * @param deadLettersRefused why none can be written to the chosen cluster
- * @param exactlyOnce settings of exactly-once delivery
- * @param open receives the transactions of each task that has finished
  * @param limits of topics by cluster, as far as they are known, to recognize records that brokers would refuse
+ * @param exactlyOnce settings of exactly-once delivery
  */
 private[sink] final case class WriterFactory(
     columns: InputColumns,
-    ofClusters: Map[String, Seq[Frame]],
-    ids: Map[Frame.Place, Int],
+    frames: BatchFrames,
     streams: Map[String, WriteStream],
     producers: Map[String, ProducerSettings],
-    routing: ClusterRouting,
-    defaultStream: Option[String],
-    partitioner: PartitionerChoice,
-    deadLetters: Option[DeadLetterOptions],
-    deadLettersRefused: Option[String],
-    guarantee: DeliveryGuarantee,
-    exactlyOnce: Option[WriterFactory.Transactions],
-    open: Option[OpenTransactions],
-    limits: Map[String, Map[String, TopicLimits]]
+    limits: Map[String, Map[String, TopicLimits]],
+    rules: WriterFactory.Rules,
+    exactlyOnce: Option[WriterFactory.Transactions]
 ) extends StreamingDataWriterFactory
     with DataWriterFactory {
+  import rules._
 
   /** Without a delay before a record is sent. */
   def forRealTime: WriterFactory = copy(producers = producers.map { case (id, p) => id -> p.forRealTime })
@@ -79,11 +69,10 @@ private[sink] final case class WriterFactory(
     val picker = new PartitionPicker(partitioner, sender.partitions, sender.partitionsNow, partition)
     new RowWriter(
       columns,
-      ofClusters,
-      ids,
+      frames,
       new RecordRouting(router, picker, deadLetters, deadLettersRefused),
       sender,
-      open,
+      exactlyOnce.flatMap(_.open),
       replacement,
       onlyTopic
     )
@@ -141,17 +130,33 @@ private[sink] final case class WriterFactory(
 private[sink] object WriterFactory {
 
   /**
+   * What the options of the query say about rows.
+   *
+   * @param deadLettersRefused why none can be written to the chosen cluster
+   */
+  final case class Rules(
+      routing: ClusterRouting,
+      defaultStream: Option[String],
+      partitioner: PartitionerChoice,
+      deadLetters: Option[DeadLetterOptions],
+      deadLettersRefused: Option[String],
+      guarantee: DeliveryGuarantee
+  )
+
+  /**
    * @param idSet the number of the set of transactional ids
    * @param lastCommitted the last batch that is already written
    * @param replay the parts of a batch that must be written again
    * @param journal the path of the journal, for error messages
+   * @param open receives the transactions of each task that has finished
    */
   final case class Transactions(
       name: TransactionName,
       idSet: Int,
       lastCommitted: Option[Long],
       replay: Option[LostParts],
-      journal: String
+      journal: String,
+      open: Option[FromTasks[Map[String, Long]]] = None
   ) {
 
     /** Whether the batch is written already. */
@@ -176,23 +181,19 @@ private[sink] object WriterFactory {
  */
 private[sink] final class RowWriter(
     columns: InputColumns,
-    ofClusters: Map[String, Seq[Frame]],
-    ids: Map[Frame.Place, Int],
+    frames: BatchFrames,
     routing: RecordRouting,
     sender: TaskSender,
-    open: Option[OpenTransactions],
+    open: Option[FromTasks[Map[String, Long]]],
     replacement: (String, Record) => Option[(String, Record)],
     onlyTopic: Option[String] => Option[String]
 ) extends DataWriter[InternalRow] {
   private val counter = new WriteCounter
   private val read = columns.reader(onlyTopic)
-
-  private val format = new RecordFormat(columns.frames, ids)
-  private val others = ofClusters.map { case (id, frames) => id -> new RecordFormat(frames, ids) }
+  private val format = frames.format()
 
   private val send: (String, Record) => Unit = (cluster, routed) => {
-    val record =
-      (if (others.isEmpty) format else others.getOrElse(cluster, format)).record(cluster, routed)
+    val record = format(cluster, routed)
     val (to, sent) = replacement(cluster, record).getOrElse(cluster -> record)
     sender.send(to, sent)
     counter.add(to, sent)
@@ -204,7 +205,7 @@ private[sink] final class RowWriter(
   override def commit(): WriterCommitMessage = {
     val message = sender.commit()
     for (to <- open) message match {
-      case t: TaskTransactions => to.add(t)
+      case t: TaskTransactions => to.add(OpenTransactions.of(t))
       case _ => ()
     }
     counter.report(message)
@@ -225,28 +226,42 @@ private[sink] final class DiscardingWriter(partition: Int) extends DataWriter[In
 }
 
 /**
- * Puts the ids of schemas before the keys and values of routed records. Records are routed without the ids, so that the same key goes
- * to the same cluster whatever its registry. For one task. Not thread-safe.
+ * What precedes the keys and values of a batch.
  *
- * @param ids what the driver has asked registries for
+ * @param frames on most clusters
+ * @param ofClusters by cluster id, where the metadata says something about the registry
+ * @param ids of the schemas that the driver has asked registries for
  */
-private[sink] final class RecordFormat(frames: Seq[Frame], ids: Map[Frame.Place, Int]) {
-  private val key = framing(ofKeys = true)
-  private val value = framing(ofKeys = false)
+private[sink] final case class BatchFrames(
+    frames: Seq[Frame],
+    ofClusters: Map[String, Seq[Frame]],
+    ids: Map[Frame.Place, Int]
+) {
 
-  private def framing(ofKeys: Boolean) = frames.find(_.ofKeys == ofKeys).map(new Framing(_, ids))
+  /**
+   * Puts the ids of schemas before the keys and values of records that are routed to a cluster. Records are routed without the ids, so
+   * that the same key goes to the same cluster whatever its registry. For one task. Not thread-safe.
+   */
+  def format(): (String, Record) => Record = {
+    val usual = formatOf(frames)
+    val others = ofClusters.map { case (id, of) => id -> formatOf(of) }
+    if (others.isEmpty) usual else (cluster, routed) => others.getOrElse(cluster, usual)(cluster, routed)
+  }
 
-  def record(cluster: String, routed: Record): Record =
-    if (frames.isEmpty) routed
-    else new ProducerRecord(
-      routed.topic,
-      routed.partition,
-      routed.timestamp,
-      framed(key, cluster, routed.topic, routed.key),
-      framed(value, cluster, routed.topic, routed.value),
-      routed.headers
-    )
-
-  private def framed(framing: Option[Framing], cluster: String, topic: String, bytes: Array[Byte]) =
-    framing.filter(_ => bytes != null).fold(bytes)(_.framed(cluster, topic, bytes))
+  private def formatOf(frames: Seq[Frame]): (String, Record) => Record = {
+    val Seq(key, value) =
+      Seq(true, false).map(ofKeys => frames.find(_.ofKeys == ofKeys).map(new Framing(_, ids)))
+    def framed(framing: Option[Framing], cluster: String, topic: String, bytes: Array[Byte]) =
+      framing.filter(_ => bytes != null).fold(bytes)(_.framed(cluster, topic, bytes))
+    (cluster, routed) =>
+      if (frames.isEmpty) routed
+      else new ProducerRecord(
+        routed.topic,
+        routed.partition,
+        routed.timestamp,
+        framed(key, cluster, routed.topic, routed.key),
+        framed(value, cluster, routed.topic, routed.value),
+        routed.headers
+      )
+  }
 }

@@ -9,7 +9,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.kafka.clients.admin.OffsetSpec
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.sink.operate.{OpenDecision, Resolution}
+import io.github.dynamickafka.sink.commit.{OpenDecision, Resolution}
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** The output in docs/cli.md is the output of the commands, with scripted brokers. */

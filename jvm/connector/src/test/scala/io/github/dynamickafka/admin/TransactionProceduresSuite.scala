@@ -2,7 +2,7 @@ package io.github.dynamickafka.admin
 
 import io.github.dynamickafka.source.Entry
 
-/** `transactions` and `resolve`, on brokers. What a resolution does is in the suites of `sink.operate`. */
+/** `transactions` and `resolve`, on brokers. What a resolution does is in the suites of `sink.commit`. */
 class TransactionProceduresSuite extends ProcedureTest {
 
   private val sink = Seq(

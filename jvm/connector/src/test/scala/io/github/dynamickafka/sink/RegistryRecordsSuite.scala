@@ -46,16 +46,14 @@ class RegistryRecordsSuite extends AnyFunSuite with TimeLimit {
     private val base = InputColumns.of(schema, caseSensitive = false, options.format)
     private val frames = new ClusterFrames(options, base)
 
-    def early(topology: Topology) = frames.ids(topology, frames.of(topology))
+    def early(topology: Topology) = frames.of(topology).ids
 
     def record(topology: Topology, cluster: String, topic: String, values: Any*): Record = {
-      val ofClusters = frames.of(topology)
-      val ids = frames.ids(topology, ofClusters)
       val row = CatalystTypeConverters.createToCatalystConverter(schema)(Row.fromSeq(values))
         .asInstanceOf[InternalRow]
       val routed = base.reader()(row)
       val record: Record = new ProducerRecord(topic, null, null, routed.key, routed.value, null)
-      new RecordFormat(ofClusters.getOrElse(cluster, base.frames), ids).record(cluster, record)
+      frames.of(topology).format()(cluster, record)
     }
   }
 

@@ -65,7 +65,7 @@ class SinkGaugesSuite extends AnyFunSuite with TimeLimit {
       task(0, q.clock.currentTimeMillis(), "blue" -> 3000L, "green" -> 1000L),
       task(1, q.clock.currentTimeMillis(), "blue" -> 2000L)
     )
-    tasks.foreach(open.add)
+    tasks.foreach(t => open.add(OpenTransactions.of(t)))
     q.clock.advanceMs(1000L)
     assert(q.of("openTransactions") == Seq(2L, 1L, 3L))
     assert(q.of("transactionAgeMs") == Seq(4000L, 2000L))
@@ -91,7 +91,7 @@ class SinkGaugesSuite extends AnyFunSuite with TimeLimit {
     Seq(false, true, false).foreach { fails =>
       val open = new OpenTransactions
       q.begin(open, "blue")
-      open.add(task(0, q.clock.currentTimeMillis(), "blue" -> 0L))
+      open.add(OpenTransactions.of(task(0, q.clock.currentTimeMillis(), "blue" -> 0L)))
       if (fails) q.gauges.aborted() else q.gauges.committed(Seq(Map("blue" -> Written(2L, 20L))), 1)
       assert(q.of("openTransactions") == Seq(0L, 0L))
     }
@@ -102,7 +102,7 @@ class SinkGaugesSuite extends AnyFunSuite with TimeLimit {
     "a cluster has gauges while it is in the metadata, or transactions of an earlier run are pending there"
   ) {
     val q = new Query
-    q.gauges.recovering(Seq(prepared("gone", 0), prepared("gone", 1)))
+    q.gauges.decided(Seq(prepared("gone", 0), prepared("gone", 1)))
     assert(q.values("cluster.gone.pendingTransactions") == 2L && q.values("total.pendingTransactions") == 2L)
     q.begin(new OpenTransactions, "blue", "eu-1")
     assert(q.values.keySet.filter(_.endsWith("recordsWritten")) ==
@@ -127,23 +127,22 @@ class SinkGaugesSuite extends AnyFunSuite with TimeLimit {
       val open = new OpenTransactions
       q.begin(open, "blue")
       q.clock.advanceMs(500L)
-      open.add(task(0, q.clock.currentTimeMillis() + skewMs, "blue" -> 100L))
+      open.add(OpenTransactions.of(task(0, q.clock.currentTimeMillis() + skewMs, "blue" -> 100L)))
       assert(q.of("transactionAgeMs") == Seq(expected))
     }
   }
 
   test("Spark merges what its tasks have left open") {
-    val (driver, one, two) = (new OpenTransactions, new OpenTransactions, new OpenTransactions)
-    assert(driver.isZero)
-    one.add(task(0, 10000L, "blue" -> 3000L))
-    two.add(task(1, 10000L, "blue" -> 4000L, "green" -> 1L))
-    Seq(one, two.copy()).foreach(driver.merge)
-    val merged = Map(
-      "blue" -> OpenTransactions.OfCluster(2, 6000L),
-      "green" -> OpenTransactions.OfCluster(1, 9999L)
-    )
-    assert(driver.value == merged && !driver.isZero)
-    assert(driver.copyAndReset().isZero && driver.value == merged)
+    val open = new OpenTransactions
+    val driver = new FromTasks(open.add)
+    val (one, two) = (driver.copyAndReset(), driver.copyAndReset())
+    assert(one.isZero)
+    one.add(OpenTransactions.of(task(0, 10000L, "blue" -> 3000L)))
+    two.add(OpenTransactions.of(task(1, 10000L, "blue" -> 4000L, "green" -> 1L)))
+    Seq(one, two.copy(), driver.copy()).foreach(driver.merge)
+    assert(open.of("blue").contains(OpenTransactions.OfCluster(2, 6000L)))
+    assert(open.of("green").contains(OpenTransactions.OfCluster(1, 9999L)) && open.of("red").isEmpty)
+    assert(!one.isZero && one.copyAndReset().isZero && driver.isZero)
   }
 
   test(

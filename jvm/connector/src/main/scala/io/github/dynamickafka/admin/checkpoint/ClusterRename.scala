@@ -7,7 +7,7 @@ import io.github.dynamickafka.offset.history.{HandOver, HistoryPlan}
 import io.github.dynamickafka.offset.replacement.RecordsRead
 import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, Entries}
 import io.github.dynamickafka.option.{ClusterKeys, Suggestions}
-import io.github.dynamickafka.sink.commit.{BatchInput, FreeSlots, JournalJson}
+import io.github.dynamickafka.sink.commit.{BatchInput, JournalJson}
 import io.github.dynamickafka.source.checkpoint.{
   DeferralJson,
   InitialOffset,
@@ -155,12 +155,12 @@ private[admin] object ClusterRename {
           s"${files.location}/$Journal/$name: the decision is not finished. Start the query once more, or close the decision with " +
             "'resolve'"
         )
-        val decision = changed(s"$Journal/$name")(JournalJson.renamed(_, _)(rename.id))
+        val decision = changed(s"$Journal/$name")(JournalJson.renamedDecision(_, _)(rename.id))
         val (before, after) = decision._2
         // The mark has the digest of the decision.
         if (before == after) Nil else Seq(decision, changed(mark)((_, _) => BatchInput.digest(after)))
       case name if name.matches("slot-\\w+\\.json") =>
-        Seq(changed(s"$Journal/$name")((text, _) => FreeSlots.renamed(text)(rename.id)))
+        Seq(changed(s"$Journal/$name")(JournalJson.renamedSlot(_, _)(rename.id)))
       case _ => Nil
     }
     val entry = s"offsets/${newest.number}" ->

@@ -1,11 +1,19 @@
 package io.github.dynamickafka.sink.commit
 
-import java.util.concurrent.{Callable, ExecutionException, ExecutorService, Executors, ThreadFactory}
+import java.util.concurrent.{
+  Callable,
+  ExecutionException,
+  ExecutorService,
+  Executors,
+  ThreadFactory,
+  TimeUnit
+}
 
 import scala.util.control.NonFatal
 
-import io.github.dynamickafka.base.Redaction
-import io.github.dynamickafka.config.ProducerProperties
+import io.github.dynamickafka.base.{Clock, Redaction}
+import io.github.dynamickafka.config.{ClusterScope, ProducerProperties, SinkOptions}
+import io.github.dynamickafka.error.FailureText
 import io.github.dynamickafka.kafka.{ClusterFailure, ProducerSettings, TransactionTimeLimits}
 
 /**
@@ -87,6 +95,12 @@ private[sink] final class Clusters(
       None
     } catch { case NonFatal(e) => Some(ClusterFailure(id, properties(id).client, e)) }
 
+  /** The failure of a request to a cluster, without its secrets. */
+  def reason(id: String, cause: Throwable): String = {
+    val of = properties(id)
+    s"${of.bootstrapServers}: ${FailureText.of(Redaction.scrub(cause, of.client ++ of.admin))}"
+  }
+
   def properties(id: String): ProducerProperties = synchronized(current(id))
 
   /** The properties of a cluster that may be stored. */
@@ -164,9 +178,12 @@ private[sink] final class Clusters(
     )
   }
 
-  /** Asks these clusters at once, and returns the answers in their order, or throws the first exception. */
-  def each[A](ids: Seq[String])(ask: String => A): Seq[A] = {
-    val under = ids.map(id => threads.submit((() => ask(id)): Callable[A]))
+  /** The time limit of a commit that starts now, in nanoseconds. */
+  def deadline(clock: Clock): Long = clock.nanoTime() + TimeUnit.MILLISECONDS.toNanos(commitTimeoutMs)
+
+  /** Asks these clusters, or others, at once, and returns the answers in their order, or throws the first exception. */
+  def each[A, B](ids: Seq[A])(ask: A => B): Seq[B] = {
+    val under = ids.map(id => threads.submit((() => ask(id)): Callable[B]))
     try under.map(_.get())
     catch { case e: ExecutionException => throw e.getCause }
   }
@@ -177,8 +194,15 @@ private[sink] final class Clusters(
   }
 }
 
-private[commit] object Clusters {
+private[sink] object Clusters {
   private val LongestQuestionMs = 15000L
+
+  /** With the properties that the options give to a cluster that has left the metadata. */
+  def of(options: SinkOptions, commitTimeoutMs: Long): Clusters = new Clusters(
+    (id, known) => new ClusterScope(options.clusters, Set(id)).producer(id, known),
+    options.clusters.requestTimeoutMs,
+    commitTimeoutMs
+  )
 
   /** The attempts after which a cluster counts as slow. Before, a broker that does not respond may have to be replaced. */
   private val Patience = 3
@@ -193,6 +217,6 @@ private[commit] object Clusters {
     Executors.newCachedThreadPool(daemon)
   }
 
-  // These producers begin no transaction but those of guards (`Slots`), in which nothing is written.
+  // These producers begin no transaction but those of guards ([[TransactionalIds]]), in which nothing is written.
   private val CommitterTimeoutMs = "10000"
 }

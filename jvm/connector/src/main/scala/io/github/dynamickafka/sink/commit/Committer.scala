@@ -1,32 +1,27 @@
 package io.github.dynamickafka.sink.commit
 
-import java.util.concurrent.{Callable, ExecutionException, ExecutorService, TimeUnit}
+import java.util.concurrent.TimeUnit
 
 import scala.util.control.NonFatal
 
+import org.apache.kafka.clients.admin.TransactionState.PREPARE_COMMIT
+import org.apache.kafka.common.TopicPartition
+import org.apache.kafka.common.errors.{AuthorizationException, LeaderNotAvailableException}
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.base.{Backoff, Clock, Redaction}
-import io.github.dynamickafka.kafka.{ClusterFailure, ProducerSettings}
+import io.github.dynamickafka.kafka.ClusterFailure
 import io.github.dynamickafka.sink.commit.ResumableProducer.Handle
 
 /**
  * Commits or aborts transactions that tasks have prepared, on all clusters at once, with a few reused producers per
  * cluster. Repeating it has no effect.
- *
- * @param settings the settings of the producers of a cluster, after a number of failed attempts; an attempt waits at most
- *                 for their `max.block.ms`
- * @param inspector queried after a failure
- * @param threads the executor of the commits and aborts
  */
-private[sink] final class Committer(
-    settings: (String, Int) => ProducerSettings,
-    inspector: Inspector,
-    pool: TransactionPool,
-    clock: Clock,
-    threads: ExecutorService = Clusters.threads
-) {
+private[sink] final class Committer(clusters: Clusters, pool: TransactionPool, clock: Clock) {
   import Committer._
+
+  /** Queried after a failure. */
+  val inspector = new Inspector(clusters, clock)
 
   /**
    * Returns the outcomes in the order of the transactions. After an interrupt, pending commits continue in the
@@ -38,28 +33,23 @@ private[sink] final class Committer(
       transactions: Seq[Prepared],
       ids: String => Option[String],
       deadlineNanos: Long
-  ): Seq[(Prepared, Outcome)] = end(transactions, ids, deadlineNanos, Commit)
+  ): Seq[(Prepared, Outcome)] = end(transactions, ids, deadlineNanos, Outcome.Committed)(_.commit(_, _))
 
   /** Aborts exactly these transactions: what was committed meanwhile is [[Outcome.Committed]]. */
   def abort(
       transactions: Seq[Prepared],
       ids: String => Option[String],
       deadlineNanos: Long
-  ): Seq[(Prepared, Outcome)] = end(transactions, ids, deadlineNanos, Abort)
+  ): Seq[(Prepared, Outcome)] = end(transactions, ids, deadlineNanos, Aborted)(_.abort(_, _))
 
   private def end(
       transactions: Seq[Prepared],
       ids: String => Option[String],
       deadlineNanos: Long,
-      how: End
-  ): Seq[(Prepared, Outcome)] = {
-    val under =
-      Lots.of(transactions).map(lot =>
-        threads.submit((() => endLot(lot, ids, deadlineNanos, how)): Callable[Outcomes])
-      )
+      done: Outcome
+  )(run: (ResumableProducer, String, Handle) => Unit): Seq[(Prepared, Outcome)] = {
     val outcomes =
-      try under.flatMap(_.get()).toMap
-      catch { case e: ExecutionException => throw e.getCause }
+      clusters.each(Lots.of(transactions))(endLot(_, ids, deadlineNanos, done, run)).flatten.toMap
     transactions.map(t => t -> outcomes(t))
   }
 
@@ -67,20 +57,21 @@ private[sink] final class Committer(
       lot: Seq[Prepared],
       ids: String => Option[String],
       deadlineNanos: Long,
-      how: End
-  ): Outcomes = {
-    val settings = this.settings(lot.head.cluster, 0)
+      done: Outcome,
+      run: (ResumableProducer, String, Handle) => Unit
+  ): Seq[(Prepared, Outcome)] = {
+    val settings = clusters.committing(lot.head.cluster)
     var producer: Option[ResumableProducer] = None
     @annotation.tailrec
     def attempt(transaction: Prepared, failures: Int): Unit = {
       // After a failure another producer, which waits longer.
-      val settings = this.settings(lot.head.cluster, failures)
+      val settings = clusters.committing(lot.head.cluster, failures)
       val used = producer.getOrElse(pool.acquire(settings))
       producer = None
       // A producer is not reused after an error.
       val failure =
         try {
-          how.run(used, transaction.transactionalId, Handle(transaction.producerId, transaction.epoch))
+          run(used, transaction.transactionalId, Handle(transaction.producerId, transaction.epoch))
           None
         } catch { case NonFatal(e) => Some(e) }
       failure match {
@@ -101,6 +92,25 @@ private[sink] final class Committer(
         case known => known
       }
     }
+    @annotation.tailrec
+    def ended(transaction: Prepared, failures: Int): Outcome = {
+      val outcome =
+        try {
+          attempt(transaction, failures)
+          done
+        } catch { case NonFatal(e) => judge(transaction, e) }
+      outcome match {
+        case known: Outcome.Pending
+            if !ClusterFailure.isRefused(known.cause) && clock.nanoTime() < deadlineNanos &&
+              !Thread.interrupted() =>
+          Committer.pause(clock, failures + 1, deadlineNanos)
+          log.info(
+            s"Transaction '${transaction.transactionalId}' is not ended yet, retrying: ${known.cause}"
+          )
+          ended(transaction, failures + 1)
+        case known => known
+      }
+    }
     var failed: Option[Outcome.Pending] = None
     try
       lot.map { transaction =>
@@ -108,62 +118,16 @@ private[sink] final class Committer(
         // cluster that refuses the credentials would be another log-in.
         val outcome = failed
           .filter(known => clock.nanoTime() >= deadlineNanos || ClusterFailure.isRefused(known.cause))
-          .getOrElse(endOne(
-            transaction,
-            deadlineNanos,
-            how.done,
-            judge(transaction, _),
-            failures = 1
-          )(attempt(transaction, _)))
+          .getOrElse(ended(transaction, failures = 0))
         failed = Some(outcome).collect { case pending: Outcome.Pending => pending }
         transaction -> outcome
       }
     finally producer.foreach(pool.release(settings, _))
   }
-
-  @annotation.tailrec
-  private def endOne(
-      transaction: Prepared,
-      deadlineNanos: Long,
-      done: Outcome,
-      judge: Throwable => Outcome,
-      failures: Int
-  )(attempt: Int => Unit): Outcome = {
-    val outcome =
-      try {
-        attempt(failures - 1)
-        done
-      } catch { case NonFatal(e) => judge(e) }
-    outcome match {
-      case known: Outcome.Pending
-          if !ClusterFailure.isRefused(known.cause) && clock.nanoTime() < deadlineNanos &&
-            !Thread.interrupted() =>
-        Committer.pause(clock, failures, deadlineNanos)
-        log.info(
-          s"Transaction '${transaction.transactionalId}' is not ended yet, retrying: ${known.cause}"
-        )
-        endOne(transaction, deadlineNanos, done, judge, failures + 1)(attempt)
-      case known => known
-    }
-  }
 }
 
 private[sink] object Committer {
-  private type Outcomes = Seq[(Prepared, Outcome)]
-
-  /** How transactions are ended. */
-  private sealed abstract class End(val done: Outcome) {
-    def run(producer: ResumableProducer, transactionalId: String, handle: Handle): Unit
-  }
-  private object Commit extends End(Outcome.Committed) {
-    override def run(producer: ResumableProducer, transactionalId: String, handle: Handle): Unit =
-      producer.commit(transactionalId, handle)
-  }
-  private object Abort extends End(Outcome.Lost("this query has aborted it, because another part was lost")) {
-    override def run(producer: ResumableProducer, transactionalId: String, handle: Handle): Unit =
-      producer.abort(transactionalId, handle)
-  }
-
+  private val Aborted = Outcome.Lost("this query has aborted it, because another part was lost")
   private val log = LoggerFactory.getLogger(classOf[Committer])
 
   private val Pauses = Backoff(firstMs = 100L, longestMs = 5000L)
@@ -201,4 +165,123 @@ private[commit] object Lots {
   }
 
   private def divided(n: Int, by: Int): Int = (n + by - 1) / by
+}
+
+/**
+ * Ensures that a commit has reached all partitions. Kafka acknowledges it before it writes the markers, and a broker of
+ * Kafka 4 completes a transaction without them in partitions that have no leader (KAFKA-20734, observed with 4.3.1). The
+ * records of such a partition are neither visible nor aborted, and `read_committed` readers wait there forever.
+ */
+private[sink] final class Markers(clusters: Clusters, pool: TransactionPool, clock: Clock) {
+  import Markers._
+
+  /**
+   * Returns when readers can see what these transactions have written, or the reason why they cannot.
+   *
+   * @param committed transactions that are committed
+   * @param inSync the replicas in sync of their partitions, by cluster id, before they were committed
+   * @param earlier whether an earlier run may have committed them, so that a partition without a leader was not noticed
+   */
+  def await(
+      committed: Seq[Prepared],
+      inSync: Map[String, Map[TopicPartition, Int]],
+      earlier: Boolean,
+      deadlineNanos: Long
+  ): Option[Throwable] = {
+    val byCluster = committed.groupBy(_.cluster)
+    // If a partition has several replicas, another one of them leads it and gets the marker.
+    val fragile = byCluster.keys.toSeq.sorted.map { id =>
+      id -> inSync.getOrElse(id, Map.empty).filter(earlier || _._2 <= 1).keySet
+    }.filter(_._2.nonEmpty).toMap
+    clusters.each(fragile.keys.toSeq) { id =>
+      val doubtful = if (earlier) fragile(id) else Set.empty[TopicPartition]
+      await(id, byCluster(id), fragile(id), doubtful, deadlineNanos, failures = 1)
+    }.flatten.headOption
+  }
+
+  @annotation.tailrec
+  private def await(
+      id: String,
+      committed: Seq[Prepared],
+      fragile: Set[TopicPartition],
+      before: Set[TopicPartition],
+      deadlineNanos: Long,
+      failures: Int
+  ): Option[Throwable] = {
+    val (doubtful, problem) = describe(id, committed, fragile, before)
+    val leftMs = TimeUnit.NANOSECONDS.toMillis(deadlineNanos - clock.nanoTime())
+    if (problem.isEmpty || leftMs <= 0) problem
+    else {
+      clock.pauseMs(math.max(1L, math.min(Pauses.pauseMs(failures), leftMs)))
+      await(id, committed, fragile, doubtful, deadlineNanos, failures + 1)
+    }
+  }
+
+  /** Returns the partitions that had no leader at any time, and the reason to look again. */
+  private def describe(
+      id: String,
+      committed: Seq[Prepared],
+      fragile: Set[TopicPartition],
+      before: Set[TopicPartition]
+  ): (Set[TopicPartition], Option[Throwable]) =
+    try {
+      val seen =
+        clusters.ask(id)(_.describe(committed.map(_.transactionalId), committed.flatMap(_.topics).toSet))
+      val doubtful = before ++ (seen.leaderless & fragile)
+      val waiting = seen.known.values.filter(_.state == PREPARE_COMMIT)
+      val problem =
+        if (waiting.nonEmpty) Some(notWritten(waiting.head.topicPartitions))
+        else if (doubtful.exists(seen.leaderless)) doubtful.find(seen.leaderless).map(noLeader)
+        else if (doubtful.nonEmpty) repair(id, committed, doubtful)
+        else None
+      doubtful -> problem
+    } catch { case NonFatal(e) => before -> Some(e) }
+
+  /** Returns a reason to look again, if something was open. */
+  private def repair(
+      id: String,
+      committed: Seq[Prepared],
+      partitions: Set[TopicPartition]
+  ): Option[Throwable] =
+    try {
+      val open = clusters.admin(id).openIn(partitions)
+      committed.flatMap(t => hidden(t, open).map(t -> _)).map { case (t, where) =>
+        log.warn(
+          s"Kafka has committed a transaction without telling ${where.mkString(", ")}, which had no leader. Committing it " +
+            s"there: ${Decision.at(t)}"
+        )
+        val settings = clusters.committing(id)
+        val producer = pool.acquire(settings)
+        try producer.complete(t.transactionalId, t.producerId, where)
+        finally pool.discard(settings, producer)
+        noLeader(where.head)
+      }.headOption
+    } catch {
+      // Not the writer's right, and the leaders alone know.
+      case e: AuthorizationException =>
+        log.warn(
+          s"It cannot be determined whether all records of a batch are visible on Kafka cluster '$id': the right to READ " +
+            s"is missing: ${e.getMessage}"
+        )
+        None
+    }
+
+  private def hidden(t: Prepared, open: Map[TopicPartition, Set[Long]]): Option[Set[TopicPartition]] =
+    Some(open.collect {
+      case (partition, producers) if t.topics.contains(partition.topic) && producers(t.producerId) =>
+        partition
+    }.toSet).filter(_.nonEmpty)
+}
+
+private[sink] object Markers {
+  // The markers are usually there after some milliseconds.
+  private val Pauses = Backoff(firstMs = 5L, longestMs = 1000L)
+  private val log = LoggerFactory.getLogger(classOf[Markers])
+
+  def noLeader(partition: TopicPartition): LeaderNotAvailableException = new LeaderNotAvailableException(
+    s"partition $partition has no leader: a commit would not become visible there"
+  )
+
+  private def notWritten(partitions: java.util.Set[TopicPartition]): LeaderNotAvailableException =
+    new LeaderNotAvailableException(s"Kafka is still committing in the partitions $partitions")
 }

@@ -1,25 +1,38 @@
 package io.github.dynamickafka.sink.commit
 
+import java.util.UUID
+import java.util.concurrent.{ExecutionException, ExecutorService, Future, TimeUnit}
+
+import scala.util.Try
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileAlreadyExistsException, Path}
+import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.storage.AtomicFiles
+import io.github.dynamickafka.storage.{AtomicFiles, Heartbeat, PlannedDeferrals}
 
 /**
- * The decisions of a query, in its checkpoint. Files are written atomically, and decisions are never overwritten: if
- * two queries decide the same batch, one of them fails.
+ * What a query notes about its commits, in its checkpoint. Files are written atomically.
  *
- * `<batch>-<round>.json` is a decision, and `<batch>-<round>.done`, which contains the digest of the decision, marks that
- * all its transactions are committed.
+ *   - `<batch>-<round>.json` is a decision. It is never overwritten: if two queries decide the same batch, one of them fails.
+ *   - `<batch>-<round>.done`, which contains the digest of the decision, marks that all its transactions are committed.
+ *   - `run-<generation>.json` is the claim of a run, of which the one with the highest number counts. Of two runs that start at
+ *     the same time, only one can create a file; the other one takes the next number.
+ *   - `slot-<digest>.json` has transactional ids that the next run may use.
+ *   - `resolved-<batch>-<round>.json` are the notes of operators, which are kept. The query does not read them: for it, a
+ *     decision is closed by its mark or by its deletion.
  *
  * @param location the location of the checkpoint
- * @param leastGeneration see [[Claims]]
+ * @param newInstance identifies a journal that is new or was copied
+ * @param leastGeneration the least number of a claim that is taken now. By the time of day, it is greater than that of each run
+ *                        before, also of those that a restored copy of the journal does not know: otherwise transactions that
+ *                        these have left open would count as those of later runs
  */
 private[sink] final class Journal(
     location: String,
     hadoop: Configuration,
-    newInstance: () => String = Claim.newInstance _,
+    newInstance: () => String = () => UUID.randomUUID().toString.take(8),
     leastGeneration: () => Long = () => 1L
 ) {
   import Journal._
@@ -27,30 +40,28 @@ private[sink] final class Journal(
   private val home = new Path(location).getFileSystem(hadoop).makeQualified(new Path(location))
   private val folder = new Path(home, Folder)
   private val files = new AtomicFiles(folder, hadoop)
-  private val claims = new Claims(folder, files, () => files.names(folder), newInstance, leastGeneration)
 
-  /** What Spark has planned, if the location is the checkpoint of a streaming query. */
-  val batches: PlannedBatches = new PlannedBatches(location, hadoop)
+  // The mark that is being written while Spark logs the end of a batch.
+  @volatile private var marking: Option[Future[_]] = None
 
   def path: String = folder.toString
 
+  /** What Spark has planned, if the location is the checkpoint of a streaming query. */
+  val batches: SparkBatches = new SparkBatches(home, path, hadoop)
+
   /** The last decision, and whether all its transactions are committed. */
-  def newest(): Option[(JournalEntry, Boolean)] = numbers().lastOption.flatMap { number =>
-    files.read(decision(number)).map { text =>
-      JournalJson.read(text, decision(number).toString) -> isDone(number, text)
-    }
-  }
+  def newest(): Option[(JournalEntry, Boolean)] = numbers().lastOption.flatMap(number =>
+    files.read(decision(number)).map(text => entry(number, text) -> isDone(number, text))
+  )
 
   /** All decisions of a batch, in their order. */
-  def rounds(batch: Long): Seq[JournalEntry] = numbers().filter(_._1 == batch).flatMap(number =>
-    files.read(decision(number)).map(JournalJson.read(_, decision(number).toString))
-  )
+  def rounds(batch: Long): Seq[JournalEntry] =
+    numbers().filter(_._1 == batch).flatMap(number => files.read(decision(number)).map(entry(number, _)))
 
   /** The decision of a batch, if not all of its transactions are committed. */
   def undone(batch: Long, round: Int): Option[JournalEntry] =
     // Usually there is none, so that this is one request to the file system.
-    files.read(decision((batch, round))).filterNot(isDone((batch, round), _))
-      .map(JournalJson.read(_, decision((batch, round)).toString))
+    files.read(decision((batch, round))).filterNot(isDone((batch, round), _)).map(entry((batch, round), _))
 
   /**
    * Writes a decision.
@@ -66,11 +77,7 @@ private[sink] final class Journal(
     catch {
       // A lower layer may have retried after a lost response.
       case e: FileAlreadyExistsException if !has(entry) =>
-        throw Errors.journalConflict(
-          path,
-          s"another run of the query has decided batch ${entry.batch}",
-          e
-        )
+        throw Errors.journalConflict(path, s"another run of the query has decided batch ${entry.batch}", e)
     }
   }
 
@@ -80,8 +87,32 @@ private[sink] final class Journal(
 
   /** Marks that all transactions of the decision are committed, and deletes old decisions. */
   def finish(entry: JournalEntry): Unit = {
-    files.replace(done((entry.batch, entry.round)), BatchInput.digest(JournalJson.write(entry)))
+    files.replace(done((entry.batch, entry.round)), JournalJson.digest(entry))
     numbers().filter(_._1 < entry.batch - Kept).foreach(remove)
+  }
+
+  /**
+   * The same while Spark logs the end of the batch. Either of the two shows the next start that the batch is over, so it makes no
+   * difference which one is there first, or alone.
+   */
+  def finish(entry: JournalEntry, threads: ExecutorService): Unit =
+    marking = Some(threads.submit((() => finish(entry)): Runnable))
+
+  /**
+   * Waits for the mark of the last batch, no longer than this time. Called before the next one, so that only the newest decision may
+   * be without its mark.
+   *
+   * @throws java.io.IOException if it could not be written
+   * @throws java.util.concurrent.TimeoutException if it is still not written
+   */
+  def awaitMark(ms: Long = Long.MaxValue): Unit = marking.foreach { mark =>
+    try { val _ = mark.get(ms, TimeUnit.MILLISECONDS) }
+    catch {
+      case e: ExecutionException =>
+        marking = None
+        throw e.getCause
+    }
+    marking = None
   }
 
   /** Deletes a decision. Only if Kafka has aborted all its transactions. */
@@ -93,44 +124,146 @@ private[sink] final class Journal(
    * @param run unique for each start
    */
   def claim(queryId: String, run: String): Claim = {
-    val mine = claims.take(queryId, run)
+    val mine = claim(queryId, run, MostAttempts)
     removeOthers(mine)
     mine
+  }
+
+  @annotation.tailrec
+  private def claim(queryId: String, run: String, attempts: Int): Claim = {
+    val last = owner()
+    val mine = Claim(
+      queryId,
+      run,
+      last.filter(_.location == path).fold(newInstance())(_.instance),
+      math.max(last.fold(0L)(_.generation) + 1, leastGeneration()),
+      path
+    )
+    // Where a file system lets both of two writers succeed, this run may have been overtaken while it wrote.
+    if (create(mine).isEmpty && owner().contains(mine)) {
+      last.filter(_.location != path).foreach { other =>
+        log.warn(
+          s"The journal at $path was copied or moved from ${other.location}: transactions that are open there are not aborted " +
+            "by this query, but by Kafka after their timeout"
+        )
+      }
+      deleteBefore(mine)
+      mine
+    } else if (attempts > 1) claim(queryId, run, attempts - 1)
+    else throw Errors.journalConflict(path, "other runs of the query start at the same time")
+  }
+
+  /**
+   * Replaces the claim of the last run, for somebody who ends its decision: without a new instance, because this is not a copy
+   * of the journal, wherever it is seen from.
+   *
+   * @param entry the decision, of which the claim may have been deleted
+   */
+  def takeOver(entry: JournalEntry, run: String): Claim = {
+    val last =
+      owner().getOrElse(Claim(entry.queryId, entry.run, entry.instance, entry.generation, path))
+    val mine = last.copy(queryId = entry.queryId, run = run, generation = last.generation + 1)
+    create(mine).foreach(e =>
+      throw Errors.journalConflict(path, "a run of the query starts at the same time", e)
+    )
+    checkClaim(mine)
+    deleteBefore(mine)
+    mine
+  }
+
+  private def create(claim: Claim): Option[FileAlreadyExistsException] =
+    try {
+      files.create(ofRun(claim.generation, "json"), JournalJson.write(claim))
+      None
+    } catch { case e: FileAlreadyExistsException => Some(e) }
+
+  private def deleteBefore(mine: Claim): Unit = generations().filter(_ < mine.generation).foreach { old =>
+    files.delete(ofRun(old, "json"))
+    files.delete(ofRun(old, "beat"))
   }
 
   /**
    * The newest last, so that a run that is interrupted leaves it to the next one. Looks before each deletion: another run may have
    * claimed the journal meanwhile, and decided batches with the same numbers.
    */
-  private def removeOthers(mine: Claim): Unit = {
-    def isOther(entry: JournalEntry) = entry.queryId != mine.queryId
-    if (newest().exists { case (entry, _) => isOther(entry) })
+  private def removeOthers(mine: Claim): Unit =
+    if (newest().exists(_._1.queryId != mine.queryId))
       for {
         number <- numbers()
-        text <- files.read(decision(number)) if isOther(JournalJson.read(text, decision(number).toString))
+        text <- files.read(decision(number)) if entry(number, text).queryId != mine.queryId
       } {
-        claims.check(mine)
+        checkClaim(mine)
         remove(number)
       }
-  }
 
   /** @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException JOURNAL_CONFLICT if another run is the owner */
-  def checkClaim(claim: Claim): Unit = claims.check(claim)
+  def checkClaim(mine: Claim): Unit = if (!owner().contains(mine)) {
+    val why = owner().fold("the claim of this run was deleted")(other =>
+      s"run '${other.run}' of the query started after this run, '${mine.run}': its generation is ${other.generation}, that of " +
+        s"this run is ${mine.generation}"
+    )
+    throw Errors.journalConflict(path, why)
+  }
+
+  /** The claim that counts. */
+  def owner(): Option[Claim] = generations().maxOption.flatMap { generation =>
+    val file = ofRun(generation, "json")
+    files.read(file).map(JournalJson.read[Claim](_, file.toString))
+  }
+
+  /**
+   * Shows, while `body` runs and takes long, that the owner of this claim ends transactions, by a file next to its claim that is
+   * written again and again.
+   */
+  def ending[A](claim: Claim)(body: => A): A = {
+    val path = ofRun(claim.generation, "beat")
+    Heartbeat.during(
+      BeatMs,
+      () => files.replace(path, UUID.randomUUID().toString),
+      () => files.delete(path)
+    )(body)
+  }
+
+  /** The last heartbeat of a run; None: it has never had to show itself, or has finished what it did. */
+  def beat(claim: Claim): Option[String] = files.read(ofRun(claim.generation, "beat"))
+
+  /**
+   * The transactional ids that runs have given up. A file may be older than what it is about, and several runs may read it: only the
+   * id that guards the slot decides who gets it. One that cannot be read does not count; then other ids are used.
+   */
+  def freeSlots(): Seq[FreeSlot] = for {
+    name <- files.names(folder).sorted if name.matches("""slot-\w+\.json""")
+    file = new Path(folder, name)
+    text <- files.read(file)
+    slot <- Try(JournalJson.read[FreeSlot](text, file.toString)).toOption if slot.location == path
+  } yield slot
+
+  def giveUp(slot: FreeSlot): Unit = files.replace(fileOf(slot), JournalJson.write(slot))
+
+  def remove(slot: FreeSlot): Unit = files.delete(fileOf(slot))
+
+  private def fileOf(free: FreeSlot) =
+    new Path(folder, s"slot-${BatchInput.digest(free.slot).take(16)}.json")
+
+  /** The notes about exactly this decision, the last one last. */
+  def notes(entry: JournalEntry): Seq[Note] =
+    allNotes(entry).filter(_.decision == JournalJson.digest(entry))
+
+  /** @param completes whether the note replaces the last one, which was added before the first step */
+  def add(entry: JournalEntry, note: Note, completes: Boolean = false): Unit = {
+    val before = allNotes(entry)
+    val all = (if (completes) before.dropRight(1) else before) :+ note
+    files.replace(resolved(entry), JournalJson.write(Notes(all)))
+  }
+
+  private def allNotes(entry: JournalEntry): Seq[Note] = files.read(resolved(entry)).toSeq
+    .flatMap(JournalJson.read[Notes](_, resolved(entry).toString).notes)
+
+  private def resolved(entry: JournalEntry) =
+    new Path(folder, s"resolved-${entry.batch}-${entry.round}.json")
 
   /** Whether there is a journal. */
   def exists: Boolean = files.names(folder).nonEmpty
-
-  /** The claim that counts. */
-  def owner(): Option[Claim] = claims.newest()
-
-  /** Makes somebody who ends a decision in place of its run the owner. */
-  def takeOver(entry: JournalEntry, run: String): Claim = claims.takeOver(entry, run)
-
-  /** Shows to others, while `body` runs, that the owner of this claim ends transactions. */
-  def ending[A](claim: Claim)(body: => A): A = claims.showing(claim)(body)
-
-  /** Changes while the owner of this claim ends transactions. */
-  def beat(claim: Claim): Option[String] = claims.beat(claim)
 
   /** Deletes the journal. Only if no decision is open. */
   def delete(): Unit = files.delete(new Path(location))
@@ -156,40 +289,138 @@ private[sink] final class Journal(
     files.delete(decision(number))
   }
 
+  private def entry(number: Number, text: String) =
+    JournalJson.read[JournalEntry](text, decision(number).toString)
+
   private def numbers(): Seq[Number] = files.names(folder).collect { case DecisionFile(batch, round) =>
     (batch.toLong, round.toInt)
   }.sorted
 
+  private def generations(): Seq[Long] = files.names(folder).collect { case ClaimFile(n) => n.toLong }
+
   private def decision(number: Number) = new Path(folder, s"${number._1}-${number._2}.json")
   private def done(number: Number) = new Path(folder, s"${number._1}-${number._2}.done")
+  private def ofRun(generation: Long, kind: String) = new Path(folder, s"run-$generation.$kind")
 }
 
 private[sink] object Journal {
   val Folder = "dynamic-kafka-sink"
 
+  /** The interval of heartbeats, in milliseconds. */
+  val BeatMs = 2000L
+
   /** The number of batches whose decisions are kept, for troubleshooting. */
   private[commit] val Kept = 10L
   private val DecisionFile = """(\d+)-(\d+)\.json""".r
+  private val ClaimFile = """run-(\d{1,18})\.json""".r
+  private val MostAttempts = 10
+  private val log = LoggerFactory.getLogger(classOf[Journal])
 
   private type Number = (Long, Int)
 
-  /** The journal of a streaming query in its checkpoint. */
-  def ofQuery(checkpoint: String, hadoop: Configuration): Journal = timed(checkpoint, hadoop)
-
-  /** With generations that no run had before, also if an older copy of the journal is restored. */
-  private def timed(location: String, hadoop: Configuration) =
+  /**
+   * The journal of a streaming query in its checkpoint, with generations that no run had before, also if an older copy of the journal
+   * is restored.
+   */
+  def ofQuery(location: String, hadoop: Configuration): Journal =
     new Journal(location, hadoop, leastGeneration = () => System.currentTimeMillis())
 
   /** The journal of a job, next to those of other jobs with the same location. */
   def ofJob(location: String, job: String, hadoop: Configuration): Journal =
-    timed(new Path(jobs(location), job).toString, hadoop)
+    ofQuery(new Path(jobs(location), job).toString, hadoop)
 
   /** The journals of all earlier jobs. */
   def earlier(location: String, hadoop: Configuration): Seq[Journal] = {
     val folder = jobs(location)
     new AtomicFiles(folder, hadoop).list(folder).filter(_.isDirectory).map(_.getPath.toString).sorted
-      .map(timed(_, hadoop))
+      .map(ofQuery(_, hadoop))
   }
 
   private def jobs(location: String) = new Path(location, "dynamic-kafka-jobs")
+}
+
+/**
+ * The batches of a streaming query, by the files in its checkpoint that Spark and the source write before the tasks of a batch
+ * start. What a batch is made from when its tasks start and when it is decided has to be equal.
+ *
+ * @param home the checkpoint
+ * @param journal for error messages
+ */
+private[sink] final class SparkBatches(home: Path, journal: String, hadoop: Configuration) {
+  import SparkBatches._
+
+  private val offsets = new Path(home, Offsets)
+  private val files = new AtomicFiles(offsets, hadoop)
+  private var planned: Option[(Long, BatchInput)] = None
+
+  // Constant for a query, and read once.
+  private var sources = Seq.empty[String]
+
+  /**
+   * The input of a batch; None if it is not in Spark's offset log, so that a decided batch could be followed by another one
+   * with the same number, as in real-time mode, which logs offsets after the batch.
+   */
+  def input(batch: Long): Option[BatchInput] = files.read(new Path(offsets, batch.toString)).map { text =>
+    if (sources.isEmpty) sources = files.names(new Path(home, Sources))
+    val deferred = sources.map(deferral(_, batch))
+      .flatMap(file => files.read(new Path(home, file)).map(file -> _))
+    BatchInput.of((s"$Offsets/$batch" -> text) +: deferred: _*)
+  }
+
+  /**
+   * Called before the tasks of a batch are started, after they are planned. Another run may defer a part of the batch at any
+   * time: then this batch is not what the other run has planned. So the deferrals with which this run has planned its tasks count,
+   * and not what the checkpoint has when this is called, which may be what the other run has planned already.
+   *
+   * @param plans what the sources of the query have left out of its batches
+   */
+  def begin(plans: PlannedDeferrals): Unit = {
+    def of(batch: Long) = input(batch).map(found =>
+      batch -> sources.foldLeft(found)((input, n) =>
+        plans.of(new Path(new Path(home, Sources), n)).fold(input)(deferrals =>
+          input.having(deferral(n, batch), deferrals.get(batch))
+        )
+      )
+    )
+    // Usually the next one, which saves a listing.
+    planned = planned.flatMap(last => of(last._1 + 1)).orElse(last().flatMap(of))
+  }
+
+  /** @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException EXACTLY_ONCE_REFUSED, JOURNAL_CONFLICT */
+  def decided(batch: Long): BatchInput = {
+    val now = input(batch).getOrElse(throw Errors.exactlyOnceRefused(
+      "the offset log at 'checkpointLocation' does not contain the batch: it is not the checkpoint of the query."
+    ))
+    planned.flatMap { case (begun, input) =>
+      if (begun == batch) input.difference(now)
+      // The newest batch when the tasks started was another one: the plan of this batch was not compared.
+      else Some(s"batch $begun was in the offset log when the tasks of batch $batch started")
+    }.foreach(what =>
+      throw Errors.journalConflict(
+        journal,
+        s"another run of the query has planned batch $batch while this run has written it: $what"
+      )
+    )
+    now
+  }
+
+  /** The number of the last batch in Spark's offset log: the batch that runs, while one does. */
+  def last(): Option[Long] = lastIn(Offsets)
+
+  /** The number of the last batch in Spark's commit log, where Spark writes a batch after the sink has committed it. */
+  def finished(): Option[Long] = lastIn("commits")
+
+  /** Whether Spark has finished the batch or planned a later one, so that it does not run the batch again. */
+  def isOver(batch: Long): Boolean = last().exists(_ > batch) || finished().exists(_ >= batch)
+
+  private def lastIn(log: String) = files.names(new Path(home, log)).flatMap(_.toLongOption).maxOption
+
+  private def deferral(source: String, batch: Long) = s"$Sources/$source/dynamic-kafka/deferred/$batch.json"
+}
+
+private object SparkBatches {
+  private val Offsets = "offsets"
+
+  /** The folders of the sources of a query in its checkpoint. */
+  private val Sources = "sources"
 }

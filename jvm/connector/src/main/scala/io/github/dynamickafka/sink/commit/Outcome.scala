@@ -1,26 +1,38 @@
 package io.github.dynamickafka.sink.commit
 
+import java.{util => ju}
+
 import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
 
 import org.apache.kafka.clients.admin.TransactionState
-import org.apache.kafka.common.errors.LeaderNotAvailableException
+import org.apache.kafka.common.TopicPartition
+import org.apache.kafka.common.errors.{LeaderNotAvailableException, TimeoutException}
+
+import io.github.dynamickafka.base.Clock
+import io.github.dynamickafka.kafka.ClusterFailure
 
 /** What is known of a prepared transaction. */
-private[sink] sealed trait Outcome extends Product with Serializable
+private[sink] sealed abstract class Outcome(of: String) extends Product with Serializable {
+
+  /** As operators see it. */
+  def state: String = of
+}
 private[sink] object Outcome {
-  case object Committed extends Outcome
+  case object Committed extends Outcome("committed")
 
   /** It can be committed. */
-  case object Open extends Outcome
+  case object Open extends Outcome("open")
 
   /** Kafka has aborted the transaction. */
-  final case class Lost(reason: String) extends Outcome
+  final case class Lost(reason: String) extends Outcome("aborted")
 
   /** Kafka no longer knows whether the transaction was committed, so that no further request can determine it. */
-  final case class Unknown(reason: String) extends Outcome
+  final case class Unknown(reason: String) extends Outcome("unknown")
 
   /** The cluster has not answered, or a partition that it has written to has no leader. */
-  final case class Pending(cause: Throwable) extends Outcome {
+  final case class Pending(cause: Throwable) extends Outcome("unreachable") {
+    override def state: String = if (isLeaderless) Open.state else super.state
     def isLeaderless: Boolean = cause.isInstanceOf[LeaderNotAvailableException]
   }
 }
@@ -71,16 +83,12 @@ private[sink] object Verdict {
 /** The result for a decided batch, given the outcomes of its transactions. Pure. */
 private[sink] sealed trait Decision extends Product with Serializable
 private[sink] object Decision {
-  case object Done extends Decision
 
-  /** No transaction is committed: if there was no earlier round, the whole batch can be written again. */
-  final case class Nothing(lost: Seq[(Prepared, String)]) extends Decision {
-    def reason: String = s"${at(lost.head._1)}: ${lost.head._2}"
-  }
+  /** All transactions are ended. If none is lost, the batch is committed. */
+  final case class Ended(lost: Seq[(Prepared, String)]) extends Decision
 
   /** The result is not known yet. */
   final case class Open(pending: Seq[Prepared], cause: Throwable) extends Decision
-  final case class Partial(lost: Seq[(Prepared, String)]) extends Decision
 
   /** The result will never be known. */
   final case class Unknown(unknown: Seq[(Prepared, String)]) extends Decision
@@ -92,12 +100,86 @@ private[sink] object Decision {
     val unknown = outcomes.collect { case (t, Outcome.Unknown(reason)) => t -> reason }
     if (unknown.nonEmpty) Unknown(unknown)
     else if (pending.nonEmpty) Open(pending.map(_._1), pending.head._2)
-    else if (lost.isEmpty) Done
-    else if (lost.size == outcomes.size) Nothing(lost)
-    else Partial(lost)
+    else Ended(lost)
   }
 
   def at(t: Prepared): String =
     s"cluster '${t.cluster}', transaction '${t.transactionalId}' (task ${t.partition}, ${t.rows} records, topic " +
       s"${t.topics.mkString(", ")})"
+}
+
+/** Queries what has become of transactions: one request per cluster, to all clusters at once. */
+private[sink] final class Inspector(clusters: Clusters, clock: Clock) {
+  import Inspector._
+
+  /** @param ids Kafka's id of a cluster at the decision */
+  def once(transactions: Seq[Prepared], ids: String => Option[String]): Report = {
+    val byCluster = transactions.groupBy(_.cluster)
+    val seen = clusters.each(byCluster.keys.toSeq.sorted)(id => id -> describe(id, byCluster(id))).toMap
+    Report(
+      transactions.map(t => t -> seen(t.cluster).fold(Outcome.Pending(_), Verdict(t, ids(t.cluster), _))),
+      seen.collect { case (id, Right(answer)) => id -> answer }
+    )
+  }
+
+  /**
+   * The same, repeated until all clusters have answered, or the time limit, or something is committed, or all others refuse
+   * the credentials.
+   */
+  @annotation.tailrec
+  def await(
+      transactions: Seq[Prepared],
+      ids: String => Option[String],
+      deadlineNanos: Long,
+      failures: Int = 1
+  ): Report = {
+    val report = once(transactions, ids)
+    if (!report.isIncomplete || report.isRefused || clock.nanoTime() >= deadlineNanos) report
+    else {
+      Committer.pause(clock, failures, deadlineNanos)
+      await(transactions, ids, deadlineNanos, failures + 1)
+    }
+  }
+
+  private def describe(id: String, transactions: Seq[Prepared]): Either[Throwable, Seen] =
+    try {
+      val seen =
+        clusters.ask(id)(_.describe(
+          transactions.map(_.transactionalId),
+          transactions.flatMap(_.topics).toSet
+        ))
+      clusters.responded(id)
+      Right(seen)
+    } catch {
+      case NonFatal(e) if ClusterFailure.isRefused(e) =>
+        Left(ClusterFailure(id, clusters.properties(id).client, e))
+      case e @ (_: TimeoutException | _: ju.concurrent.TimeoutException) =>
+        clusters.tooSlow(id)
+        Left(e)
+      case NonFatal(e) => Left(e)
+    }
+}
+
+private[sink] object Inspector {
+
+  /** @param seen what clusters have answered, by cluster id */
+  final case class Report(outcomes: Seq[(Prepared, Outcome)], seen: Map[String, Seen]) {
+
+    /** Kafka's id of each cluster that has one, by cluster id. */
+    def kafkaIds: Map[String, String] = seen.flatMap { case (id, of) => of.clusterId.map(id -> _) }
+
+    /** The number of replicas in sync of each partition of the transactions, by cluster id. */
+    def inSync: Map[String, Map[TopicPartition, Int]] = seen.map { case (id, of) => id -> of.inSyncWritten }
+
+    /** Kafka's ids of the topics of the transactions, by cluster id. */
+    def topicIds: Map[String, Map[String, String]] = seen.map { case (id, of) => id -> of.topicIds }
+
+    /** Nothing is committed, and a cluster has not answered: no step can be taken back yet. */
+    def isIncomplete: Boolean = !outcomes.exists(_._2 == Outcome.Committed) && pending.nonEmpty
+
+    /** Each cluster that has not answered has refused the credentials. */
+    def isRefused: Boolean = pending.forall(ClusterFailure.isRefused)
+
+    private def pending: Seq[Throwable] = outcomes.collect { case (_, Outcome.Pending(cause)) => cause }
+  }
 }

@@ -1,64 +1,58 @@
 package io.github.dynamickafka.sink.commit
 
+import scala.util.control.NonFatal
+
+import org.apache.kafka.common.TopicPartition
+import org.slf4j.LoggerFactory
+
 import io.github.dynamickafka.error.Errors
 
 /**
- * What a start does about earlier decisions, before its first batch.
- *
- * @param written the decision about a batch that is committed, and that Spark runs again: its rows are discarded
- * @param replay the parts of a batch that Spark runs again that are written again
- */
-private[commit] final case class Recovered(written: Option[JournalEntry], replay: Option[LostParts])
-
-/**
  * Completes the decisions of earlier runs and jobs, and compares what they are about with what Spark has planned since: only then
- * a batch with the same number is the one that is written. The journal of a job is new, and has no decision yet.
- *
- * @param earlier journals of earlier jobs
+ * a batch with the same number is the one that is written. The journal of a job is new, and has no decision yet. Called by a start
+ * before its first batch.
  */
-private[commit] final class Recovery(
-    claim: Claim,
-    journal: Journal,
-    earlier: Seq[Journal],
-    clusters: Clusters,
-    rollForward: RollForward,
-    replayLost: Boolean
-) {
+private[commit] final class Recovery(context: CommitContext, decisions: Decisions) {
   import Recovery._
+  import context._
 
-  def apply(): Recovered = {
+  private val batches = journal.batches
+
+  /**
+   * @param earlier journals of earlier jobs
+   * @return the decision about a batch that is committed, and that Spark runs again: its rows are discarded; and the parts of a batch
+   *         that Spark runs again that are written again
+   */
+  def apply(earlier: Seq[Journal]): (Option[JournalEntry], Option[LostParts]) = {
     earlier.foreach(completeOther)
-    own(journal)
-  }
-
-  private def completeOther(j: Journal): Unit = {
-    j.newest().filterNot(_._2).foreach { case (entry, _) =>
-      // The earlier job detects this, if it still runs.
-      val taken = j.claim(entry.queryId, claim.run)
-      clusters.remember(entry)
-      // A lost part of another job cannot be written again: this job has other rows.
-      val _ = rollForward(j, taken, entry, Rerun.OfAnotherJob)
-    }
-    j.delete()
-  }
-
-  private def own(j: Journal): Recovered = {
-    val last = j.newest()
+    val last = journal.newest()
     val lost = last.filterNot(_._2).flatMap { case (entry, _) =>
       clusters.remember(entry)
-      if (isFinished(j, entry)) {
-        j.finish(entry)
+      if (isFinished(entry)) {
+        journal.finish(entry)
         None
       } else {
         // What is decided is committed even if the query has another plan by now; but its rows are not used for the rest.
-        rollForward(j, claim, entry, rerun(j, entry)).filter(_ => isRunAgain(j, entry))
+        rollForward(entry, rerun(entry)).filter(_ => isRunAgain(entry))
       }
     }
     // A run that was paused may write its decision only now: it is not committed, and is dropped when this run decides.
     val written =
-      if (lost.isDefined) None else last.filter(_._2).orElse(j.newest().filter(_._2)).map(_._1)
+      if (lost.isDefined) None else last.filter(_._2).orElse(journal.newest().filter(_._2)).map(_._1)
     written.foreach(clusters.remember)
-    Recovered(written.filter(isRunAgain(j, _)), lost)
+    (written.filter(isRunAgain), lost)
+  }
+
+  private def completeOther(job: Journal): Unit = {
+    job.newest().filterNot(_._2).foreach { case (entry, _) =>
+      // The earlier job detects this, if it still runs.
+      val taken = job.claim(entry.queryId, claim.run)
+      clusters.remember(entry)
+      // A lost part of another job cannot be written again: this job has other rows.
+      val _ = new Recovery(context.copy(claim = taken, journal = job), decisions)
+        .rollForward(entry, Rerun.ofAnotherJob(job.path))
+    }
+    job.delete()
   }
 
   /**
@@ -66,31 +60,31 @@ private[commit] final class Recovery(
    * alone does not show that all of it is committed, because somebody may have made the file by hand. Nor does the end of another plan:
    * a run that was paused may have decided a batch of which a later run has deferred all records, and has decided nothing.
    */
-  private def isFinished(j: Journal, entry: JournalEntry): Boolean =
-    isPlanned(j, entry) && j.batches.finished().exists(_ > entry.batch)
+  private def isFinished(entry: JournalEntry): Boolean =
+    isPlanned(entry) && batches.finished().exists(_ > entry.batch)
 
   /** Whether the decision is about the batch that Spark has logged. */
-  private def isPlanned(j: Journal, entry: JournalEntry): Boolean =
-    j.batches.input(entry.batch).exists(entry.input.difference(_).isEmpty)
+  private def isPlanned(entry: JournalEntry): Boolean =
+    batches.input(entry.batch).exists(entry.input.difference(_).isEmpty)
 
-  private def rerun(j: Journal, entry: JournalEntry): Rerun =
-    if (!j.batches.isOver(entry.batch)) Rerun.Of(replayLost)
-    else Rerun.None(isPlanned(j, entry))
+  private def rerun(entry: JournalEntry): Rerun =
+    if (batches.isOver(entry.batch)) Rerun.none(entry.batch, journal.path, isPlanned(entry))
+    else Rerun(options.replayLost, mayDrop = true, Rerun.remedy(entry.batch, journal.path))
 
   /** @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException JOURNAL_CONFLICT if the plan is another one */
-  private def isRunAgain(j: Journal, entry: JournalEntry): Boolean = {
+  private def isRunAgain(entry: JournalEntry): Boolean = {
     def conflict(why: String) = throw Errors.journalConflict(
-      j.path,
+      journal.path,
       s"according to the journal, batch ${entry.batch} is decided, but $why. $OlderPlan"
     )
-    val last = j.batches.last()
+    val last = batches.last()
     if (!last.exists(_ >= entry.batch))
       conflict(
         s"the offset log of the query ${last.fold("is empty")(n => s"ends with batch $n")}: a part of the checkpoint is older " +
           "than the rest"
       )
     val repeated = last.contains(entry.batch)
-    val now = j.batches.input(entry.batch)
+    val now = batches.input(entry.batch)
     if (repeated)
       entry.input.difference(now.getOrElse(BatchInput.Empty)).foreach(what =>
         conflict(s"the query has planned another batch with this number: $what")
@@ -99,7 +93,7 @@ private[commit] final class Recovery(
       // Of two runs, one may defer a part of the batch while the other one decides all of it. The next batch has the part again.
       now.flatMap(entry.input.additions).foreach(what =>
         throw Errors.journalConflict(
-          j.path,
+          journal.path,
           s"batch ${entry.batch} is written with all its records, but records of the batch are deferred: $what. Delete these " +
             s"files, and in the offset log of the query the files of later batches, from 'offsets/${entry.batch + 1}' on: " +
             "otherwise the next batch writes these records again"
@@ -107,12 +101,309 @@ private[commit] final class Recovery(
       )
     repeated
   }
+
+  /**
+   * Completes the decision of an earlier run. Looks at all transactions before it ends one of them: as long as none is
+   * committed, the batch can still be written again, which is better than to commit a part of it.
+   *
+   * @return the parts of the batch that have to be written again; None: all of it is committed, or none of it
+   */
+  private def rollForward(entry: JournalEntry, rerun: Rerun): Option[LostParts] = {
+    log.info(s"An earlier run decided batch ${entry.batch}, with ${entry.transactions.size} transactions")
+    journal.ending(claim) {
+      val (outcomes, inSync) = end(entry)
+      // Somebody may have resolved the decision meanwhile.
+      journal.checkClaim(claim)
+      val lost = decisions.lost(entry, outcomes, inSync, earlier = true)
+      val isNothing = lost.nonEmpty && lost.size == outcomes.size
+      if (lost.isEmpty) {
+        journal.finish(entry)
+        None
+      } else if (isNothing && entry.round == 0 && rerun.mayDrop) {
+        log.warn(
+          s"Kafka aborted all transactions of batch ${entry.batch}, of which nothing is visible: its decision is dropped, as if " +
+            s"it had not run: ${Decisions.text(lost.take(1))}"
+        )
+        journal.retract(entry)
+        None
+      } else {
+        // Of a later round, nothing is committed, but other parts of the batch are; or Spark does not run the batch again.
+        if (!rerun.mayReplay) throw Errors.partialCommit(entry.batch, Decisions.text(lost), rerun.remedy)
+        if (isNothing) journal.retract(entry)
+        log.warn(s"Kafka aborted ${lost.size} transactions of batch ${entry.batch}, which are written again")
+        Some(LostParts.next(journal.rounds(entry.batch), lost.map(_._1)))
+      }
+    }
+  }
+
+  private def end(
+      entry: JournalEntry
+  ): (Seq[(Prepared, Outcome)], Map[String, Map[TopicPartition, Int]]) = {
+    val until = deadline()
+    // Parts of an earlier round are committed.
+    val report =
+      if (entry.round > 0) decisions.committer.inspector.once(entry.transactions, entry.kafkaId)
+      else decisions.committer.inspector.await(entry.transactions, entry.kafkaId, until)
+    journal.checkClaim(claim)
+    val outcomes = decisions.assumed(entry.batch, RecreatedTopics.sinceDecision(entry, report))
+    val isVisible = entry.round > 0 || outcomes.exists(_._2 == Outcome.Committed)
+    val (open, ended) = outcomes.partition(_._2 == Outcome.Open)
+    val pending = ended.collect { case (t, p: Outcome.Pending) if !p.isLeaderless => t }
+    val isPending = ended.exists(_._2.isInstanceOf[Outcome.Pending])
+    val isLost = ended.exists(_._2.isInstanceOf[Outcome.Lost])
+    val known =
+      if (ended.exists(_._2.isInstanceOf[Outcome.Unknown])) ended
+      else if (!isVisible && isPending) ended
+      else if (!isVisible && isLost) ended ++ withdraw(entry, open.map(_._1), until)
+      else {
+        val now = (decisions.commit(entry, open.map(_._1)) ++ late(entry, pending)).toMap
+        outcomes.map { case (t, before) => t -> now.getOrElse(t, before) }
+      }
+    known -> report.inSync
+  }
+
+  /** Those of clusters that have not answered: none is committed before it is known that none of its records are missing. */
+  private def late(entry: JournalEntry, pending: Seq[Prepared]): Seq[(Prepared, Outcome)] =
+    if (pending.isEmpty) Nil
+    else {
+      val report = decisions.committer.inspector.await(pending, entry.kafkaId, deadline())
+      journal.checkClaim(claim)
+      val (open, ended) = RecreatedTopics.sinceDecision(entry, report).partition(_._2 == Outcome.Open)
+      ended ++ decisions.commit(entry, open.map(_._1))
+    }
+
+  private def withdraw(entry: JournalEntry, open: Seq[Prepared], until: Long): Seq[(Prepared, Outcome)] =
+    if (entry.instance == claim.instance) decisions.committer.abort(open, entry.kafkaId, until)
+    else open.map(_ -> Outcome.Lost("it belongs to another copy of the checkpoint"))
 }
 
 private[commit] object Recovery {
+  private val log = LoggerFactory.getLogger(classOf[Recovery])
+
   private val OlderPlan =
     "If only a file in a folder 'deferred' is new, delete that file: the batch was written with all its records. Otherwise " +
       "restore the checkpoint as a whole. If this is not possible: after the files of this batch in the journal are deleted, " +
       "the query continues from its offset log and loses nothing, but writes records again that the journal's batch and its " +
       "own batches have in common."
+}
+
+/**
+ * Whether the rows of a decided batch are there once more, of which Kafka has aborted transactions.
+ *
+ * @param mayReplay whether what is lost may be written again
+ * @param mayDrop whether the decision may be dropped if nothing is committed: the batch is written again, or belongs to no plan of
+ *                the query
+ * @param remedy what a user can do about a batch that is committed in part
+ */
+private[commit] final case class Rerun(mayReplay: Boolean, mayDrop: Boolean, remedy: String)
+
+private[commit] object Rerun {
+
+  /** Spark has finished the batch, or planned a later one. */
+  def none(batch: Long, journal: String, isPlanned: Boolean): Rerun = Rerun(
+    mayReplay = false,
+    mayDrop = !isPlanned,
+    s"Spark does not run batch $batch again, because its logs have this batch as finished or a later one, as after a file " +
+      s"'commits/$batch' was made by hand. To write the whole batch again, and accept duplicates of the committed part, delete " +
+      s"'commits/$batch' and the later files of 'commits', then the files of 'offsets' after 'offsets/$batch', then the files " +
+      s"'$batch-*' in '$journal'. To continue without the missing parts, close the batch with 'python -m dynamic_kafka resolve' " +
+      "and '--accept-loss'."
+  )
+
+  /** The decision is that of an earlier job, and this job has other rows. */
+  def ofAnotherJob(journal: String): Rerun = Rerun(
+    mayReplay = false,
+    mayDrop = true,
+    "It is a batch of an earlier job, whose rows this job does not have. To continue without the missing parts, delete the " +
+      s"directory '$journal'; to write the rows of that job again, run it again afterwards."
+  )
+
+  /** Of a batch whose rows are there once more. */
+  def remedy(batch: Long, journal: String): String =
+    "To write only the missing parts again, set 'partialCommitPolicy' to 'replay-lost-partitions', provided that each run of a batch " +
+      "gives every task the same rows. To write the whole batch again, and accept duplicates of the committed part, delete the files " +
+      s"'$batch-*' in '$journal'."
+}
+
+/**
+ * The parts of a batch that must be written again, because Kafka aborted them after the decision, while others are
+ * committed.
+ *
+ * @param lost the number of records of the aborted parts, by (task, cluster)
+ * @param kept the number of records of the committed parts, by (task, cluster)
+ * @param leftOut the clusters that were left out of the batch
+ */
+private[sink] final case class LostParts(
+    batch: Long,
+    round: Int,
+    lost: Map[(Int, String), Long],
+    kept: Map[(Int, String), Long],
+    leftOut: Set[String] = Set.empty
+) {
+  def writes(partition: Int, cluster: String): Boolean = lost.contains((partition, cluster))
+
+  /** The difference between the rows of these tasks and of the first ones; None if their numbers are equal. */
+  def difference(tasks: Seq[TaskTransactions]): Option[String] = {
+    val written = tasks.flatMap(_.prepared).map(t => (t.partition, t.cluster) -> t.rows).toMap
+    val withheld =
+      tasks.flatMap(t => t.withheld.map { case (cluster, rows) => (t.partition, cluster) -> rows })
+    def compare(what: Map[(Int, String), Long], now: Map[(Int, String), Long]) =
+      (what.keySet ++ now.keySet).toSeq.sorted.find(k => what.get(k) != now.get(k)).map {
+        case k @ (task, cluster) =>
+          s"task $task has ${now.getOrElse(k, 0L)} records for cluster '$cluster', but had ${what.getOrElse(k, 0L)} before."
+      }
+    compare(lost, written).orElse(compare(kept, withheld.toMap))
+  }
+}
+
+private[sink] object LostParts {
+
+  /** @param rounds all decisions of the batch so far; of the last one, `lost` is lost */
+  def next(rounds: Seq[JournalEntry], lost: Seq[Prepared]): LostParts = {
+    val last = rounds.last
+    def places(ts: Seq[Prepared]) = ts.map(t => (t.partition, t.cluster) -> t.rows).toMap
+    val gone = places(lost)
+    LostParts(
+      last.batch,
+      last.round + 1,
+      gone,
+      places(rounds.flatMap(_.transactions)) -- gone.keySet,
+      last.leftOut
+    )
+  }
+}
+
+/**
+ * Aborts transactions that nothing will commit, so that consumers with isolation level read_committed do not wait for
+ * their timeout. Errors are logged.
+ *
+ * Those of this run, which only this run could decide, always. Those of earlier runs on the same journal only while no
+ * later run has claimed it, which may be committing what an earlier run decided. Never those of later runs.
+ *
+ * @param names the ids of this run
+ */
+private[commit] final class Leftovers(names: () => TransactionName, context: CommitContext) {
+  import Leftovers._
+  import context.{claim, clusters, journal}
+
+  private val ofEarlier = new Sweeps(Sweeps.Most)
+  private val own = new Sweeps(0)
+
+  // Clusters that have not answered: each search would wait for them. They are searched when they have committed a batch.
+  private var silent = Set.empty[String]
+
+  def ofEarlierRuns(): Unit = abortEarlier(asked)
+
+  def ofThisRun(): Unit = abortOwn(asked)
+
+  /** A cluster that was not asked responds again. */
+  def again(): Unit = {
+    silent = Set.empty
+    ofEarlier.again()
+    own.again()
+  }
+
+  /**
+   * An executor of an earlier run, or an attempt that lost, may have opened transactions since the last search: Spark does not
+   * wait for their end.
+   *
+   * @param committed the clusters that have just committed transactions
+   * @param hasRetried whether a task of the batch had a second attempt
+   */
+  def afterBatch(committed: Set[String], hasRetried: Boolean): Unit = {
+    clusters.wrote(committed)
+    (silent & committed).foreach(ofEarlier.again)
+    silent --= committed
+    if (hasRetried) own.again()
+    abortOwn(own.next(asked))
+    abortEarlier(ofEarlier.next(asked))
+  }
+
+  private def asked = clusters.ids.filterNot(silent)
+
+  // This driver may have been paused since it claimed the journal.
+  private def abortEarlier(ids: Seq[String]): Unit =
+    abort(
+      ids,
+      id => names().isOfEarlier(id) && !names().isOwn(id),
+      () => journal.checkClaim(claim)
+    )
+
+  private def abortOwn(ids: Seq[String]): Unit = abort(ids, names().isOwn, () => ())
+
+  /** Aborts transactions of this run that are not decided. */
+  def abort(batch: Long, transactions: Seq[Prepared]): Unit = {
+    val byCluster = transactions.groupBy(_.cluster)
+    val _ = clusters.each(byCluster.keys.toSeq.sorted) { id =>
+      guarded(s"Transactions of batch $batch on Kafka cluster '$id' could not be aborted") {
+        clusters.admin(id).fence(byCluster(id).map(_.transactionalId))
+      }
+    }
+  }
+
+  /** On all clusters at once, because one that does not respond takes as long as a request may take. */
+  private def abort(ids: Seq[String], isLeft: String => Boolean, check: () => Unit): Unit = {
+    val answered = clusters.each(ids) { cluster =>
+      guarded(s"Searching for transactions that are left open on Kafka cluster '$cluster' failed") {
+        // Read again for each cluster: what is decided meanwhile must be kept.
+        val kept = journal.newest().toSeq.flatMap(_._1.transactions).map(_.transactionalId).toSet
+        val left = clusters.ask(cluster)(_.open(id => isLeft(id) && !kept(id)))
+        if (left.nonEmpty) {
+          check()
+          log.info(
+            s"Aborting transactions that are left open on Kafka cluster '$cluster': ${left.mkString(", ")}"
+          )
+          clusters.admin(cluster).fence(left)
+        }
+      }
+    }
+    silent ++= ids.zip(answered).collect { case (id, false) => id }
+  }
+
+  private def guarded(failed: String)(body: => Unit): Boolean =
+    try {
+      body
+      true
+    } catch {
+      case NonFatal(e) =>
+        log.warn(
+          s"$failed. Kafka aborts them after their timeout; until then they block consumers with isolation level " +
+            s"read_committed: $e"
+        )
+        false
+    }
+}
+
+private[commit] object Leftovers {
+  private val log = LoggerFactory.getLogger(classOf[Leftovers])
+}
+
+/**
+ * After how many batches each cluster is searched again.
+ *
+ * @param first the number for clusters of which nothing else is known
+ */
+private[commit] final class Sweeps(first: Int) {
+  private var usual = first
+  private var left = Map.empty[String, Int]
+
+  /** All clusters are searched again. */
+  def again(): Unit = {
+    usual = Sweeps.Most
+    left = Map.empty
+  }
+
+  /** A cluster is searched again. */
+  def again(id: String): Unit = left -= id
+
+  /** Which of these clusters are searched after the batch that has ended. */
+  def next(ids: Seq[String]): Seq[String] = {
+    val due = ids.filter(left.getOrElse(_, usual) > 0)
+    left ++= due.map(id => id -> (left.getOrElse(id, usual) - 1))
+    due
+  }
+}
+
+private[commit] object Sweeps {
+  val Most = 2
 }

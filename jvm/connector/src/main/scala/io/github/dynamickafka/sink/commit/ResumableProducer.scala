@@ -58,10 +58,37 @@ private[sink] object ResumableProducer {
   /** Identifies a transaction, together with its transactional id. */
   final case class Handle(producerId: Long, epoch: Short)
 
-  /** The reason why transactions cannot be resumed with the Kafka client on the class path; None: they can. */
-  def problem: Option[String] = ReflectiveProducer.problem
+  private[commit] val NoId = "dynamic-kafka"
 
-  def create(settings: ProducerSettings): ResumableProducer = ReflectiveProducer.create(settings)
+  /** The tested versions: in another version, the same fields may have a different meaning. */
+  private val KnownVersion = """(?:3\.9|4\.[0-3])\.\d+.*""".r
+
+  private lazy val insides: Either[String, ReflectiveProducer.Insides] =
+    try Right(new ReflectiveProducer.Insides)
+    catch { case NonFatal(e) => Left(e.toString) }
+
+  /** The reason why transactions cannot be resumed with the Kafka client on the class path; None: they can. */
+  def problem: Option[String] = problem(AppInfoParser.getVersion)
+
+  private def problem(version: String): Option[String] = version match {
+    case KnownVersion() => insides.left.toOption.map(why =>
+        s"the internals of Kafka client $version are not as expected: $why"
+      )
+    case other =>
+      Some(
+        s"the Kafka client on the class path has version $other, but this version of the connector requires 3.9, or 4.0 to 4.3"
+      )
+  }
+
+  /** @param version of the client on the class path, which on an executor may be another one than on the driver */
+  def create(settings: ProducerSettings, version: String = AppInfoParser.getVersion): ResumableProducer = {
+    for (why <- problem(version)) throw new IllegalStateException(why)
+    val transactional = settings.and(ProducerConfig.TRANSACTIONAL_ID_CONFIG -> NoId)
+    new ReflectiveProducer(
+      new KafkaProducer(transactional.forProducer),
+      insides.fold(why => throw new IllegalStateException(why), identity)
+    )
+  }
 }
 
 /**
@@ -94,7 +121,7 @@ private[commit] final class ReflectiveProducer(
 
   override def prepare(): Handle = {
     val open = insides.opened(manager)
-    insides.forget(manager, ReflectiveProducer.NoId)
+    insides.forget(manager, ResumableProducer.NoId)
     Handle(open.producerId, open.epoch)
   }
 
@@ -133,36 +160,6 @@ private[commit] final class ReflectiveProducer(
 }
 
 private[commit] object ReflectiveProducer {
-  private val NoId = "dynamic-kafka"
-
-  /** The tested versions: in another version, the same fields may have a different meaning. */
-  private val KnownVersion = """(?:3\.9|4\.[0-3])\.\d+.*""".r
-
-  private lazy val insides: Either[String, Insides] =
-    try Right(new Insides)
-    catch { case NonFatal(e) => Left(e.toString) }
-
-  def problem: Option[String] = problem(AppInfoParser.getVersion)
-
-  private def problem(version: String): Option[String] = version match {
-    case KnownVersion() => insides.left.toOption.map(why =>
-        s"the internals of Kafka client $version are not as expected: $why"
-      )
-    case other =>
-      Some(
-        s"the Kafka client on the class path has version $other, but this version of the connector requires 3.9, or 4.0 to 4.3"
-      )
-  }
-
-  /** @param version of the client on the class path, which on an executor may be another one than on the driver */
-  def create(settings: ProducerSettings, version: String = AppInfoParser.getVersion): ReflectiveProducer = {
-    for (why <- problem(version)) throw new IllegalStateException(why)
-    val transactional = settings.and(ProducerConfig.TRANSACTIONAL_ID_CONFIG -> NoId)
-    new ReflectiveProducer(
-      new KafkaProducer(transactional.forProducer),
-      insides.fold(why => throw new IllegalStateException(why), identity)
-    )
-  }
 
   /** The required fields of `KafkaProducer` and `TransactionManager`. */
   final class Insides {

@@ -47,20 +47,19 @@ private[sink] final class TransactionalSender(
 
   override def partitions(cluster: String, topic: String): Int = open.get(cluster) match {
     case Some(opened) => SendFailures.guarded(opened.settings, topic)(opened.producer.partitions(topic))
-    case None => borrowed(settings(cluster), topic)
+    case None =>
+      val of = settings(cluster)
+      SendFailures.guarded(of, topic) {
+        var count = 0
+        pool.release(of, pool.acquire(of, p => count = p.partitions(topic)))
+        count
+      }
   }
 
   override def partitionsNow(cluster: String, topic: String): Int = {
     val settings = this.settings(cluster)
     SendFailures.guarded(settings, topic)(pool.withNew(settings)(_.partitions(topic)))
   }
-
-  private def borrowed(settings: ProducerSettings, topic: String): Int =
-    SendFailures.guarded(settings, topic) {
-      var count = 0
-      pool.release(settings, pool.acquire(settings, p => count = p.partitions(topic)))
-      count
-    }
 
   override def commit(): WriterCommitMessage = {
     open.values.foreach { opened =>

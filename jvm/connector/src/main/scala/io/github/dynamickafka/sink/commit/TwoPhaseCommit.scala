@@ -7,8 +7,6 @@ import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.base.Clock
-import io.github.dynamickafka.config.UnknownCommitPolicy
 import io.github.dynamickafka.error.{DynamicKafkaRuntimeException, Errors}
 import io.github.dynamickafka.storage.PlannedDeferrals
 
@@ -20,48 +18,24 @@ import io.github.dynamickafka.storage.PlannedDeferrals
  * For one run of a query, which calls [[recover]] once, and for each batch [[begin]], then [[commit]] or [[abort]]. Not
  * thread-safe, except for [[Clusters]].
  *
- * @param slots the transactional ids of this run
- * @param claim the claim of this run on the journal
+ * @param ids the transactional ids of this run
  * @param earlier journals of earlier jobs; None: a streaming query, with the journal in its checkpoint
  * @param plans what the sources of the query have left out of its batches
  * @param marking the executor of what is written while Spark logs the end of a batch
  */
 private[sink] final class TwoPhaseCommit(
-    slots: Slots,
-    claim: Claim,
-    journal: Journal,
+    ids: TransactionalIds,
+    context: CommitContext,
     earlier: Option[Seq[Journal]],
-    clusters: Clusters,
-    replayLost: Boolean,
-    unknown: UnknownCommitPolicy,
-    commitTimeoutMs: Long,
-    pool: TransactionPool,
-    probe: CommitProbe,
-    clock: Clock,
     plans: PlannedDeferrals,
     marking: ExecutorService = Clusters.threads
 ) {
   import TwoPhaseCommit.{CloseMs, log}
+  import context._
 
-  private val inspector = new Inspector(clusters, clock)
-  private val committer = new Committer(clusters.committing, inspector, pool, clock, clusters.threads)
-  private val markers = new Markers(clusters, clusters.committing, pool, clock)
-  private val marks = Option.when(earlier.isEmpty)(new DoneMarks(journal, marking))
-  private val commits =
-    new DecisionCommits(claim, journal, marks, committer, markers, unknown, probe, () => deadline())
-  private val recovery = new Recovery(
-    claim,
-    journal,
-    earlier.toSeq.flatten,
-    clusters,
-    new RollForward(inspector, committer, markers, unknown, commits, () => deadline()),
-    replayLost
-  )
-  private val batchPlans = Option.when(earlier.isEmpty)(new BatchPlans(journal, plans))
-  private val checks = new DecisionChecks(inspector, new RecreatedTopics(clusters), clock)
-  private val decider =
-    new Decider(journal, claim, clusters, committer, inspector, probe, () => deadline())
-  private val leftovers = new Leftovers(() => name, claim, journal, clusters)
+  private val isStreaming = earlier.isEmpty
+  private val decisions = new Decisions(context, Option.when(isStreaming)(marking))
+  private val leftovers = new Leftovers(() => name, context)
 
   private var written: Option[JournalEntry] = None
   private var repeating: Option[LostParts] = None
@@ -79,26 +53,26 @@ private[sink] final class TwoPhaseCommit(
   def replay: Option[LostParts] = repeating
 
   /** The transactional ids of the tasks, after [[recover]]. */
-  def name: TransactionName = slots.name
+  def name: TransactionName = ids.name
 
   /** A cluster that was not asked for leftovers responds again. */
   def sweepAgain(): Unit = leftovers.again()
 
   /** Called before the first batch: completes or aborts the transactions of earlier runs. */
   def recover(): Unit = {
-    val found = recovery()
-    written = found.written
-    repeating = found.replay
+    val (found, replay) = new Recovery(context, decisions)(earlier.toSeq.flatten)
+    written = found
+    repeating = replay
     committed = written.map(_.batch)
     leftovers.ofEarlierRuns()
-    slots.take()
+    ids.take()
   }
 
   /** Called before the tasks of a batch are started, after they are planned. */
   def begin(): Unit = {
-    marks.foreach(_.await())
-    slots.begin()
-    batchPlans.foreach(_.begin())
+    journal.awaitMark()
+    ids.begin()
+    if (isStreaming) journal.batches.begin(plans)
   }
 
   /**
@@ -115,24 +89,46 @@ private[sink] final class TwoPhaseCommit(
       secondAttempts: Boolean = false,
       leftOut: Set[String] = Set.empty
   ): Unit = {
-    if (committed.contains(batch)) checkDiscarded(batch)
-    else unlessReplaced {
+    if (committed.contains(batch)) {
+      // Rows are only discarded if they are those that are written. Another run may have started meanwhile, and have decided only a
+      // part of what this run has planned.
+      if (written.exists(_.batch == batch)) {
+        journal.checkClaim(claim)
+        val _ = inputOf(batch)
+      }
+    } else unlessReplaced {
       val from = clock.nanoTime()
       val transactions = tasks.flatMap(_.prepared)
       val again = repeating.filter(_.batch == batch)
       again.flatMap(_.difference(tasks)).foreach(why => throw Errors.replayDiffers(batch, why))
       if (transactions.nonEmpty) {
-        checks.age(batch, tasks, startedNanos, timeoutMs)
+        decisions.checkAge(batch, tasks, startedNanos, timeoutMs)
         probe.reached(CommitStep.BeforeDecision, batch)
         journal.checkClaim(claim)
         val input = inputOf(batch)
-        val report = checks.open(batch, transactions, deadline())
-        checks.age(batch, tasks, startedNanos, timeoutMs)
-        val entry = decision(batch, again.fold(0)(_.round), input, transactions, report, leftOut)
-        decider.decide(entry)(mayBe => decided = Option.when(mayBe)(batch))
+        val report = decisions.checkOpen(batch, transactions)
+        decisions.checkAge(batch, tasks, startedNanos, timeoutMs)
+        val known = transactions.map(_.cluster).distinct.map { id =>
+          val seen = report.seen.get(id)
+          val topicIds = seen.fold(Map.empty[String, String])(_.topicIds)
+          id -> JournalCluster(seen.flatMap(_.clusterId), clusters.safe(id), topicIds)
+        }
+        val entry = JournalEntry(
+          claim.queryId,
+          claim.run,
+          claim.instance,
+          claim.generation,
+          batch,
+          again.fold(0)(_.round),
+          input,
+          transactions,
+          known.toMap,
+          leftOut
+        )
+        decisions.decide(entry)(mayBe => decided = Option.when(mayBe)(batch))
         // From here on, other runs can see the decision, so the batch must not be aborted.
         decided = Some(batch)
-        commits.finish(entry, report.inSync)
+        decisions.finish(entry, report.inSync)
       }
       last =
         TwoPhaseCommit.Summary(transactions.size, TimeUnit.NANOSECONDS.toMillis(clock.nanoTime() - from))
@@ -142,7 +138,7 @@ private[sink] final class TwoPhaseCommit(
       // its timeout.
       leftovers.afterBatch(transactions.map(_.cluster).toSet, secondAttempts || tasks.exists(_.retried))
     }
-    slots.ended(tasks.flatMap(_.prepared).headOption.map(_.cluster), tasks.forall(!_.retried))
+    ids.ended(tasks.flatMap(_.prepared).headOption.map(_.cluster), tasks.forall(!_.retried))
   }
 
   /** A later run aborts the transactions of this one, if it was taken for dead: then a longer time-out does not help. */
@@ -159,42 +155,8 @@ private[sink] final class TwoPhaseCommit(
         throw e
     }
 
-  /** Rows are only discarded if they are those that are written. */
-  private def checkDiscarded(batch: Long): Unit =
-    if (written.exists(_.batch == batch)) {
-      // Another run may have started meanwhile, and have decided only a part of what this run has planned.
-      journal.checkClaim(claim)
-      val _ = inputOf(batch)
-    }
-
   private def inputOf(batch: Long): BatchInput =
-    batchPlans.fold(BatchInput.Empty)(_.decided(batch))
-
-  private def decision(
-      batch: Long,
-      round: Int,
-      input: BatchInput,
-      transactions: Seq[Prepared],
-      report: Inspector.Report,
-      leftOut: Set[String]
-  ): JournalEntry = JournalEntry(
-    claim.queryId,
-    claim.run,
-    claim.instance,
-    claim.generation,
-    batch,
-    round,
-    input,
-    transactions,
-    transactions.map(_.cluster).distinct.map { id =>
-      id -> JournalCluster(
-        report.kafkaIds.get(id),
-        clusters.safe(id),
-        report.topicIds.getOrElse(id, Map.empty)
-      )
-    }.toMap,
-    leftOut
-  )
+    if (isStreaming) journal.batches.decided(batch) else BatchInput.Empty
 
   /** Spark also calls this after [[commit]] has thrown. A decided batch is never aborted. */
   def abort(batch: Long, tasks: Seq[TaskTransactions]): Unit =
@@ -206,15 +168,13 @@ private[sink] final class TwoPhaseCommit(
 
   /** The run is over. */
   def close(): Unit = {
-    try marks.foreach(_.await(CloseMs))
+    try journal.awaitMark(CloseMs)
     catch {
       case NonFatal(e) =>
         log.warn(s"The last decision could not be marked as finished, which the next start repeats: $e")
     }
-    slots.release()
+    ids.release()
   }
-
-  private def deadline(): Long = clock.nanoTime() + TimeUnit.MILLISECONDS.toNanos(commitTimeoutMs)
 }
 
 private[sink] object TwoPhaseCommit {

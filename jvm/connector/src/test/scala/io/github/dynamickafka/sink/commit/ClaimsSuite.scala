@@ -5,12 +5,10 @@ import java.nio.file.{Files, Path}
 import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{Path => HadoopPath}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.source.Logs
-import io.github.dynamickafka.storage.AtomicFiles
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** Which run may decide and abort. */
@@ -67,7 +65,7 @@ class ClaimsSuite extends AnyFunSuite with TimeLimit {
     Files.createDirectories(copy.resolve(Journal.Folder))
     Files.copy(file(folder, 1), file(copy, 1))
     var copied = original
-    val logged = Logs.during(classOf[Claims]) { copied = journal(copy).claim("q", "two") }
+    val logged = Logs.during(classOf[Journal]) { copied = journal(copy).claim("q", "two") }
     assert(logged.exists(line =>
       line.contains("was copied or moved from") && line.contains(original.location)
     ))
@@ -94,25 +92,20 @@ class ClaimsSuite extends AnyFunSuite with TimeLimit {
 
   test("two runs start at the same time: the one that finds its generation taken takes the next one") {
     val folder = newFolder()
-    val place = new HadoopPath(folder.toString, Journal.Folder)
-    val fs = place.getFileSystem(hadoop)
     var other: Option[Claim] = None
-    val claims = new Claims(
-      fs.makeQualified(place),
-      new AtomicFiles(place, hadoop),
+    val mine = new Journal(
+      folder.toString,
+      hadoop,
+      () => "new",
       () => {
-        val found = if (Files.exists(folder.resolve(Journal.Folder))) names(folder).toSeq else Nil
         // After this run has looked, and before it writes.
         if (other.isEmpty) other = Some(journal(folder).claim("q", "other"))
-        found
-      },
-      () => "new",
-      () => 1L
-    )
-    val mine = claims.take("q", "mine")
+        1L
+      }
+    ).claim("q", "mine")
     assert(other.exists(_.generation == 1L) && mine.generation == 2L)
     assert(other.exists(_.instance == mine.instance))
-    claims.check(mine)
+    journal(folder).checkClaim(mine)
     assert(conflict(journal(folder).checkClaim(other.get)).contains("run 'mine'"))
   }
 

@@ -12,6 +12,7 @@ import io.github.dynamickafka.config.{
   ClusterScope,
   ProducerProperties,
   SinkOptionsParser,
+  TransactionOptions,
   UnknownCommitPolicy
 }
 import io.github.dynamickafka.error.DynamicKafkaError
@@ -104,25 +105,22 @@ private[sink] final class CommitScene {
       steps: CommitProbe = CommitProbe.NoOp,
       kept: Journal = journal,
       unknown: UnknownCommitPolicy = UnknownCommitPolicy.Fail,
-      free: Option[FreeSlots] = None,
+      free: Option[Journal] = None,
       marking: ExecutorService = Coroutine.Direct
   ): TwoPhaseCommit = {
-    val claimed = claim(run, kept)
-    new TwoPhaseCommit(
-      new Slots(name(run), claimed, kept, free, clusters, kafka.pool),
-      claimed,
-      kept,
-      earlier,
-      clusters,
-      replayLost,
-      unknown,
-      CommitTimeoutMs,
-      kafka.pool,
-      steps,
-      clock,
-      plans,
-      marking
-    )
+    val of = context(claim(run, kept), kept, steps, replayLost, unknown)
+    new TwoPhaseCommit(new TransactionalIds(name(run), of, free), of, earlier, plans, marking)
+  }
+
+  def context(
+      claim: Claim,
+      kept: Journal = journal,
+      steps: CommitProbe = CommitProbe.NoOp,
+      replayLost: Boolean = false,
+      unknown: UnknownCommitPolicy = UnknownCommitPolicy.Fail
+  ): CommitContext = {
+    val options = TransactionOptions("p", None, CommitTimeoutMs, replayLost, unknown)
+    CommitContext(claim, kept, clusters, kafka.pool, options, steps, clock)
   }
 
   /** A start of the query that has recovered. */

@@ -25,12 +25,7 @@ class CommitterSuite extends AnyFunSuite with TimeLimit {
       committer.abort(transactions, kafkaIds, CommitTimeoutMs * 1000000L)
 
     private def committer =
-      new Committer(
-        all.clusters.committing,
-        new Inspector(all.clusters, all.clock),
-        all.kafka.pool,
-        all.clock
-      )
+      new Committer(all.clusters, all.kafka.pool, all.clock)
 
     def requests(of: Prepared): Seq[String] =
       all.kafka.requests.filter(_.endsWith(s" ${of.transactionalId}")).map(_.split(' ')(1))

@@ -8,7 +8,6 @@ import org.apache.kafka.clients.admin.{TransactionDescription, TransactionState}
 import org.apache.kafka.common.TopicPartition
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.sink.operate.States
 import io.github.dynamickafka.testkit.TimeLimit
 
 class DecisionSuite extends AnyFunSuite with TimeLimit {
@@ -60,7 +59,7 @@ class DecisionSuite extends AnyFunSuite with TimeLimit {
     assert(waits match {
       case p: Pending => p.isLeaderless && p.cause.getMessage.contains("t-0"); case _ => false
     })
-    assert(States.of(waits) == "open")
+    assert(waits.state == "open")
   }
 
   test("a transaction that Kafka has aborted or is aborting: lost") {
@@ -97,9 +96,9 @@ class DecisionSuite extends AnyFunSuite with TimeLimit {
   test("the decision about the batch") {
     val (a, b) = (prepared(0), prepared(1))
     val down = new RuntimeException("down")
-    assert(Decision.of(Seq(a -> Committed, b -> Committed)) == Decision.Done)
-    assert(Decision.of(Seq(a -> Lost("x"), b -> Lost("y"))).isInstanceOf[Decision.Nothing])
-    assert(Decision.of(Seq(a -> Lost("x"), b -> Committed)) == Decision.Partial(Seq(a -> "x")))
+    assert(Decision.of(Seq(a -> Committed, b -> Committed)) == Decision.Ended(Nil))
+    assert(Decision.of(Seq(a -> Lost("x"), b -> Lost("y"))) == Decision.Ended(Seq(a -> "x", b -> "y")))
+    assert(Decision.of(Seq(a -> Lost("x"), b -> Committed)) == Decision.Ended(Seq(a -> "x")))
     // A transaction of unknown state may be committed: nothing is given up before its state is known.
     assert(Decision.of(Seq(a -> Lost("x"), b -> Pending(down))) == Decision.Open(Seq(b), down))
     assert(Decision.of(Seq(a -> Committed, b -> Pending(down))) == Decision.Open(Seq(b), down))

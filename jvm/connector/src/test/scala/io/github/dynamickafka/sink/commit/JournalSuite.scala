@@ -71,7 +71,7 @@ class JournalSuite extends AnyFunSuite with TimeLimit with Checkers {
       clusters.map { case (id, (kafkaId, known)) => id -> JournalCluster(kafkaId, known) },
       leftOut.toSet
     )
-    check(forAll(entries)(e => JournalJson.read(JournalJson.write(e), "here") == e))
+    check(forAll(entries)(e => JournalJson.read[JournalEntry](JournalJson.write(e), "here") == e))
   }
 
   test("the journals of earlier jobs are the folders of their jobs") {

@@ -150,9 +150,7 @@ class LeftoversSuite extends AnyFunSuite with TimeLimit {
     val copied = Claim("q", "copy", "another", 9L, "elsewhere")
     new Leftovers(
       () => TransactionName("p", "q", "another", 9L),
-      copied,
-      of.newJournal("copy"),
-      of.clusters
+      of.context(copied, of.newJournal("copy"))
     ).ofEarlierRuns()
     assert(ids(of).isEmpty)
   }

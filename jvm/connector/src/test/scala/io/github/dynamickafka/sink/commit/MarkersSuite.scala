@@ -19,7 +19,7 @@ class MarkersSuite extends AnyFunSuite with TimeLimit {
     all.kafka.setInSync("blue", partition, replicas)
 
     def await(earlier: Boolean): Option[Throwable] =
-      new Markers(all.clusters, all.clusters.committing, all.kafka.pool, all.clock).await(
+      new Markers(all.clusters, all.kafka.pool, all.clock).await(
         Seq(one),
         Map("blue" -> Map(partition -> replicas)),
         earlier,

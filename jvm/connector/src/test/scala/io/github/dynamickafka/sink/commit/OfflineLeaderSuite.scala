@@ -41,7 +41,7 @@ abstract class OfflineLeaderTests(version: String, markerIsLost: Boolean)
   }
 
   private def markers(scene: PreparedScene): Markers =
-    new Markers(scene.clusters, scene.clusters.committing, scene.pool, Clock.System)
+    new Markers(scene.clusters, scene.pool, Clock.System)
 
   test("it is not open to be committed while there is no leader, and is afterwards", TestAll) {
     offline { (scene, prepared, topic) =>

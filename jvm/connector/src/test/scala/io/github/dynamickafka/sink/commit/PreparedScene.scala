@@ -17,9 +17,10 @@ private[sink] final class PreparedScene(cluster: KafkaCluster, topic: String) {
       .and("transaction.timeout.ms" -> "900000")
   val clusters = new Clusters((_, _) => properties, 60000L, 60000L)
   clusters.set(Map("blue" -> properties))
-  val inspector = new Inspector(clusters, Clock.System)
   val pool = new TransactionPool(ResumableProducer.create(_), 60000L, Clock.System)
-  val committer = new Committer(clusters.committing, inspector, pool, Clock.System)
+  val committer = new Committer(clusters, pool, Clock.System)
+
+  def inspector: Inspector = committer.inspector
 
   def deadline: Long = System.nanoTime() + 60000000000L
 

@@ -10,6 +10,7 @@ import org.apache.kafka.common.errors.TimeoutException
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.base.ManualClock
+import io.github.dynamickafka.config.{TransactionOptions, UnknownCommitPolicy}
 import io.github.dynamickafka.kafka.TaskSender.Record
 import io.github.dynamickafka.testkit.TimeLimit
 
@@ -28,19 +29,24 @@ class SlotsSuite extends AnyFunSuite with TimeLimit {
       val journal = new Journal(folder.toString, hadoop)
       val claim = journal.claim("q", s"run$runs")
       new Run(
-        new Slots(
+        new TransactionalIds(
           TransactionName(prefix, "q", claim.instance, claim.generation),
-          claim,
-          journal,
-          Some(new FreeSlots(place.toString, hadoop)),
-          clusters,
-          kafka.pool
+          CommitContext(
+            claim,
+            journal,
+            clusters,
+            kafka.pool,
+            TransactionOptions(prefix, None, 1000L, replayLost = false, UnknownCommitPolicy.Fail),
+            CommitProbe.NoOp,
+            new ManualClock
+          ),
+          Some(new Journal(place.toString, hadoop))
         )
       )
     }
   }
 
-  private final class Run(slots: Slots) {
+  private final class Run(slots: TransactionalIds) {
     slots.take()
     def slot: String = slots.name.slot
 
@@ -83,7 +89,9 @@ class SlotsSuite extends AnyFunSuite with TimeLimit {
   test("of two runs that read the same file, one gets the slot; an older file is of no use") {
     val scene = new Scene
     val slot = scene.run().batch().ends()
-    val file = Files.list(scene.folder).filter(_.getFileName.toString.startsWith("slot-")).findFirst.get
+    val file = Files.list(
+      scene.folder.resolve(Journal.Folder)
+    ).filter(_.getFileName.toString.startsWith("slot-")).findFirst.get
     val restored = Files.readAllBytes(file)
     val second = scene.run()
     Files.write(file, restored)
@@ -109,7 +117,9 @@ class SlotsSuite extends AnyFunSuite with TimeLimit {
   test("the slots of a cluster that has left are deleted, those of other queries stay") {
     val scene = new Scene
     scene.run().batch().ends()
-    def files = Files.list(scene.folder).filter(_.getFileName.toString.startsWith("slot-")).count
+    def files = Files.list(
+      scene.folder.resolve(Journal.Folder)
+    ).filter(_.getFileName.toString.startsWith("slot-")).count
     try {
       clusters.set(Map("red" -> CommitScene.properties("red")))
       scene.run(prefix = "other")
@@ -123,8 +133,9 @@ class SlotsSuite extends AnyFunSuite with TimeLimit {
     val scene = new Scene
     val slot = scene.run().batch().ends()
     val copy = Files.createTempDirectory("dynamic-kafka-slots-")
-    Files.list(scene.folder).filter(Files.isRegularFile(_)).forEach { file =>
-      val _ = Files.copy(file, copy.resolve(file.getFileName))
+    val place = Files.createDirectory(copy.resolve(Journal.Folder))
+    Files.list(scene.folder.resolve(Journal.Folder)).forEach { file =>
+      val _ = Files.copy(file, place.resolve(file.getFileName))
     }
     assert(scene.run(place = copy).slot != slot && scene.run(prefix = "other").slot != slot)
     assert(scene.run().slot == slot)

@@ -148,10 +148,10 @@ class TransactionalSenderSuite extends AnyFunSuite with TimeLimit {
   test("an executor with an untested version of Kafka's client refuses to open a transaction") {
     val settings = new ProducerSettings("blue", Map("bootstrap.servers" -> "127.0.0.1:1"))
     Seq("3.8.1", "4.4.0", "4.10.0", "5.0.0").foreach { version =>
-      val e = intercept[IllegalStateException](ReflectiveProducer.create(settings, version))
+      val e = intercept[IllegalStateException](ResumableProducer.create(settings, version))
       assert(e.getMessage.contains(s"has version $version") && e.getMessage.contains("requires 3.9"))
     }
-    Seq("3.9.1", "4.0.0", "4.3.1").foreach(ReflectiveProducer.create(settings, _).kill())
+    Seq("3.9.1", "4.0.0", "4.3.1").foreach(ResumableProducer.create(settings, _).kill())
   }
 
   test(

@@ -2,7 +2,7 @@ package io.github.dynamickafka.sink.simulation
 
 import scala.util.Random
 
-import io.github.dynamickafka.sink.commit.{JournalJson, PlannedBatches}
+import io.github.dynamickafka.sink.commit.{Journal, JournalEntry, JournalJson}
 import io.github.dynamickafka.storage.SimulatedFileManager
 
 /** What happens to a checkpoint between two runs, and what that excuses. */
@@ -43,9 +43,9 @@ private[simulation] final class Damage(world: World, random: Random, profile: Pr
     val batch = last("offsets")
     val isDecided = of(journal).exists { case (path, text) =>
       World.isDecision(path) && {
-        val entry = JournalJson.read(text, path)
+        val entry = JournalJson.read[JournalEntry](text, path)
         entry.queryId == query() && entry.batch == batch &&
-        new PlannedBatches(s"file:$home", SimulatedFileManager.hadoop).input(batch)
+        new Journal(s"file:$home", SimulatedFileManager.hadoop).batches.input(batch)
           .exists(entry.input.difference(_).isEmpty)
       }
     }

@@ -59,7 +59,7 @@ private[simulation] sealed abstract class Defect(val name: String) {
   final def lastDecision(files: Map[String, String], home: String): Option[JournalEntry] = {
     val Decision = (java.util.regex.Pattern.quote(home) + """/dynamic-kafka-sink/(\d+)-(\d+)\.json""").r
     files.toSeq.collect { case (path @ Decision(batch, round), text) =>
-      (batch.toLong, round.toInt) -> JournalJson.read(text, path)
+      (batch.toLong, round.toInt) -> JournalJson.read[JournalEntry](text, path)
     }.sortBy(_._1).lastOption.map(_._2)
   }
 }

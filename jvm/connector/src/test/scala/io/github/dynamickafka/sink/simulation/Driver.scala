@@ -8,7 +8,7 @@ import org.apache.kafka.clients.admin.TransactionState
 import org.apache.kafka.clients.admin.TransactionState.{COMPLETE_COMMIT, ONGOING}
 import org.apache.kafka.clients.producer.ProducerRecord
 
-import io.github.dynamickafka.config.{ProducerProperties, UnknownCommitPolicy}
+import io.github.dynamickafka.config.{ProducerProperties, TransactionOptions, UnknownCommitPolicy}
 import io.github.dynamickafka.error.DynamicKafkaError
 import io.github.dynamickafka.kafka.ProducerSettings
 import io.github.dynamickafka.metadata.watch.RemovalGuard
@@ -80,7 +80,6 @@ private[simulation] final class Driver(
   private val place = s"file:/${world.name}/$checkpoint"
   private val journal =
     new Journal(place, SimulatedFileManager.hadoop, () => newInstance(), () => world.leastGeneration)
-  private val slots = FreeSlots.ofQuery(place, SimulatedFileManager.hadoop)
   private val guard = new RemovalGuard("simulated", None, if (world.defect.believesAnswers) 1 else 2)
   private var isLacking = true
   private val pool = new TransactionPool(s => new ModelProducer(world, this, s.cluster), IdleMs, world.clock)
@@ -124,26 +123,21 @@ private[simulation] final class Driver(
           val name =
             world.defect.name(TransactionName("p", query, claim.instance, claim.generation))
           ids = Some(name)
-          new TwoPhaseCommit(
-            new Slots(
-              name,
-              claim,
-              journal,
-              Some(slots),
-              clusters,
-              pool,
-              if (world.defect.takesAnySlot) (_, _) => true else Slots.follows
-            ),
+          val context = CommitContext(
             claim,
             journal,
-            None,
             clusters,
-            replayLost,
-            policy,
-            CommitTimeoutMs,
             pool,
+            TransactionOptions("p", Some(place), CommitTimeoutMs, replayLost, policy),
             Steps,
-            world.clock,
+            world.clock
+          )
+          val follows =
+            if (world.defect.takesAnySlot) (_: Any, _: Any) => true else TransactionalIds.follows _
+          new TwoPhaseCommit(
+            new TransactionalIds(name, context, Some(journal), follows),
+            context,
+            None,
             if (world.defect.ignoresPlans) new PlannedDeferrals else log.plans,
             new Coroutine.AtOnceOrLate(() => world.marksLate)
           )

@@ -1,16 +1,11 @@
-package io.github.dynamickafka.sink.operate
+package io.github.dynamickafka.sink.commit
 
 import java.nio.file.{Files, Path}
 
-import org.apache.hadoop.conf.Configuration
-
-import io.github.dynamickafka.sink.commit.{CommitScene, Journal, JournalEntry, ScriptedKafka}
-
 /** A query that has decided a batch and died, and an operator, without brokers. */
-private[operate] final class ResolveScene(val entry: JournalEntry) {
+private[commit] final class ResolveScene(val entry: JournalEntry) {
   val scene = new CommitScene
   val kafka: ScriptedKafka = scene.kafka
-  val notes = new Notes(scene.location, new Configuration)
   val journalFolder: Path = Path.of(scene.location).resolve(Journal.Folder)
 
   scene.plan(entry.batch)
@@ -19,7 +14,9 @@ private[operate] final class ResolveScene(val entry: JournalEntry) {
 
   def isOpen: Boolean = scene.journal.newest().contains(entry -> false)
 
-  def lastNote: Note = notes.of(entry).last
+  def notes(of: JournalEntry = entry): Seq[Note] = scene.journal.notes(of)
+
+  def lastNote: Note = notes().last
 
   /** The states of the transactions after a resolution. */
   def resolve(
@@ -31,14 +28,12 @@ private[operate] final class ResolveScene(val entry: JournalEntry) {
     val resolver =
       new Resolver(
         journal,
-        notes,
         scene.clusters,
         kafka.pool,
-        CommitScene.CommitTimeoutMs,
         scene.clock,
         meanwhile
       )
-    resolver(batch, how, "alice")._2.map { case (_, outcome) => States.of(outcome) }
+    resolver(batch, how, "alice")._2.map { case (_, outcome) => outcome.state }
   }
 
   /** The reasons why a resolution is refused. */

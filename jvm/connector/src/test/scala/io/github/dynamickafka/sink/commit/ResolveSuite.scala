@@ -1,11 +1,10 @@
-package io.github.dynamickafka.sink.operate
+package io.github.dynamickafka.sink.commit
 
 import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.conf.Configuration
 
 import io.github.dynamickafka.admin.CommandLine
-import io.github.dynamickafka.sink.commit.{Journal, Prepared}
 import io.github.dynamickafka.sink.{SinkTest, Target}
 import io.github.dynamickafka.source.{Entry, Scene, StreamsFile}
 import io.github.dynamickafka.testkit.{KafkaCluster, TestAll}

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.sink.operate
+package io.github.dynamickafka.sink.commit
 
 import java.nio.file.{Files, Path}
 
@@ -6,7 +6,6 @@ import org.apache.hadoop.conf.Configuration
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.admin.CommandLine
-import io.github.dynamickafka.sink.commit.{CommitScene, Journal, JournalCluster}
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** `transactions` and `resolve` for all that an operator can meet, without brokers. */

@@ -1,10 +1,11 @@
-package io.github.dynamickafka.sink.operate
+package io.github.dynamickafka.sink.commit
+
+import java.time.Instant
 
 import org.apache.kafka.clients.admin.TransactionState.{COMPLETE_ABORT, COMPLETE_COMMIT, ONGOING}
 import org.apache.kafka.common.TopicPartition
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.sink.commit.{CommitScene, Prepared}
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** What a resolution does, and what the next start of the query does after it. */
@@ -35,7 +36,7 @@ class ResolverSuite extends AnyFunSuite with TimeLimit {
     assert(
       note.states(
         three.transactionalId
-      ) == "aborted" && note.at.toEpochMilli == d.scene.clock.currentTimeMillis()
+      ) == "aborted" && Instant.parse(note.at).toEpochMilli == d.scene.clock.currentTimeMillis()
     )
   }
 
@@ -54,7 +55,7 @@ class ResolverSuite extends AnyFunSuite with TimeLimit {
     d.kafka.setDown()
     d.kafka.setKafkaId("green", Some("other"))
     assert(d.refused(AcceptLoss).contains("leads to the Kafka cluster with id other"))
-    assert(d.kafka.in(ONGOING) == ids(all: _*) && d.isOpen && d.notes.of(d.entry).isEmpty)
+    assert(d.kafka.in(ONGOING) == ids(all: _*) && d.isOpen && d.notes().isEmpty)
     // The query still completes it.
     d.kafka.setKafkaId("green", Some("kafka-of-green"))
     assert(d.scene.recovered("second").lastCommitted.contains(4L))
@@ -72,7 +73,7 @@ class ResolverSuite extends AnyFunSuite with TimeLimit {
     assert(query.lastCommitted.isEmpty && query.replay.isEmpty)
     // The next decision of the batch is another one, which has no note.
     d.scene.journal.decide(d.entry.copy(run = "second"))
-    assert(d.notes.of(d.entry.copy(run = "second")).isEmpty && d.notes.of(d.entry).size == 1)
+    assert(d.notes(d.entry.copy(run = "second")).isEmpty && d.notes().size == 1)
   }
 
   test("rewrite is refused where a part is committed, unknown or unreachable, and for a later round") {
@@ -86,7 +87,7 @@ class ResolverSuite extends AnyFunSuite with TimeLimit {
       d.kafka.put(ONGOING, open: _*)
       happens(d)
       assert(d.refused(Rewrite).contains(why))
-      assert(d.kafka.in(ONGOING) == ids(open: _*) && d.isOpen && d.notes.of(d.entry).isEmpty)
+      assert(d.kafka.in(ONGOING) == ids(open: _*) && d.isOpen && d.notes().isEmpty)
     }
     val d = decided(round = 1)
     d.kafka.put(COMPLETE_ABORT, all: _*)
@@ -131,7 +132,7 @@ class ResolverSuite extends AnyFunSuite with TimeLimit {
     assert(why.contains("noted that cluster 'green' is given up") && why.contains("--abandon-cluster blue"))
     assert(d.isOpen && !d.lastNote.closed)
     assert(d.resolve(AbandonCluster("blue")) == Seq.fill(3)("unreachable"))
-    assert(!d.isOpen && d.notes.of(d.entry).map(_.closed) == Seq(false, true))
+    assert(!d.isOpen && d.notes().map(_.closed) == Seq(false, true))
   }
 
   test("abandon-cluster with a part that is lost elsewhere: only accept-loss closes it") {

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.sink.operate
+package io.github.dynamickafka.sink.commit
 
 import java.nio.file.Files
 
@@ -7,7 +7,6 @@ import org.apache.kafka.clients.admin.TransactionState.{COMPLETE_ABORT, COMPLETE
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
-import io.github.dynamickafka.sink.commit.{CommitScene, Journal}
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** A resolution and a run of the query, which must not end the same decision. */

@@ -1,0 +1,376 @@
+package io.github.dynamickafka.sink.commit
+
+import java.time.Instant
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.hadoop.conf.Configuration
+
+import io.github.dynamickafka.base.Clock
+import io.github.dynamickafka.config.{ClusterScope, SinkOptions}
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.metadata.KafkaStream
+
+/**
+ * The open decision of a query, as operators see it, by command and by procedure.
+ *
+ * @param streams returns what the metadata service says; called once for each question
+ * @param options of a query that writes
+ */
+private[dynamickafka] final class OpenDecision(
+    checkpoint: String,
+    streams: () => Seq[KafkaStream],
+    options: SinkOptions,
+    hadoop: Configuration
+) {
+  import OpenDecision._
+
+  /** None: no decision is open. */
+  def find(): Option[Found] = using { (journal, clusters) =>
+    journal.newest().filterNot(_._2).map(_._1).map { entry =>
+      clusters.remember(entry)
+      val outcomes = new Inspector(clusters, Clock.System).once(entry.transactions, entry.kafkaId).outcomes
+      val reasons = outcomes.collect {
+        case (t, p: Outcome.Pending) if p.isLeaderless => s"cluster '${t.cluster}': ${p.cause.getMessage}"
+        case (t, Outcome.Pending(cause)) =>
+          s"cluster '${t.cluster}' is unreachable: ${clusters.reason(t.cluster, cause)}"
+        case (t, Outcome.Unknown(text)) => s"transaction '${t.transactionalId}' is unknown: $text"
+      }
+      found(entry, outcomes, reasons.distinct)
+    }
+  }
+
+  /**
+   * Closes the decision of a batch.
+   *
+   * @param user whom the journal notes
+   * @return the decision, with what has become of its transactions
+   */
+  def resolve(batch: Long, how: Resolution, user: String): Found = {
+    ResumableProducer.problem.foreach(why => throw new Refused(Seq(why)))
+    using { (journal, clusters) =>
+      // Three intervals: a run shows itself after one, and may be slow.
+      val watch = () => Clock.System.pauseMs(3 * Journal.BeatMs)
+      val (entry, outcomes) =
+        new Resolver(journal, clusters, TransactionPool.shared, Clock.System, watch)(batch, how, user)
+      found(entry, outcomes, Nil)
+    }
+  }
+
+  private def using[A](use: (Journal, Clusters) => A): A = {
+    val journal = new Journal(checkpoint, hadoop)
+    if (!journal.exists) throw new Refused(Seq(
+      s"$checkpoint has no journal of decisions (${journal.path}): it is not the checkpoint of a query that writes with exactly-once"
+    ))
+    val clusters = connect()
+    try use(journal, clusters)
+    finally clusters.close()
+  }
+
+  /** The clusters of the streams, with the properties that a query has for them without options of its own. */
+  private def connect(): Clusters = {
+    val found = streams().flatMap(_.getClusterMetadataMap.asScala.toSeq)
+      .map { case (id, cluster) => id -> cluster.getProperties.asScala.toMap }.distinct
+    found.groupBy(_._1).collectFirst { case (id, several) if several.size > 1 => id }.foreach(id =>
+      throw Errors.metadataInvalid(
+        s"metadata service ${options.service.name}",
+        s"cluster '$id' has different properties in two streams"
+      )
+    )
+    val scope = new ClusterScope(options.clusters, found.map(_._1).toSet)
+    val clusters = Clusters.of(options, CommitTimeoutMs)
+    clusters.set(found.map { case (id, properties) => id -> scope.producer(id, properties) }.toMap)
+    clusters
+  }
+
+  private def found(entry: JournalEntry, outcomes: Seq[(Prepared, Outcome)], reasons: Seq[String]) = Found(
+    entry.batch,
+    entry.generation,
+    outcomes.map { case (t, outcome) => Transaction(t.cluster, t.transactionalId, outcome.state) },
+    reasons
+  )
+}
+
+private[dynamickafka] object OpenDecision {
+
+  /** How long commits are retried: these clusters have just answered. */
+  private val CommitTimeoutMs = 30000L
+
+  /** @param reasons why states are not known */
+  final case class Found(
+      batch: Long,
+      generation: Long,
+      transactions: Seq[Transaction],
+      reasons: Seq[String]
+  )
+
+  /** @param state see [[Outcome]] */
+  final case class Transaction(cluster: String, id: String, state: String)
+}
+
+/** A resolution that is not possible; nothing is closed. */
+private[dynamickafka] final class Refused(val reasons: Seq[String])
+    extends RuntimeException(reasons.mkString("; "))
+
+/**
+ * Closes a decision that the query cannot complete.
+ *
+ * No step before the last one changes what a start of the query does: until the decision is marked as finished or deleted,
+ * by one file, a start continues with what it finds in Kafka, as after any interruption. The claim is taken before the first
+ * step, so that a run that was paused stops, and is checked before each later one, so that this stops if a run starts.
+ *
+ * @param watch waits for as long as a run that ends transactions may take to show itself
+ */
+private[sink] final class Resolver(
+    journal: Journal,
+    clusters: Clusters,
+    pool: TransactionPool,
+    clock: Clock,
+    watch: () => Unit
+) {
+  private val committer = new Committer(clusters, pool, clock)
+  private val markers = new Markers(clusters, pool, clock)
+
+  /** @return the decision, and what has become of its transactions */
+  def apply(batch: Long, how: Resolution, who: String): (JournalEntry, Seq[(Prepared, Outcome)]) = {
+    val entry = open(batch)
+    val there = entry.transactions.map(_.cluster).distinct.sorted
+    how.cluster.filterNot(there.contains(_)).foreach(id =>
+      refuse(s"batch $batch has no transaction on cluster '$id', only on ${there.mkString(", ")}")
+    )
+    refuseWhileRunning(entry)
+    if (how == Resolution.Rewrite && journal.batches.isOver(batch))
+      refuse(
+        s"the query does not write batch $batch again, because Spark's logs have it as finished or have a later batch. First " +
+          s"delete 'commits/$batch' and the later files of 'commits', and the files of 'offsets' after 'offsets/$batch'"
+      )
+    val claim = journal.takeOver(entry, s"resolve by $who")
+    journal.ending(claim) {
+      if (open(batch) != entry) refuse(s"a run of the query has decided batch $batch again")
+      entry -> end(entry, claim, how, who)
+    }
+  }
+
+  private def open(batch: Long): JournalEntry = journal.newest() match {
+    case Some((entry, false)) if entry.batch == batch => entry
+    case Some((entry, false)) =>
+      refuse(s"the open decision is that of batch ${entry.batch}, not of batch $batch")
+    case _ => refuse(s"batch $batch is not open: no decision of the journal is")
+  }
+
+  /** A run that ends transactions takes care of the decision itself, or fails and says so. */
+  private def refuseWhileRunning(entry: JournalEntry): Unit = {
+    val before = signs()
+    watch()
+    if (signs() != before) {
+      val run = journal.owner().fold("a run")(claim => s"run '${claim.run}'")
+      refuse(
+        s"$run of the query is at work on batch ${entry.batch}. Wait until it has ended, or stop it, and keep it from being " +
+          "started again"
+      )
+    }
+  }
+
+  private def signs() = {
+    val owner = journal.owner()
+    (owner, owner.flatMap(journal.beat))
+  }
+
+  private def end(
+      entry: JournalEntry,
+      claim: Claim,
+      how: Resolution,
+      who: String
+  ): Seq[(Prepared, Outcome)] = {
+    clusters.remember(entry)
+    val report = committer.inspector.once(entry.transactions, entry.kafkaId)
+    val note =
+      Note(
+        JournalJson.digest(entry),
+        entry.generation,
+        who,
+        Instant.ofEpochMilli(clock.currentTimeMillis()).toString,
+        how.name,
+        how.cluster,
+        closed = false,
+        states(report.outcomes)
+      )
+    journal.checkClaim(claim)
+    // What earlier resolutions have given up stays given up.
+    val abandoned = journal.notes(entry).flatMap(_.cluster).toSet
+    ResolutionPlan.of(entry, how, report, abandoned, clusters.reason) match {
+      case Left(why) =>
+        how.cluster.foreach(_ => journal.add(entry, note))
+        throw new Refused(how.cluster.fold(why)(id =>
+          why.map(w => s"noted that cluster '$id' is given up, but $w")
+        ))
+      case Right(plan) =>
+        journal.add(entry, note)
+        val ended = run(entry, report, plan)
+        val left = ResolutionPlan.left(how, plan, ended)
+        if (left.nonEmpty) throw new Refused(left)
+        hidden(entry, report, plan, ended).foreach(refuse)
+        journal.checkClaim(claim)
+        if (how == Resolution.Rewrite) journal.retract(entry) else journal.finish(entry)
+        journal.add(entry, note.copy(closed = true, states = states(ended)), completes = true)
+        ended
+    }
+  }
+
+  /**
+   * Why readers do not see what is committed, if they do not: a broker of Kafka 4 completes a transaction without the partitions that
+   * have no leader. Commits there what it has left out.
+   */
+  private def hidden(
+      entry: JournalEntry,
+      report: Inspector.Report,
+      plan: ResolutionPlan,
+      ended: Seq[(Prepared, Outcome)]
+  ): Option[String] = {
+    val committed = ended.collect { case (t, Outcome.Committed) if !plan.abandoned(t.cluster) => t }
+    markers.await(committed, report.inSync, earlier = true, clusters.deadline(clock)).map(cause =>
+      s"batch ${entry.batch} is committed, but a part of it is not visible yet: ${cause.getMessage}. Repeat the resolution when " +
+        "all partitions have leaders, or give the cluster up with --abandon-cluster"
+    )
+  }
+
+  private def run(
+      entry: JournalEntry,
+      report: Inspector.Report,
+      plan: ResolutionPlan
+  ): Seq[(Prepared, Outcome)] = {
+    val until = clusters.deadline(clock)
+    val now = committer.commit(plan.commit, entry.kafkaId, until).toMap ++
+      committer.abort(plan.abort, entry.kafkaId, until)
+    report.outcomes.map { case (t, before) => t -> now.getOrElse(t, before) }
+  }
+
+  private def states(outcomes: Seq[(Prepared, Outcome)]) =
+    outcomes.map { case (t, outcome) => t.transactionalId -> outcome.state }.toMap
+
+  private def refuse(why: String): Nothing = throw new Refused(Seq(why))
+}
+
+/** What an operator chooses about a decision that the query cannot complete. */
+private[dynamickafka] sealed abstract class Resolution(val name: String) {
+
+  /** The cluster whose part is given up. */
+  def cluster: Option[String] = None
+}
+
+private[dynamickafka] object Resolution {
+
+  /** What is open is committed, what is lost stays lost. */
+  case object AcceptLoss extends Resolution("accept-loss")
+
+  /** What is open is aborted, and the next start writes the batch again. */
+  case object Rewrite extends Resolution("rewrite")
+
+  /** The part on one cluster is given up, and all others are committed. */
+  final case class AbandonCluster(id: String) extends Resolution("abandon-cluster") {
+    override def cluster: Option[String] = Some(id)
+  }
+}
+
+/**
+ * What a resolution does about the transactions of a decision. The others are ended, or nothing can be done about them.
+ *
+ * @param abort also the open ones of clusters that are given up, so that their readers do not wait
+ * @param abandoned the clusters that are given up
+ */
+private[sink] final case class ResolutionPlan(
+    commit: Seq[Prepared],
+    abort: Seq[Prepared],
+    abandoned: Set[String]
+)
+
+/** Decides whether a resolution is possible, given what Kafka says about all transactions. Pure. */
+private[sink] object ResolutionPlan {
+  import Resolution._
+
+  /**
+   * @param abandoned the clusters that an earlier resolution of this decision has given up
+   * @param reason returns the text of the failure of a cluster
+   * @return the reasons why it is refused, or what to do
+   */
+  def of(
+      entry: JournalEntry,
+      how: Resolution,
+      report: Inspector.Report,
+      abandoned: Set[String],
+      reason: (String, Throwable) => String
+  ): Either[Seq[String], ResolutionPlan] = {
+    def refusing(outcomes: Seq[(Prepared, Outcome)])(why: PartialFunction[(Prepared, Outcome), String]) =
+      outcomes.collect(why).distinct
+    val givenUp = abandoned ++ how.cluster
+    val others = report.outcomes.filterNot { case (t, _) => givenUp(t.cluster) }
+    def unreachable(t: Prepared, cause: Throwable) =
+      s"cluster '${t.cluster}' does not say what has become of its transactions: ${reason(t.cluster, cause)}"
+    val why = how match {
+      case Rewrite =>
+        Option.when(entry.round > 0)(
+          s"parts of batch ${entry.batch} are committed: the decision is about the rest of it, which was written again"
+        ).toSeq ++ refusing(report.outcomes) {
+          case (t, Outcome.Committed) => s"it is committed: ${Decision.at(t)}"
+          case (t, Outcome.Unknown(text)) =>
+            s"it is not known whether it was committed: ${Decision.at(t)}: $text"
+          case (t, Outcome.Pending(cause)) => unreachable(t, cause)
+        }
+      case AcceptLoss =>
+        refusing(others) {
+          case (t, Outcome.Pending(cause)) =>
+            s"${unreachable(t, cause)}. To give them up, use --abandon-cluster ${t.cluster}"
+        } ++ replaced(entry, report, givenUp)
+      case AbandonCluster(_) =>
+        refusing(others) {
+          case (t, Outcome.Pending(cause)) =>
+            s"${unreachable(t, cause)}. To give them up too, use --abandon-cluster ${t.cluster} next"
+          case (t, Outcome.Lost(text)) =>
+            s"it is lost on another cluster: ${Decision.at(t)}: $text. To accept that, use --accept-loss next"
+          case (t, Outcome.Unknown(text)) =>
+            s"it is not known whether it was committed: ${Decision.at(t)}: $text. To accept that, use --accept-loss next"
+        }
+    }
+    def open(of: Seq[(Prepared, Outcome)]) = of.collect { case (t, Outcome.Open) => t }
+    Either.cond(
+      why.isEmpty,
+      how match {
+        case Rewrite => ResolutionPlan(Nil, open(report.outcomes), Set.empty)
+        case _ => ResolutionPlan(open(others), open(report.outcomes).diff(open(others)), givenUp)
+      },
+      why
+    )
+  }
+
+  /** A mistake in the metadata would turn open transactions into lost ones. */
+  private def replaced(entry: JournalEntry, report: Inspector.Report, givenUp: Set[String]): Seq[String] =
+    entry.clusters.keys.toSeq.sorted.filterNot(givenUp).flatMap { id =>
+      for {
+        before <- entry.kafkaId(id)
+        now <- report.kafkaIds.get(id) if now != before
+      } yield s"cluster '$id' of the metadata leads to the Kafka cluster with id $now, and the decision is about the one with " +
+        s"id $before. Correct the metadata, or give its part up with --abandon-cluster $id"
+    }
+
+  /** Why the batch cannot be closed after all, given what has become of the transactions. */
+  def left(how: Resolution, plan: ResolutionPlan, ended: Seq[(Prepared, Outcome)]): Seq[String] = {
+    def text(t: Prepared, outcome: Outcome) = outcome match {
+      case Outcome.Lost(text) => s"${Decision.at(t)} is lost: $text"
+      case Outcome.Unknown(text) => s"${Decision.at(t)}: $text"
+      case Outcome.Pending(cause) => s"${Decision.at(t)} is not ended yet: ${cause.getClass.getSimpleName}"
+      case other => s"${Decision.at(t)} is ${other.toString.toLowerCase(java.util.Locale.ROOT)}"
+    }
+    ended.collect {
+      case (t, outcome) if !plan.abandoned(t.cluster) && !suits(how, outcome) => text(t, outcome)
+    }
+  }
+
+  private def suits(how: Resolution, outcome: Outcome): Boolean = (how, outcome) match {
+    case (Rewrite, Outcome.Lost(_)) => true
+    case (Rewrite, _) => false
+    case (AcceptLoss, Outcome.Pending(_) | Outcome.Open) => false
+    case (AcceptLoss, _) => true
+    case (AbandonCluster(_), Outcome.Committed) => true
+    case (AbandonCluster(_), _) => false
+  }
+}

@@ -1,0 +1,210 @@
+package io.github.dynamickafka.sink.commit
+
+import scala.util.control.NonFatal
+
+import org.slf4j.LoggerFactory
+
+import io.github.dynamickafka.sink.commit.ResumableProducer.Handle
+
+/**
+ * Which transactional ids a run uses: those of a run that has ended, or new ones.
+ *
+ * Beginning a transaction aborts an open one with the same id, even a decided one. So a slot is passed on only if it is known that no
+ * other run can begin a transaction with its ids: the run that had it has given it up, and no run has got it since. Anything
+ * else, as after a crash, counts as unknown, and the ids are not used again.
+ *
+ * Each slot has an id of its own on one cluster, with which no record is written. Initializing its producer increments its epoch, and
+ * Kafka returns the new one: if it follows the one of the run that has given up the slot, no other run was in between. This holds for
+ * runs that are paused, for copied and for restored files.
+ *
+ * @param own the ids of this run, if it gets no slot
+ * @param free the journal with the slots of runs that have ended; None: the ids are not passed on
+ * @param follows whether the slot was not used since it was given up
+ */
+private[sink] final class TransactionalIds(
+    own: TransactionName,
+    context: CommitContext,
+    free: Option[Journal],
+    follows: (FreeSlot, Handle) => Boolean = TransactionalIds.follows
+) {
+  import TransactionalIds._
+  import context.{claim, clusters, journal, pool}
+
+  private var held: Option[FreeSlot] = None
+  private var isTaken = false
+  private var isRunning = false
+  private var isDoubtful = false
+  private var current = own
+  private var silent = Set.empty[String]
+
+  def name: TransactionName = current
+
+  /** Called before the first batch, after everything that is decided is ended. */
+  def take(): Unit = for (f <- free) guarded("No transactional ids of earlier runs are used") {
+    // Only slots of this journal are taken: the next run of the journal finds what is left open.
+    val (left, there) =
+      f.freeSlots().filter(slot => own.isOfEarlier(s"${slot.slot}-")).partition(slot =>
+        clusters.hasLeft(slot.cluster)
+      )
+    // Nothing shows any more whether another run has used them.
+    left.foreach(f.remove)
+    held = there.iterator
+      .filter(slot => clusters.isKnown(slot.cluster) && !silent(slot.cluster))
+      .flatMap(inherited(f, _)).nextOption()
+    current = own.copy(inherited = held.map(_.slot))
+  }
+
+  private def inherited(free: Journal, slot: FreeSlot): Option[FreeSlot] =
+    guarded(s"Whether the transactional ids of '${slot.slot}' are free cannot be determined") {
+      silent += slot.cluster
+      val guard = initialized(slot.cluster, slot.slot)
+      silent -= slot.cluster
+      // Whoever has got it, this file is outdated.
+      free.remove(slot)
+      Option.when(follows(slot, guard))(slot.copy(epoch = guard.epoch))
+    }.flatten
+
+  /** Tasks may begin transactions from now on. */
+  def begin(): Unit = isRunning = true
+
+  /**
+   * A batch is committed, or was before.
+   *
+   * @param wrote a cluster that has just committed
+   * @param firstOnly whether each task was done by its first attempt, so that none can still begin a transaction
+   */
+  def ended(wrote: Option[String], firstOnly: Boolean): Unit = {
+    if (!firstOnly) isDoubtful = true
+    if (held.isEmpty && !isTaken && free.isDefined) for (cluster <- wrote) {
+      isTaken = true
+      held = guarded(s"The transactional ids of '${current.slot}' are not used again") {
+        val guard = initialized(cluster, current.slot)
+        FreeSlot(current.slot, cluster, guard.producerId, guard.epoch, journal.path)
+      }
+    }
+    isRunning = false
+  }
+
+  /** The run is over: its ids may be used by another one, unless an attempt of a task may be left, or a decision is open. */
+  def release(): Unit = if (!isRunning && !isDoubtful)
+    for (f <- free; slot <- held) {
+      held = None
+      guarded(s"The transactional ids of '${slot.slot}' are not used again") {
+        journal.checkClaim(claim)
+        if (journal.newest().forall(_._2)) f.giveUp(slot)
+      }
+    }
+
+  /** On another thread, which may hang while it makes the producer: the thread of the query can be interrupted. */
+  private def initialized(cluster: String, slot: String): Handle =
+    clusters.each(Seq(cluster)) { _ =>
+      val settings = clusters.committing(cluster)
+      val producer = pool.acquire(settings, _.begin(s"$slot-$Guard"))
+      val handle =
+        try producer.prepare()
+        catch {
+          case NonFatal(e) =>
+            val _ = pool.discard(settings, producer, e)
+            throw e
+        }
+      pool.release(settings, producer)
+      handle
+    }.head
+}
+
+private[sink] object TransactionalIds {
+  private val log = LoggerFactory.getLogger(classOf[TransactionalIds])
+
+  private val Guard = "slot"
+
+  def follows(slot: FreeSlot, guard: Handle): Boolean =
+    guard.producerId == slot.producerId && guard.epoch == slot.epoch + 1
+
+  private def guarded[A](otherwise: String)(body: => A): Option[A] =
+    try Some(body)
+    catch {
+      case NonFatal(e) =>
+        log.info(s"$otherwise: $e")
+        None
+    }
+}
+
+/**
+ * The transactional ids of one run of a query.
+ *
+ * First attempts of tasks use those of a slot, which the run has made, or has got from a run that had ended: brokers keep ids for
+ * days. Others use ids of this run alone, because an attempt that has failed may still run when the run ends.
+ *
+ * The ids of a run contain the id of the query; the journal, because a copied checkpoint has the same query; the generation of the
+ * run, because tasks of earlier runs may still be running; the cluster, because two cluster ids may lead to one Kafka
+ * cluster; and the task attempt, so that no attempt can fence the successful one. Of the batch number, they contain only
+ * its parity: the next batch starts after this one is committed, so two sets of ids are sufficient, or a few more, see
+ * [[IdSets]]. This limits the number of ids.
+ *
+ * @param prefix `transactionalIdPrefix`
+ * @param instance identifies the journal
+ * @param generation grows with each start
+ * @param inherited the slot of a run that had ended; None: one of its own
+ */
+private[sink] final case class TransactionName(
+    prefix: String,
+    queryId: String,
+    instance: String,
+    generation: Long,
+    inherited: Option[String] = None
+) {
+  import TransactionName._
+
+  private def ofJournal: String = s"$prefix-$queryId-$instance-"
+  private def ofRun: String = s"$ofJournal$generation"
+
+  /** What the ids of first attempts begin with. */
+  def slot: String = inherited.getOrElse(ofRun)
+
+  /** @param set the number of the set of ids */
+  def id(cluster: String, set: Int, epoch: Long, partition: Int, stageAttempt: Int, attempt: Int): String = {
+    val base = if (stageAttempt + attempt == 0) slot else ofRun
+    s"$base-$cluster-$set.${epoch % 2}-$partition-$stageAttempt.$attempt"
+  }
+
+  /** Whether only this run uses the id. */
+  def isOwn(id: String): Boolean =
+    isOf(ofRun, id) || inherited.exists(isOf(_, id)) && id.endsWith(FirstAttempt)
+
+  /** Whether an earlier run of this journal has made the id, which may be one of the slot that this run has inherited. */
+  def isOfEarlier(id: String): Boolean = generationOf(id).exists(_ < generation)
+
+  /** The generation of the run that has made this id; None if it is not an id of this query with this journal. */
+  def generationOf(id: String): Option[Long] =
+    Option.when(
+      id.startsWith(ofJournal)
+    )(id.drop(ofJournal.length).takeWhile(_ != '-')).flatMap(_.toLongOption)
+}
+
+private[sink] object TransactionName {
+
+  /** What ids of first attempts end with. */
+  private val FirstAttempt = "-0.0"
+
+  /** Whether the id is one of a slot. */
+  private def isOf(slot: String, id: String): Boolean = id.startsWith(s"$slot-")
+}
+
+/**
+ * The set of transactional ids that the tasks of a batch use, one of a few. Beginning a transaction fences the former user of its
+ * id. An attempt that has been stalled since an earlier batch must not do that to a task of this batch, so a batch that may
+ * have left such an attempt is followed by another set. With a limit, because brokers keep ids for days: the same set is
+ * used again only after [[IdSets.Most]] such batches.
+ */
+private[sink] final class IdSets {
+  private var number = 0
+
+  def current: Int = number
+
+  /** @param isStalled whether an attempt of the batch that has ended may still run */
+  def ended(isStalled: Boolean): Unit = if (isStalled) number = (number + 1) % IdSets.Most
+}
+
+private[sink] object IdSets {
+  val Most = 4
+}
