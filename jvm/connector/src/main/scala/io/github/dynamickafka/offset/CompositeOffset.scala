@@ -185,6 +185,10 @@ private[dynamickafka] final case class Retained(
 
   def isEmpty: Boolean = topics.isEmpty && drained.isEmpty
 
+  /** As positions of a cluster that was replaced, as far as they are not of an earlier one. */
+  def of(cluster: FormerCluster): Retained =
+    map((_, of) => of.copy(former = of.former.orElse(Some(cluster))))
+
   def map(f: (String, RetainedTopic) => RetainedTopic): Retained =
     copy(topics = topics.map { case (topic, kept) => topic -> f(topic, kept) }.filter(_._2.offsets.nonEmpty))
 
@@ -220,12 +224,14 @@ private[dynamickafka] object Retained {
  * @param since when the last of these partitions left, in epoch milliseconds; the retention time starts here
  * @param id the topic id of Kafka, if it is known
  * @param epochs the leader epochs of these positions, as in [[ClusterIdentity]]
+ * @param former the cluster that the positions are of, if it was replaced by the one that retains them
  */
 private[dynamickafka] final case class RetainedTopic(
     since: Long,
     offsets: SortedMap[Int, Long],
     id: Option[String] = None,
-    epochs: SortedMap[Int, Long] = SortedMap.empty
+    epochs: SortedMap[Int, Long] = SortedMap.empty,
+    former: Option[FormerCluster] = None
 ) {
 
   def only(keep: Int => Boolean): RetainedTopic =
@@ -236,14 +242,20 @@ private[dynamickafka] final case class RetainedTopic(
    * deleted topic again.
    */
   def ++(later: RetainedTopic): RetainedTopic =
-    if (ClusterIdentity.differ(id, later.id)) later
+    if (ClusterIdentity.differ(id, later.id) || former != later.former) later
     else
       RetainedTopic(
         math.max(since, later.since),
         offsets ++ later.offsets,
         later.id.orElse(id),
-        (epochs -- later.offsets.keySet) ++ later.epochs
+        (epochs -- later.offsets.keySet) ++ later.epochs,
+        former
       )
+}
+
+/** A cluster that was replaced: its id, and its `cluster.id` if that is known. */
+private[dynamickafka] final case class FormerCluster(id: String, kafkaId: Option[String]) {
+  def isIn(view: ClusterView.Reachable): Boolean = kafkaId.isDefined && kafkaId == view.kafkaId
 }
 
 /**

@@ -67,13 +67,22 @@ private[offset] final class OffsetJsonReader(numbers: OffsetJsonReader.Partition
   }
 
   private def retainedTopic(entry: JsonNode, where: String): RetainedTopic = {
-    known(entry, where, Set("since", "id", "offsets", "epochs"))
+    known(entry, where, Set("since", "id", "former", "offsets", "epochs"))
     val offsets = numbers(required(entry, "offsets", where), s"$where.offsets")
     RetainedTopic(
       number(entry.get("since"), s"$where.since"),
       offsets,
       Option(entry.get("id")).map(text(_, s"$where.id")),
-      Option(entry.get("epochs")).fold(SortedMap.empty[Int, Long])(epochsOf(_, s"$where.epochs", offsets))
+      Option(entry.get("epochs")).fold(SortedMap.empty[Int, Long])(epochsOf(_, s"$where.epochs", offsets)),
+      Option(entry.get("former")).map(former(_, s"$where.former"))
+    )
+  }
+
+  private def former(entry: JsonNode, where: String): FormerCluster = {
+    known(entry, where, Set("id", "cluster"))
+    FormerCluster(
+      text(required(entry, "id", where), s"$where.id"),
+      Option(entry.get("cluster")).map(text(_, s"$where.cluster"))
     )
   }
 

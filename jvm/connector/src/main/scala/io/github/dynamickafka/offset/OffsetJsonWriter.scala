@@ -93,6 +93,12 @@ private[offset] object OffsetJsonWriter {
       json.writeObjectFieldStart(topic)
       json.writeNumberField("since", kept.since)
       kept.id.foreach(json.writeStringField("id", _))
+      kept.former.foreach { of =>
+        json.writeObjectFieldStart("former")
+        json.writeStringField("id", of.id)
+        of.kafkaId.foreach(json.writeStringField("cluster", _))
+        json.writeEndObject()
+      }
       json.writeFieldName("offsets")
       numbers(json, kept.offsets)
       if (kept.epochs.nonEmpty) {

@@ -54,9 +54,13 @@ private[dynamickafka] object Reconcile {
     val isAwaited = topology.clusters.valuesIterator.exists(by =>
       by.replaces.contains(id) && start.position(by.id).isEmpty
     )
+    // What a cluster has still to continue of the one that it replaced.
+    def isOwed(topic: String, of: RetainedTopic) =
+      of.former.isDefined && (named.contains(topic) || start.position(id).isEmpty)
     // The mark that a topic was drained outlives its offsets: while it is still draining, it must not enter again.
-    val kept = start.retained.get(id).map(_.map { (_, of) =>
-      if (isAwaited || !expired(of.since, now, rules.retentionMs)) of else of.only(_ => false)
+    val kept = start.retained.get(id).map(_.map { (topic, of) =>
+      if (isAwaited || isOwed(topic, of) || !expired(of.since, now, rules.retentionMs)) of
+      else of.only(_ => false)
     })
 
     // Topics that are already read: a topic that is active again loses its drain target; a topic that drains, or has

@@ -1,14 +1,13 @@
 package io.github.dynamickafka.offset.replacement
 
-import io.github.dynamickafka.offset.CompositeOffset
+import io.github.dynamickafka.offset.{CompositeOffset, FormerCluster, Retained}
 import io.github.dynamickafka.topology.{Topology, TopologyCluster}
 
 /**
  * Clusters that take the place of others by `replaces` in the metadata. Pure.
  *
  * @param former the id of the cluster that is replaced, by the id of the one that enters now
- * @param start the positions of the query, without those that were retained of a cluster that enters: it was left for another one,
- *              whose records it has got meanwhile
+ * @param start the positions of the query: a cluster that enters retains those of the one that it replaces, until they continue
  * @param topology without topics of clusters that have to wait, because the one that they replace is still read
  */
 private[dynamickafka] final case class ReplacingClusters(
@@ -19,8 +18,16 @@ private[dynamickafka] final case class ReplacingClusters(
 
 private[dynamickafka] object ReplacingClusters {
 
-  /** @param drainRemoved whether clusters that leave the topology are drained first */
-  def apply(start: CompositeOffset, topology: Topology, drainRemoved: Boolean): ReplacingClusters = {
+  /**
+   * @param drainRemoved whether clusters that leave the topology are drained first
+   * @param now epoch milliseconds
+   */
+  def apply(
+      start: CompositeOffset,
+      topology: Topology,
+      drainRemoved: Boolean,
+      now: Long
+  ): ReplacingClusters = {
     val former = for {
       (id, cluster) <- topology.clusters.toMap
       other <- cluster.replaces
@@ -33,13 +40,15 @@ private[dynamickafka] object ReplacingClusters {
       }
       ReplacingClusters(
         entering,
-        if (entering.keys.exists(start.retained.contains))
+        if (entering.isEmpty) start
+        else
           // Another Kafka cluster may have the id now, and it is the other one that it is compared with.
           start.copy(
-            retained = start.retained -- entering.keys,
+            retained = start.retained ++ entering.map { case (id, other) =>
+              id -> taken(start, topology, id, other, now)
+            },
             identities = start.identities -- entering.keys
-          )
-        else start,
+          ),
         if (waiting.isEmpty) topology
         else
           topology.copy(clusters = topology.clusters.map { case (id, cluster) =>
@@ -47,6 +56,30 @@ private[dynamickafka] object ReplacingClusters {
           })
       )
     }
+  }
+
+  /** The positions that a cluster takes over: the newest ones of each topic, its own or those of the other cluster. */
+  private def taken(
+      start: CompositeOffset,
+      topology: Topology,
+      id: String,
+      other: String,
+      now: Long
+  ): Retained = {
+    val stays = topology.clusters.get(other)
+    val left = start.position(other).filterTopics(topic =>
+      !stays.exists(c => c.topics.contains(topic) || c.patterns.exists(_.matches(topic)))
+    )
+    val identity = start.identity(other)
+    def of(id: String, retained: Retained) =
+      retained.of(FormerCluster(id, start.identity(id).kafkaId)).topics
+    val own = of(id, start.retained.getOrElse(id, Retained.empty))
+    val others = of(
+      other,
+      start.retained.getOrElse(other, Retained.empty) ++
+        Retained.at(now, left, ids = identity.topics.get, epochs = identity.epochs)
+    )
+    Retained(others ++ own.filter { case (topic, kept) => others.get(topic).forall(_.since < kept.since) })
   }
 
   /** When a cluster was last read; the least number if it is not known. */

@@ -42,7 +42,6 @@ private[source] final class TriggerPlanner(
   private val patterns = new TopicPatterns(options.discovery.intervalMs, streams, clock)
   private var loggedWaiting = Set.empty[(String, String)]
   private var last: Option[TriggerPlanner.Last] = None
-  private var replacing = ReplacingClusters(CompositeOffset.empty, Topology.empty, drainRemoved = false)
 
   /** Topics that the metadata lack, and that are read under another cluster id, as [[DuplicateClusters.yielding]]. */
   private var yielding = Set.empty[(String, String)]
@@ -73,12 +72,13 @@ private[source] final class TriggerPlanner(
       case Trigger.Started(None, _) => checkMigrated(start, newest)
       case _ => ()
     }
-    replacing = ReplacingClusters(start, newest, options.drainRemovedClusters)
+    val now = clock.currentTimeMillis()
+    val replacing = ReplacingClusters(start, newest, options.drainRemovedClusters, now)
     val trigger = Trigger.begin(
       replacing.start,
       replacing.topology,
       configs,
-      clock.currentTimeMillis(),
+      now,
       origin,
       complete,
       pinned
@@ -266,10 +266,10 @@ private[source] final class TriggerPlanner(
       views: Map[String, ClusterView],
       next: NextOffset
   ): (Map[String, ClusterView], NextOffset) =
-    replaced.decide(trigger.start, replacing, transition, views, next).fold((views, next)) { found =>
+    replaced.decide(trigger.start, transition, views, next).fold((views, next)) { found =>
       val decided = nextOf(transition, trigger, found.views, found.continued)
-      replaced.logDecided(trigger.start, replacing, decided, found)
-      (found.views, decided.copy(replaced = decided.replaced ++ found.entered))
+      replaced.logDecided(trigger.start, decided)
+      (found.views, decided)
     }
 
   private def logRenamed(topics: Seq[RenamedTopic]): Unit = topics.foreach { r =>

@@ -95,7 +95,7 @@ private[simulation] final class CopiedWorld(
         world.tell("the former cluster has left")
       case 14 => arrive()
       // Otherwise the copy of a copy, which the query has never read, takes over.
-      case _ if chance(60) && (laterTopics || knows(reached)) => failOver(reached)
+      case _ if chance(60) && knows(reached) => failOver(reached)
       case _ => produce(1)
     }
     awaySince = Option.when(isAway || hidden.nonEmpty)(awaySince.getOrElse(world.now))
@@ -243,7 +243,12 @@ private[simulation] final class CopiedWorld(
             s"$name-$count",
             topic.logs.map(_ => if (exact) ModelLog() else shifted(Vector.empty))
           )
-        }
+        } ++ Option.when(!active.topics.contains(Added) && chance(20) && laterTopics)(
+          Added -> ModelTopic(
+            s"$Added-$count",
+            Vector(ModelLog().append(Seq.fill(random.nextInt(3))(world.newRecord("a"))))
+          )
+        )
       )
       copiedTo = ends.map { case (key, _) => key -> 0L }
     }
@@ -259,7 +264,7 @@ private[simulation] final class CopiedWorld(
     world.clusters = world.ids.map(i => i -> (if (i == id) active else former)).toMap
     def cluster(of: String, draining: Boolean, replaces: Option[String]) = of -> TopologyCluster(
       of,
-      SortedMap.from(Names.filterNot(hidden).map(_ -> TopologyTopic("s", draining = draining))),
+      SortedMap.from((Names :+ Added).filterNot(hidden).map(_ -> TopologyTopic("s", draining = draining))),
       Map.empty,
       replaces = replaces
     )
@@ -278,4 +283,7 @@ private[simulation] final class CopiedWorld(
 
 private[simulation] object CopiedWorld {
   val Names: Seq[String] = Seq("t", "b-t")
+
+  /** A topic that only a copy has. */
+  val Added = "n"
 }
