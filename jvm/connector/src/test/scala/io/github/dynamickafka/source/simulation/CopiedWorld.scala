@@ -4,7 +4,7 @@ import scala.collection.immutable.SortedMap
 import scala.util.Random
 
 import io.github.dynamickafka.offset.replacement.MirrorCheckpoint
-import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset}
+import io.github.dynamickafka.offset.{CompositeOffset, Positions}
 import io.github.dynamickafka.topology.{Removal, Topology, TopologyCluster, TopologyTopic}
 
 /**
@@ -15,7 +15,6 @@ import io.github.dynamickafka.topology.{Removal, Topology, TopologyCluster, Topo
  * @param world what the query sees
  * @param exact whether copies have the same offsets
  * @param retentionMs nothing is absent from the metadata for longer; -1: there is no such limit
- * @param laterTopics whether some topics are copied only after the copy has taken over
  * @param sameId whether a copy gets the cluster id of the one that it replaces
  */
 private[simulation] final class CopiedWorld(
@@ -23,8 +22,7 @@ private[simulation] final class CopiedWorld(
     random: Random,
     exact: Boolean,
     sameId: Boolean,
-    retentionMs: Long,
-    laterTopics: Boolean
+    retentionMs: Long
 ) {
   import CopiedWorld._
 
@@ -83,7 +81,7 @@ private[simulation] final class CopiedWorld(
         world.down = Set("a", "a-b").filter(_ => chance(40))
         world.tell(s"down ${world.down}")
       case 9 | 10 => world.down = Set.empty
-      case 11 if retentionMs != 0 && laterTopics =>
+      case 11 if retentionMs != 0 =>
         hidden = Names.filter(_ => chance(30)).toSet
         world.tell(s"hidden $hidden")
       // What has just returned is seen before it leaves again.
@@ -93,7 +91,7 @@ private[simulation] final class CopiedWorld(
       case 13 if other.isDefined =>
         other = None
         world.tell("the former cluster has left")
-      case 14 => arrive()
+      case 14 => arrive(reached)
       // Otherwise the copy of a copy, which the query has never read, takes over.
       case _ if chance(60) && knows(reached) => failOver(reached)
       case _ => produce(1)
@@ -108,12 +106,12 @@ private[simulation] final class CopiedWorld(
   }
 
   /** Everything responds, is in the metadata, and exists. */
-  def settle(): Unit = {
+  def settle(reached: CompositeOffset): Unit = {
     world.down = Set.empty
     hidden = Set.empty
     isAway = false
     other = None
-    while (late.nonEmpty) arrive()
+    while (late.nonEmpty) arrive(reached)
     show()
     world.tell("settle")
   }
@@ -153,10 +151,12 @@ private[simulation] final class CopiedWorld(
 
   private def checkpoint(reached: CompositeOffset): Unit =
     if (reached.identity(id).kafkaId.contains(active.id)) {
+      // A group has its offsets still when the topic is not read any more.
+      val kept = reached.retained.get(id).fold(Positions.empty)(_.positions)
       for {
-        (name, p, at) <- reached.position(id).iterator
+        (name, p, at) <- (kept ++ reached.position(id)).iterator
         topic <- active.topics.get(name)
-        if !ClusterIdentity.differ(reached.identity(id).topics.get(name), Some(topic.id))
+        if idsOf(reached, id, name).contains(topic.id)
         there <- standby.topics.get(name).map(_.logs(p))
       } {
         val read = topic.logs(p).read(0L, at).toSet
@@ -164,6 +164,10 @@ private[simulation] final class CopiedWorld(
         if (last >= 0) pending :+= MirrorCheckpoint(name, p, at, there.first + last + 1)
       }
     }
+
+  private def idsOf(reached: CompositeOffset, id: String, topic: String): Option[String] =
+    reached.identity(id).topics.get(topic)
+      .orElse(reached.retained.get(id).flatMap(_.topics.get(topic)).flatMap(_.id))
 
   private def knows(reached: CompositeOffset) =
     reached.identity(id).kafkaId.contains(active.id) && reached.position(id).nonEmpty
@@ -209,12 +213,19 @@ private[simulation] final class CopiedWorld(
   }
 
   /** A topic is copied that the former cluster had. */
-  private def arrive(): Unit = late.headOption.foreach { name =>
+  private def arrive(reached: CompositeOffset): Unit = late.headOption.foreach { name =>
     late -= name
     val from = former.topics(name)
     count += 1
     val topic = ModelTopic(s"$name-$count", from.logs.map(log => if (exact) log else shifted(log.records)))
     active = active.copy(topics = active.topics.updated(name, topic))
+    for (log <- standby.topics.get(name); p <- log.logs.indices)
+      copiedTo += (name, p) -> topic.logs(p).end
+    for {
+      id <- world.ids if idsOf(reached, id, name).contains(from.id)
+      kept = reached.retained.get(id).fold(Positions.empty)(_.positions)
+      (p, at) <- (kept ++ reached.position(id)).of(name)
+    } checkpoints :+= MirrorCheckpoint(name, p, at, topic.logs(p).first + from.logs(p).read(0L, at).size)
     world.tell(s"arrives $name: $topic")
     show()
   }
@@ -235,7 +246,7 @@ private[simulation] final class CopiedWorld(
       })
       copiedTo = ends
     } else {
-      val missing = Names.filter(_ => chance(15) && laterTopics).toSet
+      val missing = Names.filter(_ => chance(15)).toSet
       standby = ModelCluster(
         s"kafka-$count",
         (active.topics -- missing).map { case (name, topic) =>
@@ -243,7 +254,7 @@ private[simulation] final class CopiedWorld(
             s"$name-$count",
             topic.logs.map(_ => if (exact) ModelLog() else shifted(Vector.empty))
           )
-        } ++ Option.when(!active.topics.contains(Added) && chance(20) && laterTopics)(
+        } ++ Option.when(!active.topics.contains(Added) && chance(20))(
           Added -> ModelTopic(
             s"$Added-$count",
             Vector(ModelLog().append(Seq.fill(random.nextInt(3))(world.newRecord("a"))))
