@@ -173,17 +173,20 @@ private[dynamickafka] object ClusterIdentity {
  * @param drained topics that left because they reached their drain target, while the metadata still lists them as
  *                draining. They are not read again until their state in the metadata changes, even if their positions
  *                have been dropped
+ * @param past topics that were read, and whose positions have been dropped, as far as their start position was one for the first
+ *             start of the query
  */
 private[dynamickafka] final case class Retained(
     topics: SortedMap[String, RetainedTopic],
-    drained: Set[String] = Set.empty
+    drained: Set[String] = Set.empty,
+    past: Set[String] = Set.empty
 ) {
   def positions: Positions = Positions(topics.map { case (topic, kept) => topic -> kept.offsets })
 
   /** The leader epochs of these positions. */
   def epochs: Positions = Positions(topics.map { case (topic, kept) => topic -> kept.epochs })
 
-  def isEmpty: Boolean = topics.isEmpty && drained.isEmpty
+  def isEmpty: Boolean = topics.isEmpty && drained.isEmpty && past.isEmpty
 
   /** As positions of a cluster that was replaced, as far as they are not of an earlier one. */
   def of(cluster: FormerCluster): Retained =
@@ -197,7 +200,8 @@ private[dynamickafka] final case class Retained(
     that.topics.foldLeft(topics) { case (all, (topic, kept)) =>
       all.updated(topic, all.get(topic).fold(kept)(_ ++ kept))
     },
-    drained ++ that.drained
+    drained ++ that.drained,
+    past ++ that.past
   )
 }
 

@@ -312,14 +312,25 @@ private[dynamickafka] object NextOffset {
     )
   }
 
-  /** A cluster without a response keeps its positions, its drain targets and its retained positions. */
-  private def carried(id: String, start: CompositeOffset, work: ClusterTransition): Part =
+  /**
+   * A cluster without a response keeps its positions and its drain targets. What returns is not retained any longer, or the retention
+   * could end before the cluster responds.
+   */
+  private def carried(id: String, start: CompositeOffset, work: ClusterTransition): Part = {
+    val kept = start.retained.getOrElse(id, Retained.empty)
+    val (own, others) = kept.topics.partition(_._2.former.isEmpty)
+    val back = work.returning.filterTopics(own.contains)
+    val identity = start.identity(id)
     Part(
+      spans = back.iterator.map { case (topic, p, at) =>
+        Span(id, topic, p, at, at, enters = true, known = own(topic).epochs.get(p))
+      }.toSeq,
       carried = work.staying,
-      retained = stillRetained(start.retained.get(id), work.returning),
+      retained = stillRetained(Some(kept.copy(topics = others)), work.returning),
       targets = work.targets,
-      identity = start.identity(id)
+      identity = identity.copy(topics = identity.topics ++ back.topics.flatMap(t => own(t).id.map(t -> _)))
     )
+  }
 
   private def nonEmpty(all: SortedMap[String, Positions]): SortedMap[String, Positions] =
     all.filter(_._2.nonEmpty)

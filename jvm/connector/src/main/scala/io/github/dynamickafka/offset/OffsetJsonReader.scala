@@ -59,10 +59,12 @@ private[offset] final class OffsetJsonReader(numbers: OffsetJsonReader.Partition
     Option(root.get(name)).fold(SortedMap.empty[String, A])(byName(_, name)(read))
 
   private def retained(entry: JsonNode, where: String): Retained = {
-    known(entry, where, Set("topics", "drained"))
+    known(entry, where, Set("topics", "drained", "past"))
+    def names(of: String) = entry.path(of).elements.asScala.map(_.asText).toSet
     Retained(
       byName(required(entry, "topics", where), s"$where.topics")(retainedTopic),
-      Option(entry.get("drained")).fold(Set.empty[String])(_.elements.asScala.map(_.asText).toSet)
+      names("drained"),
+      names("past")
     )
   }
 

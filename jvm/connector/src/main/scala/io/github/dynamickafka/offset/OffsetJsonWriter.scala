@@ -108,9 +108,9 @@ private[offset] object OffsetJsonWriter {
       json.writeEndObject()
     }
     json.writeEndObject()
-    if (retained.drained.nonEmpty) {
-      json.writeArrayFieldStart("drained")
-      retained.drained.toSeq.sorted.foreach(json.writeString)
+    for ((name, topics) <- Seq("drained" -> retained.drained, "past" -> retained.past) if topics.nonEmpty) {
+      json.writeArrayFieldStart(name)
+      topics.toSeq.sorted.foreach(json.writeString)
       json.writeEndArray()
     }
     json.writeEndObject()

@@ -34,7 +34,8 @@ object Generators {
   val retained: Gen[Retained] = for {
     topics <- Gen.mapOf(Gen.zip(topic, retainedTopic))
     drained <- Gen.someOf(topics.keySet)
-  } yield Retained(SortedMap.from(topics), drained.toSet)
+    past <- Gen.listOf(topic)
+  } yield Retained(SortedMap.from(topics), drained.toSet, past.toSet)
 
   /** Leader epochs of some of these positions. */
   def epochsOf(positions: Positions): Gen[Positions] = for {

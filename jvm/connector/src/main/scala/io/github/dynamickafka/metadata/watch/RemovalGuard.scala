@@ -234,7 +234,9 @@ private object RemovalGuard {
       now.entry(entry.cluster) match {
         case Some(of) => Option.when(isPart(entry, of))(OfStreamTopics(old.id, entry.cluster))
         // With two ids, the same Kafka cluster could get records twice.
-        case None => Option.unless(added.exists(isSame(before.clusters(entry.cluster), _)))(
+        case None => Option.unless(added.exists(of =>
+            of.replaces.contains(entry.cluster) || isSame(before.clusters(entry.cluster), of)
+          ))(
             OfStreamCluster(old.id, entry.cluster)
           )
       }

@@ -9,11 +9,13 @@ import io.github.dynamickafka.topology.{Topology, TopologyCluster}
  * @param former the id of the cluster that is replaced, by the id of the one that enters now
  * @param start the positions of the query: a cluster that enters retains those of the one that it replaces, until they continue
  * @param topology without topics of clusters that have to wait, because the one that they replace is still read
+ * @param waiting these clusters, with the id of the one that they replace
  */
 private[dynamickafka] final case class ReplacingClusters(
     former: Map[String, String],
     start: CompositeOffset,
-    topology: Topology
+    topology: Topology,
+    waiting: Map[String, String] = Map.empty
 )
 
 private[dynamickafka] object ReplacingClusters {
@@ -53,7 +55,8 @@ private[dynamickafka] object ReplacingClusters {
         else
           topology.copy(clusters = topology.clusters.map { case (id, cluster) =>
             id -> (if (waiting.contains(id)) cluster.withoutTopics else cluster)
-          })
+          }),
+        waiting
       )
     }
   }
@@ -79,7 +82,10 @@ private[dynamickafka] object ReplacingClusters {
       start.retained.getOrElse(other, Retained.empty) ++
         Retained.at(now, left, ids = identity.topics.get, epochs = identity.epochs)
     )
-    Retained(others ++ own.filter { case (topic, kept) => others.get(topic).forall(_.since < kept.since) })
+    Retained(
+      others ++ own.filter { case (topic, kept) => others.get(topic).forall(_.since < kept.since) },
+      past = start.retained.get(id).fold(Set.empty[String])(_.past)
+    )
   }
 
   /** When a cluster was last read; the least number if it is not known. */

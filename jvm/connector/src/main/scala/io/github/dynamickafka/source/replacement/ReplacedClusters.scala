@@ -132,7 +132,8 @@ private[source] final class ReplacedClusters(
         id,
         positions,
         lastRecords.of(id, positions),
-        lastRecords.lastBatchMs,
+        // Which Kafka cluster and which topics these are is known, and clocks of producers say nothing about that.
+        lastBatchMs = 0L,
         positions.topics,
         view
       )

@@ -41,6 +41,8 @@ private[source] final class TriggerPlanner(
   private var lastProperties = Map.empty[String, Map[String, String]]
   private val patterns = new TopicPatterns(options.discovery.intervalMs, streams, clock)
   private var loggedWaiting = Set.empty[(String, String)]
+  private var replacing = Map.empty[String, String]
+  private var loggedReplacing = Map.empty[String, String]
   private var last: Option[TriggerPlanner.Last] = None
 
   /** Topics that the metadata lack, and that are read under another cluster id, as [[DuplicateClusters.yielding]]. */
@@ -73,10 +75,11 @@ private[source] final class TriggerPlanner(
       case _ => ()
     }
     val now = clock.currentTimeMillis()
-    val replacing = ReplacingClusters(start, newest, options.drainRemovedClusters, now)
+    val found = ReplacingClusters(start, newest, options.drainRemovedClusters, now)
+    replacing = found.waiting
     val trigger = Trigger.begin(
-      replacing.start,
-      replacing.topology,
+      found.start,
+      found.topology,
       configs,
       now,
       origin,
@@ -84,7 +87,7 @@ private[source] final class TriggerPlanner(
       pinned
     )
     origin match {
-      case Trigger.FirstStart(_) => trigger.topologyConfigs.checkFirst(replacing.topology)
+      case Trigger.FirstStart(_) => trigger.topologyConfigs.checkFirst(found.topology)
       case Trigger.Started(_, _) => ()
     }
     trigger
@@ -161,6 +164,7 @@ private[source] final class TriggerPlanner(
           if (!options.allowDuplicateClusters) DuplicateClusters.refuse(transition, found)
           val (views, next) = continued(trigger, transition, found, unresolved)
           logWaiting(next.waiting)
+          logReplacing(views)
           logRenamed(next.renamed)
           val snapshot = TriggerSnapshot(trigger, topology, transition, views, next)
           last = Some(TriggerPlanner.Last(unlisted, questions, snapshot, isTimed(trigger.start)))
@@ -317,6 +321,22 @@ private[source] final class TriggerPlanner(
       val isChanged = former.exists(f => (f ne topology) && f.clusters.get(id) != topology.clusters.get(id))
       id -> TriggerPlanner.question(work, trigger.complete, afterwards = isChanged)
     }
+  }
+
+  /** One that is lost, and not removed explicitly, is waited for as long as another one that does not respond. */
+  private def logReplacing(views: Map[String, ClusterView]): Unit = {
+    val silent = replacing.filter { case (_, former) => views.get(former).contains(ClusterView.Unreachable) }
+    (silent.toSet -- loggedReplacing).foreach { case (id, former) =>
+      log.warn(
+        "Cluster '{}' is not read before cluster '{}', which it replaces, is read to its end, and '{}' does not respond. If it is lost, " +
+          "set its 'state' in the metadata to 'removed': then '{}' is read where 'replacedClusterPolicy' says",
+        id,
+        former,
+        former,
+        id
+      )
+    }
+    loggedReplacing = silent
   }
 
   private def logWaiting(waiting: Seq[(String, String)]): Unit = {

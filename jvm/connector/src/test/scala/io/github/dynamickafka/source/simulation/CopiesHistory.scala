@@ -45,10 +45,9 @@ private object CopiesHistory {
     ] && random.nextBoolean())
     val sameId = random.nextBoolean()
     val retentionMs = {
-      // Without a retention, what is refused and goes back starts again. One of some seconds can end while a cluster is silent, and
-      // what has returned to the metadata in time is read again then.
+      // Without a retention, what is refused and goes back starts again.
       val isNeverRefused = policy == ReplacedClusterPolicy.Earliest || policy == ReplacedClusterPolicy.Latest
-      if (isNeverRefused && random.nextBoolean()) 0L else -1L
+      if (isNeverRefused) Seq(0L, 8000L, -1L)(random.nextInt(3)) else -1L
     }
     val copied = new CopiedWorld(world, random, exact, sameId, retentionMs)
     val entry = if (random.nextInt(4) == 0) OffsetsPolicy.Latest else OffsetsPolicy.Earliest

@@ -10,6 +10,7 @@ import io.github.dynamickafka.topology.Topology
 
 /** A trigger, and what the product does in it. */
 private[simulation] final case class Planned(
+    start: CompositeOffset,
     transition: Transition,
     views: Map[String, ClusterView],
     next: NextOffset
@@ -319,9 +320,26 @@ private[simulation] object Defect {
       planned.transition.clusters(span.cluster).entering.contains(span.topic)
   }
 
+  case object ReturnIsRetained
+      extends Defect("what has returned is retained until its cluster responds") {
+    override def next(planned: Planned): NextOffset = {
+      val back = planned.transition.clusters.collect {
+        case (id, work) if planned.view(id).isEmpty && work.returning.nonEmpty => id -> work.returning
+      }
+      def isBack(id: String, topic: String, p: Int) = back.get(id).exists(_.get(topic, p).isDefined)
+      planned.next.copy(
+        spans = planned.next.spans.filterNot(s => isBack(s.cluster, s.topic, s.partition)),
+        retained = back.foldLeft(planned.next.retained) { case (all, (id, _)) =>
+          val kept = planned.start.retained(id).map((topic, of) => of.only(isBack(id, topic, _)))
+          all.updated(id, all.getOrElse(id, Retained.empty) ++ kept)
+        }
+      )
+    }
+  }
+
   /** Of clusters that are replaced by copies. */
   val ofCopies: Seq[Defect] =
-    Seq(DrainedIsForgotten, FormerIdentity, LaterTopicsAreNew, NewTopicsAreCopies)
+    Seq(DrainedIsForgotten, FormerIdentity, LaterTopicsAreNew, NewTopicsAreCopies, ReturnIsRetained)
 
   val all: Seq[Defect] = Seq(
     StopsByName,

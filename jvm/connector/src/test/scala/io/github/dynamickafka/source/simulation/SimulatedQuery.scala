@@ -174,7 +174,7 @@ private[simulation] final class SimulatedQuery(
       copies.flatMap(_.decide(trigger.start, transition, views, certain)).fold(certain)(of =>
         NextOffset(trigger.start, transition, of.views, ifReplaced, isLost(_), of.continued)
       )
-    val advance = defect.next(Planned(transition, views, decided))
+    val advance = defect.next(Planned(trigger.start, transition, views, decided))
     val lost = grace.observe(advance.losses, world.now)
     losses ++= lost
     truth.declared(reached, lost, advance.replaced, trigger.topology)
