@@ -60,15 +60,15 @@ private[dynamickafka] object Reconcile {
       by.replaces.contains(id) && start.position(by.id).isEmpty
     )
     def startingOnce(topics: Set[String]) = topics.filter(rules.startsOnce(id, _))
-    // What a cluster has still to continue of the one that it replaced.
-    def isOwed(topic: String, of: RetainedTopic) =
-      of.former.isDefined && (named.contains(topic) || start.position(id).isEmpty)
+    def isKept(of: RetainedTopic) = isAwaited || !expired(of.since, now, rules.retentionMs)
+    // What a cluster has still to continue of the one that it replaced is kept as long as its own positions.
+    val isOwing = named.nonEmpty || start.position(id).nonEmpty ||
+      start.retained.get(id).exists(_.topics.valuesIterator.exists(of => of.former.isEmpty && isKept(of)))
     // The mark that a topic was drained outlives its offsets: while it is still draining, it must not enter again.
     val kept = start.retained.get(id).map { all =>
-      val left = all.map { (topic, of) =>
-        if (isAwaited || isOwed(topic, of) || !expired(of.since, now, rules.retentionMs)) of
-        else of.only(_ => false)
-      }
+      val left = all.map((_, of) =>
+        if (isKept(of) || (isOwing && of.former.isDefined)) of else of.only(_ => false)
+      )
       left.copy(past = left.past ++ startingOnce(all.topics.keySet -- left.topics.keySet))
     }
 
