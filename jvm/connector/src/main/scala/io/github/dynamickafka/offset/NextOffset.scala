@@ -255,7 +255,8 @@ private[dynamickafka] object NextOffset {
   ): StoppingOffsets.ByCluster = {
     val kept = start.ends.map { case (id, topics) =>
       val part = parts.getOrElse(id, Part())
-      val known = part.carried.topics ++ retained.get(id).fold(Set.empty[String])(_.topics.keySet)
+      val known = part.carried.topics ++ part.spans.iterator.map(_.topic) ++
+        retained.get(id).fold(Set.empty[String])(_.topics.keySet)
       id -> topics.filter { case (topic, _) => known(topic) && !part.judged(topic) }
     }
     parts.foldLeft(kept) { case (all, (id, part)) =>

@@ -199,7 +199,23 @@ private[simulation] final class CopiedWorld(
   }
 
   /** The failover did not succeed: what was written to the former cluster is all that there is. */
-  def failBack(): Unit = {
+  def failBack(reached: CompositeOffset): Unit =
+    if (reached.position(id).nonEmpty && reached.identity(id).kafkaId.contains(active.id)) translate(reached)
+    else back()
+
+  /** The query reads the new cluster already: MirrorMaker writes checkpoints of topics that it has not read there. */
+  private def translate(reached: CompositeOffset): Unit = for {
+    (name, kept) <- reached.retained.get(id).toSeq.flatMap(_.topics)
+    if kept.former.exists(_.kafkaId.contains(former.id))
+    (p, at) <- kept.offsets
+    (from, there) <- former.topics.get(name).zip(active.topics.get(name))
+  } {
+    val read = from.logs(p).read(0L, at).toSet
+    val log = there.logs(p)
+    checkpoints :+= MirrorCheckpoint(name, p, at, log.first + log.records.lastIndexWhere(read) + 1)
+  }
+
+  private def back(): Unit = {
     active = former
     late = Set.empty
     orphans --= logs.flatMap(_.records)

@@ -129,7 +129,7 @@ private final class CopiesRun(
     query.restart()
     refusals += 1
     if (refusals == 2) {
-      copied.failBack()
+      copied.failBack(query.reached)
       failedOver()
     }
     true
