@@ -163,7 +163,8 @@ private[source] final class ReplacedClusters(
 
   /** An address that leads to several Kafka clusters would let the query change between them with each answer. */
   private def refuseAlternating(cluster: ReplacedCluster): Unit = {
-    val more = Iterator.continually(kafkaId(cluster.cluster)).take(Answers).flatten.toSet
+    // One that does not answer is not waited for again.
+    val more = Iterator.continually(kafkaId(cluster.cluster)).take(Answers).takeWhile(_.isDefined).flatten.toSet
     val others = more - cluster.found
     if (others.nonEmpty || ids.alternates(cluster, clock.monotonicMs()))
       throw refused(
