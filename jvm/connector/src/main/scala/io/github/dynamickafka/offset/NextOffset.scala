@@ -178,12 +178,12 @@ private[dynamickafka] object NextOffset {
     }
     val parts = transition.clusters.map { case (id, work) =>
       id -> (views.getOrElse(id, ClusterView.Unreachable) match {
-        case ClusterView.Unreachable | ClusterView.Pending => carried(id, start, work)
+        case ClusterView.Unreachable | ClusterView.Pending => carried(id, start, work, ifReplaced)
         case view: ClusterView.Reachable =>
           val found = replaced(id, start, work, view, ifReplaced)
           // Which Kafka cluster it is applies to all of its topics, and those that have not answered cannot be judged.
           if (view.unanswered.nonEmpty && found.exists(_.of.isEmpty || start.position(id).isEmpty))
-            carried(id, start, work).copy(replaced = found)
+            carried(id, start, work, ifReplaced).copy(replaced = found)
           else {
             val kept =
               renamed.filter(_._1.cluster == id).map { case (of, positions) => of.topic -> positions }
@@ -302,11 +302,12 @@ private[dynamickafka] object NextOffset {
       found <- view.kafkaId if found != known
     } yield ReplacedCluster(id, known, found)
     def isThere(topic: String) = !view.missing(topic) && !view.unanswered.exists(_._1._1 == topic)
-    val isRenaming = ifReplaced.isInstanceOf[ReplacedClusterPolicy.MirrorMaker] &&
-      work.entering.keys.exists(isThere)
+    // A topic of another name may continue in one that enters; and a cluster that has none of them is refused by `fail`.
+    val isAsked = work.entering.keys.exists(isThere) &&
+      (start.position(id).isEmpty || ifReplaced.isInstanceOf[ReplacedClusterPolicy.MirrorMaker])
     val formers = start.retained.get(id).toSeq.flatMap(_.topics).collect {
       case (topic, RetainedTopic(_, _, _, _, Some(of)))
-          if !of.isIn(view) && (isRenaming || work.returning.topics(topic) && !view.missing(topic)) => of
+          if !of.isIn(view) && (isAsked || work.returning.topics(topic) && !view.missing(topic)) => of
     }
     whole.toSeq ++ formers.distinct.map(of =>
       ReplacedCluster(id, of.kafkaId.getOrElse(""), view.kafkaId.getOrElse(""), of = Some(of))
@@ -317,9 +318,17 @@ private[dynamickafka] object NextOffset {
    * A cluster without a response keeps its positions and its drain targets. What returns is not retained any longer, or the retention
    * could end before the cluster responds.
    */
-  private def carried(id: String, start: CompositeOffset, work: ClusterTransition): Part = {
+  private def carried(
+      id: String,
+      start: CompositeOffset,
+      work: ClusterTransition,
+      ifReplaced: ReplacedClusterPolicy
+  ): Part = {
     val kept = start.retained.getOrElse(id, Retained.empty)
-    val (own, others) = kept.topics.partition(_._2.former.isEmpty)
+    // What returns with `same-offsets` is looked at when the cluster responds.
+    val (own, others) = kept.topics.partition { case (_, of) =>
+      of.former.isEmpty && ifReplaced != ReplacedClusterPolicy.SameOffsets
+    }
     val back = work.returning.filterTopics(own.contains)
     val identity = start.identity(id)
     Part(

@@ -105,7 +105,11 @@ private[dynamickafka] object ReplacingClusters {
     val named = topology.clusters.get(id).fold(Map.empty[String, String])(_.topics.map { case (topic, of) =>
       topic -> of.stream
     }.toMap)
-    start.position(id).topics.exists { topic =>
+    // What was removed and is named again returns.
+    val back = start.retained.get(id).fold(Set.empty[String])(kept =>
+      kept.topics.keySet.toSet.intersect(named.keySet) -- kept.drained
+    )
+    (start.position(id).topics ++ back).exists { topic =>
       named.get(topic).fold(drainRemoved && !topology.removes(id, topic))(streams)
     }
   }
