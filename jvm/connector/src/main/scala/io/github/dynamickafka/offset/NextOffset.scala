@@ -116,7 +116,12 @@ private[dynamickafka] final case class Continuation(
     from: Set[String] = Set.empty
 ) {
   def ++(that: Continuation): Continuation =
-    Continuation(positions ++ that.positions, repeated + that.repeated, notes ++ that.notes, from ++ that.from)
+    Continuation(
+      positions ++ that.positions,
+      repeated + that.repeated,
+      notes ++ that.notes,
+      from ++ that.from
+    )
 }
 
 /** A topic of `cluster` that continues at the retained positions of the cluster id `former`. */

@@ -27,9 +27,15 @@ object Generators {
     offsets = kept.byTopic.head._2
     epochs <- epochsOf(Positions(Seq("t" -> offsets)))
     former <- Gen.option(Gen.zip(clusterId, Gen.option(Gen.identifier)))
-  } yield RetainedTopic(since, offsets, id, epochs.of("t"), former.map { case (of, kafkaId) =>
-    FormerCluster(of, kafkaId)
-  })
+  } yield RetainedTopic(
+    since,
+    offsets,
+    id,
+    epochs.of("t"),
+    former.map { case (of, kafkaId) =>
+      FormerCluster(of, kafkaId)
+    }
+  )
 
   val retained: Gen[Retained] = for {
     topics <- Gen.mapOf(Gen.zip(topic, retainedTopic))

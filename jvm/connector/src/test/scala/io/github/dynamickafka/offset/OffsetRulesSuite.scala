@@ -114,8 +114,11 @@ class OffsetRulesSuite extends AnyFunSuite {
     assert(left(start, -1L, Long.MaxValue) == retained)
   }
 
-  test("a start position for the first start does not hold for a topic that was read, once its positions are dropped") {
-    val topology = Topology(SortedMap("a" -> TopologyCluster("a", SortedMap("t" -> TopologyTopic("s")), Map.empty)))
+  test(
+    "a start position for the first start does not hold for a topic that was read, once its positions are dropped"
+  ) {
+    val topology =
+      Topology(SortedMap("a" -> TopologyCluster("a", SortedMap("t" -> TopologyTopic("s")), Map.empty)))
     val start = CompositeOffset(on("a", ("t", 0, 5L)))
     for (retention <- Seq(0L, 100L); once <- Seq(true, false)) {
       val rules = Reconcile.Rules(
@@ -138,7 +141,8 @@ class OffsetRulesSuite extends AnyFunSuite {
   }
 
   test("a cluster that has returned, and does not respond, is not retained any longer") {
-    val topology = Topology(SortedMap("a" -> TopologyCluster("a", SortedMap("t" -> TopologyTopic("s")), Map.empty)))
+    val topology =
+      Topology(SortedMap("a" -> TopologyCluster("a", SortedMap("t" -> TopologyTopic("s")), Map.empty)))
     val retained = SortedMap("a" -> Retained.at(
       1000L,
       positions(("t", 0, 5L)),

@@ -229,7 +229,9 @@ class HistorySuite extends HistoryTest {
       write(archived(s).drop("cluster", "stream"), path)
       s.service.histories = history(path, cluster = "bleu")
       val wrongCluster = refused(s.start(Trigger.AvailableNow()))
-      assert(condition(wrongCluster) == "METADATA_INVALID" && text(wrongCluster).contains("cluster 'bleu' is none"))
+      assert(
+        condition(wrongCluster) == "METADATA_INVALID" && text(wrongCluster).contains("cluster 'bleu' is none")
+      )
       val other = s.folder.resolve("other")
       write(archived(s).withColumn("topic", lit("ordres")).drop("stream"), other)
       s.service.histories = history(other)

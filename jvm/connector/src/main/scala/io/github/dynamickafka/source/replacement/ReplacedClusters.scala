@@ -150,7 +150,8 @@ private[source] final class ReplacedClusters(
       "Cluster '{}' {} (cluster.id {} instead of {}); the query continues with it because 'replacedClusterPolicy' " +
         "is set: former offsets {}, new offsets {}{}",
       c.cluster,
-      if (c.former == c.cluster) "is another Kafka cluster than before" else s"replaces cluster '${c.former}'",
+      if (c.former == c.cluster) "is another Kafka cluster than before"
+      else s"replaces cluster '${c.former}'",
       c.found,
       c.known,
       CompositeOffsetJson.writePositions(c.positions(start)),
@@ -164,7 +165,8 @@ private[source] final class ReplacedClusters(
   /** An address that leads to several Kafka clusters would let the query change between them with each answer. */
   private def refuseAlternating(cluster: ReplacedCluster): Unit = {
     // One that does not answer is not waited for again.
-    val more = Iterator.continually(kafkaId(cluster.cluster)).take(Answers).takeWhile(_.isDefined).flatten.toSet
+    val more =
+      Iterator.continually(kafkaId(cluster.cluster)).take(Answers).takeWhile(_.isDefined).flatten.toSet
     val others = more - cluster.found
     if (others.nonEmpty || ids.alternates(cluster, clock.monotonicMs()))
       throw refused(

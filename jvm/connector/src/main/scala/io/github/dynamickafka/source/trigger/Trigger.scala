@@ -59,7 +59,8 @@ private[dynamickafka] final case class Trigger(
   }
 
   private def startsOnce(id: String, name: String): Boolean = origin match {
-    case Trigger.Started(Some(i), _) => i.unresolved(id) || i.isUnresolved(id, name) || i.handOver.has(id, name)
+    case Trigger.Started(Some(i), _) =>
+      i.unresolved(id) || i.isUnresolved(id, name) || i.handOver.has(id, name)
     case _ => false
   }
 

@@ -310,11 +310,13 @@ private[simulation] object Defect {
 
   case object NewTopicsAreCopies
       extends Defect("a topic that only the new cluster has is read from its beginning") {
-    override def next(planned: Planned): NextOffset = planned.next.copy(spans = planned.next.spans.map(span =>
-      if (planned.next.replaced.exists(_.cluster == span.cluster) && isEntering(planned, span))
-        span.copy(from = planned.view(span.cluster).flatMap(_.earliest.get(span.topic, span.partition)).get)
-      else span
-    ))
+    override def next(planned: Planned): NextOffset = planned.next.copy(spans =
+      planned.next.spans.map(span =>
+        if (planned.next.replaced.exists(_.cluster == span.cluster) && isEntering(planned, span))
+          span.copy(from = planned.view(span.cluster).flatMap(_.earliest.get(span.topic, span.partition)).get)
+        else span
+      )
+    )
 
     private def isEntering(planned: Planned, span: Span) =
       planned.transition.clusters(span.cluster).entering.contains(span.topic)

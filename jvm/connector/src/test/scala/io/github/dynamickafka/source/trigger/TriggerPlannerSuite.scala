@@ -182,7 +182,8 @@ class TriggerPlannerSuite extends AnyFunSuite with TimeLimit with Eventually {
   }
 
   test("a cluster that waits for a lost one, which it replaces, is named once, with the way out") {
-    query(new Query(chosen = Seq("clusterFailurePolicy" -> "skip"), lost = Set("blue"))) { q =>
+    val chosen = Seq("clusterFailurePolicy" -> "skip", "replacedClusterPolicy" -> "earliest")
+    query(new Query(ReplacedClusterPolicy.Earliest, chosen = chosen, lost = Set("blue"))) { q =>
       val green = Entry.at("green", "g:1", "t").replacing("blue")
       q.service.streams = Map("orders" -> Seq(Entry.at("blue", "b:1", "t").draining, green))
       val start = at(10L)
