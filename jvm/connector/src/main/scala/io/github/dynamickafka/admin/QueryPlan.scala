@@ -71,13 +71,14 @@ private[admin] final class QueryPlan(
     if (start.ends.nonEmpty)
       refuse("the query has stopping offsets, which are not among what is planned")
     val (lacking, described) = withoutHidden(withTopics(resolved))
-    val replacing = ReplacingClusters(start, described, options.drainRemovedClusters)
+    val now = Clock.System.currentTimeMillis()
+    val replacing = ReplacingClusters(start, described, options.drainRemovedClusters, now)
     val topology = replacing.topology
     val trigger = Trigger.begin(
       replacing.start,
       topology,
       new ClusterConfigs.ByScope(options),
-      Clock.System.currentTimeMillis(),
+      now,
       Trigger.Started(checkpoint.initial)
     )
     val transition = trigger.transition(options, topology)
@@ -90,7 +91,7 @@ private[admin] final class QueryPlan(
     val next = decided.fold(asked)(d => nextOf(d.views, d.continued))
     refuseLosses(next)
     // What the former cluster has is not known to the new one, which has its id.
-    val replaced = next.replaced.map(_.cluster).toSet
+    val replaced = next.replaced.filter(_.of.isEmpty).map(_.cluster).toSet
     val ends = latest(PlannedChange.leaving(start, next).collect {
       case (id, topic, p, _) if !replaced(id) => id -> new TopicPartition(topic, p)
     })
@@ -100,8 +101,8 @@ private[admin] final class QueryPlan(
       options.drainRemovedClusters,
       next,
       (id, topic, p) => ends.get(id -> new TopicPartition(topic, p)).flatten,
-      decided.toSeq.flatMap(_.entered).filter(_ => continues).map(c => replacing.former(c.cluster)).toSet
-    ).map(c => if (c.change == "enters") c.copy(by = Some(by(c, replacing, transition, next))) else c)
+      next.replaced.filter(c => continues && c.former != c.cluster).map(_.former).toSet
+    ).map(c => if (c.change == "enters") c.copy(by = Some(by(c, transition, next))) else c)
     val limit = ReadLimit.maxRows(options.limits.maxOffsetsPerTrigger.getOrElse(Long.MaxValue))
     val granted = new Limits()
       .grant(next.spans, limit, trigger.topologyConfigs.maxOffsetsPerTrigger, now = 0L, wait = false)
@@ -124,15 +125,16 @@ private[admin] final class QueryPlan(
   /** Why a partition enters where it does. */
   private def by(
       change: PlannedChange,
-      replacing: ReplacingClusters,
       transition: Transition,
       next: NextOffset
   ): String = {
     val id = change.cluster
     val entering = transition.clusters.get(id).flatMap(_.entering.get(change.topic))
     val isRenamed = next.renamed.exists(r => r.cluster == id && r.topic == change.topic)
-    val isReplaced =
-      next.replaced.exists(_.cluster == id) || entering.isDefined && replacing.former.contains(id)
+    val isReplaced = next.replaced.exists(r =>
+      r.cluster == id && (entering.isEmpty ||
+        r.continued.exists(_.positions.get(change.topic, change.partition).isDefined))
+    )
     val isRetained =
       start.retained.get(id).exists(_.positions.get(change.topic, change.partition).isDefined)
     if (isRenamed || isRetained && !isReplaced) "retained"
@@ -171,7 +173,7 @@ private[admin] final class QueryPlan(
         options.replacedClusters,
         checkpoint,
         transition.clusters.map { case (id, _) => id -> config(id) }.toMap,
-        replacing,
+        replacing.start,
         transition,
         views,
         next

@@ -173,17 +173,24 @@ private[dynamickafka] object ClusterIdentity {
  * @param drained topics that left because they reached their drain target, while the metadata still lists them as
  *                draining. They are not read again until their state in the metadata changes, even if their positions
  *                have been dropped
+ * @param past topics that were read, and whose positions have been dropped, as far as their start position was one for the first
+ *             start of the query
  */
 private[dynamickafka] final case class Retained(
     topics: SortedMap[String, RetainedTopic],
-    drained: Set[String] = Set.empty
+    drained: Set[String] = Set.empty,
+    past: Set[String] = Set.empty
 ) {
   def positions: Positions = Positions(topics.map { case (topic, kept) => topic -> kept.offsets })
 
   /** The leader epochs of these positions. */
   def epochs: Positions = Positions(topics.map { case (topic, kept) => topic -> kept.epochs })
 
-  def isEmpty: Boolean = topics.isEmpty && drained.isEmpty
+  def isEmpty: Boolean = topics.isEmpty && drained.isEmpty && past.isEmpty
+
+  /** As positions of a cluster that was replaced, as far as they are not of an earlier one. */
+  def of(cluster: FormerCluster): Retained =
+    map((_, of) => of.copy(former = of.former.orElse(Some(cluster))))
 
   def map(f: (String, RetainedTopic) => RetainedTopic): Retained =
     copy(topics = topics.map { case (topic, kept) => topic -> f(topic, kept) }.filter(_._2.offsets.nonEmpty))
@@ -193,7 +200,8 @@ private[dynamickafka] final case class Retained(
     that.topics.foldLeft(topics) { case (all, (topic, kept)) =>
       all.updated(topic, all.get(topic).fold(kept)(_ ++ kept))
     },
-    drained ++ that.drained
+    drained ++ that.drained,
+    past ++ that.past
   )
 }
 
@@ -220,12 +228,14 @@ private[dynamickafka] object Retained {
  * @param since when the last of these partitions left, in epoch milliseconds; the retention time starts here
  * @param id the topic id of Kafka, if it is known
  * @param epochs the leader epochs of these positions, as in [[ClusterIdentity]]
+ * @param former the cluster that the positions are of, if it was replaced by the one that retains them
  */
 private[dynamickafka] final case class RetainedTopic(
     since: Long,
     offsets: SortedMap[Int, Long],
     id: Option[String] = None,
-    epochs: SortedMap[Int, Long] = SortedMap.empty
+    epochs: SortedMap[Int, Long] = SortedMap.empty,
+    former: Option[FormerCluster] = None
 ) {
 
   def only(keep: Int => Boolean): RetainedTopic =
@@ -236,14 +246,20 @@ private[dynamickafka] final case class RetainedTopic(
    * deleted topic again.
    */
   def ++(later: RetainedTopic): RetainedTopic =
-    if (ClusterIdentity.differ(id, later.id)) later
+    if (ClusterIdentity.differ(id, later.id) || former != later.former) later
     else
       RetainedTopic(
         math.max(since, later.since),
         offsets ++ later.offsets,
         later.id.orElse(id),
-        (epochs -- later.offsets.keySet) ++ later.epochs
+        (epochs -- later.offsets.keySet) ++ later.epochs,
+        former
       )
+}
+
+/** A cluster that was replaced: its id, and its `cluster.id` if that is known. */
+private[dynamickafka] final case class FormerCluster(id: String, kafkaId: Option[String]) {
+  def isIn(view: ClusterView.Reachable): Boolean = kafkaId.isDefined && kafkaId == view.kafkaId
 }
 
 /**

@@ -80,13 +80,26 @@ private[dynamickafka] final case class NextOffset(
 /**
  * @param known the `cluster.id` of the Kafka cluster that was read, `found` that of the one that responds now
  * @param continued where its positions continue in the new one, if they do
+ * @param of if only retained positions are those of another Kafka cluster: which
  */
 private[dynamickafka] final case class ReplacedCluster(
     cluster: String,
     known: String,
     found: String,
-    continued: Option[Continuation] = None
-)
+    continued: Option[Continuation] = None,
+    of: Option[FormerCluster] = None
+) {
+
+  /** The cluster id under which the former one was read. */
+  def former: String = of.fold(cluster)(_.id)
+
+  /** The positions that have to continue, also of topics that were removed, or return in this trigger. */
+  def positions(start: CompositeOffset): Positions = {
+    val kept = start.retained.getOrElse(cluster, Retained.empty)
+    val same = kept.copy(topics = kept.topics.filter(_._2.former == of)).positions
+    if (of.isDefined) same else same ++ start.position(cluster)
+  }
+}
 
 /**
  * Where a query continues in a Kafka cluster that replaces another one.
@@ -94,12 +107,22 @@ private[dynamickafka] final case class ReplacedCluster(
  * @param positions the next offsets to read; a partition that is absent is read from its beginning
  * @param repeated the number of records that are read again, as far as it is known
  * @param notes what the log line says beside the positions
+ * @param from topics of the former cluster that continue under other names
  */
 private[dynamickafka] final case class Continuation(
     positions: Positions,
     repeated: Long = 0L,
-    notes: Seq[String] = Nil
-)
+    notes: Seq[String] = Nil,
+    from: Set[String] = Set.empty
+) {
+  def ++(that: Continuation): Continuation =
+    Continuation(
+      positions ++ that.positions,
+      repeated + that.repeated,
+      notes ++ that.notes,
+      from ++ that.from
+    )
+}
 
 /** A topic of `cluster` that continues at the retained positions of the cluster id `former`. */
 private[dynamickafka] final case class RenamedTopic(cluster: String, former: String, topic: String)
@@ -160,30 +183,35 @@ private[dynamickafka] object NextOffset {
     }
     val parts = transition.clusters.map { case (id, work) =>
       id -> (views.getOrElse(id, ClusterView.Unreachable) match {
-        case ClusterView.Unreachable | ClusterView.Pending => carried(id, start, work)
-        // Which Kafka cluster it is applies to all of its topics, and those that have not answered cannot be judged.
-        case view: ClusterView.Reachable if view.unanswered.nonEmpty && replaced(id, start, view).isDefined =>
-          carried(id, start, work).copy(replaced = replaced(id, start, view))
+        case ClusterView.Unreachable | ClusterView.Pending => carried(id, start, work, ifReplaced)
         case view: ClusterView.Reachable =>
-          val kept = renamed.filter(_._1.cluster == id).map { case (of, positions) => of.topic -> positions }
-          new ReachableCluster(
-            id,
-            start,
-            transition,
-            work,
-            view,
-            SortedMap.from(kept),
-            ifReplaced,
-            isLost,
-            continued.get(id)
-          ).part
+          val found = replaced(id, start, work, view, ifReplaced)
+          // Which Kafka cluster it is applies to all of its topics, and those that have not answered cannot be judged.
+          if (view.unanswered.nonEmpty && found.exists(_.of.isEmpty || start.position(id).isEmpty))
+            carried(id, start, work, ifReplaced).copy(replaced = found)
+          else {
+            val kept =
+              renamed.filter(_._1.cluster == id).map { case (of, positions) => of.topic -> positions }
+            new ReachableCluster(
+              id,
+              start,
+              transition,
+              work,
+              view,
+              SortedMap.from(kept),
+              found,
+              ifReplaced,
+              isLost,
+              continued.get(id)
+            ).part
+          }
       })
     }
-    val dropped = parts.collect { case (id, part) if part.dropsRetained => id }.toSet
     val gone = renamed.map(_._1)
     val kept = transition.retained.map { case (id, positions) =>
-      def stays(topic: String) = !dropped(id) && !gone.exists(r => r.former == id && r.topic == topic)
-      id -> positions.copy(topics = positions.topics.filter { case (topic, _) => stays(topic) })
+      def stays(topic: String) = !gone.exists(r => r.former == id && r.topic == topic)
+      val left = positions.copy(topics = positions.topics.filter { case (topic, _) => stays(topic) })
+      id -> parts.get(id).fold(left)(part => part.retains(left))
     }
     val retained = parts.foldLeft(kept) { case (all, (id, part)) =>
       all.updated(id, all.getOrElse(id, Retained.empty) ++ part.retained)
@@ -206,7 +234,7 @@ private[dynamickafka] object NextOffset {
    * The part of one cluster.
    *
    * @param retained positions that should return but cannot yet, or whose partitions Kafka no longer has
-   * @param dropsRetained whether no retained position of the cluster id is valid any more
+   * @param retains what is left of other retained positions of the cluster id
    * @param judged topics whose stopping offsets are in `ends`; those of other topics do not change
    * @param identity what Kafka calls the cluster and the topics that are read
    */
@@ -216,12 +244,12 @@ private[dynamickafka] object NextOffset {
       waiting: Seq[String] = Nil,
       carried: Positions = Positions.empty,
       retained: Retained = Retained.empty,
-      dropsRetained: Boolean = false,
+      retains: Retained => Retained = all => all,
       targets: Positions = Positions.empty,
       judged: Set[String] = Set.empty,
       ends: StoppingOffsets.ByTopic = SortedMap.empty,
       identity: ClusterIdentity = ClusterIdentity.unknown,
-      replaced: Option[ReplacedCluster] = None
+      replaced: Seq[ReplacedCluster] = Nil
   )
 
   /** A stopping offset is kept while its partition is absent, and is dropped together with its position. */
@@ -232,7 +260,8 @@ private[dynamickafka] object NextOffset {
   ): StoppingOffsets.ByCluster = {
     val kept = start.ends.map { case (id, topics) =>
       val part = parts.getOrElse(id, Part())
-      val known = part.carried.topics ++ retained.get(id).fold(Set.empty[String])(_.topics.keySet)
+      val known = part.carried.topics ++ part.spans.iterator.map(_.topic) ++
+        retained.get(id).fold(Set.empty[String])(_.topics.keySet)
       id -> topics.filter { case (topic, _) => known(topic) && !part.judged(topic) }
     }
     parts.foldLeft(kept) { case (all, (id, part)) =>
@@ -252,7 +281,10 @@ private[dynamickafka] object NextOffset {
     (away ++ parts.map { case (id, part) =>
       val read = part.carried.topics ++ part.spans.iterator.map(_.topic)
       val topics = part.identity.topics.filter { case (topic, _) => read(topic) }
-      val kafkaId = part.identity.kafkaId.filter(_ => read.nonEmpty || retained.contains(id))
+      def keeps = retained.get(id).exists(kept =>
+        kept.drained.nonEmpty || kept.topics.valuesIterator.exists(_.former.isEmpty)
+      )
+      val kafkaId = part.identity.kafkaId.filter(_ => read.nonEmpty || keeps)
       id -> ClusterIdentity(kafkaId, topics, part.identity.epochs.at(part.carried))
     }).filterNot(_._2.isEmpty)
   }
@@ -262,23 +294,58 @@ private[dynamickafka] object NextOffset {
     kept.getOrElse(Retained.empty).copy(drained = Set.empty)
       .map((topic, of) => of.only(p => positions.get(topic, p).isDefined))
 
-  private[offset] def replaced(
+  /** A Kafka cluster whose id leads to another one now, and those whose positions continue in this one from now on. */
+  private def replaced(
       id: String,
       start: CompositeOffset,
-      view: ClusterView.Reachable
-  ): Option[ReplacedCluster] = for {
-    known <- start.identity(id).kafkaId
-    found <- view.kafkaId if found != known
-  } yield ReplacedCluster(id, known, found)
-
-  /** A cluster without a response keeps its positions, its drain targets and its retained positions. */
-  private def carried(id: String, start: CompositeOffset, work: ClusterTransition): Part =
-    Part(
-      carried = work.staying,
-      retained = stillRetained(start.retained.get(id), work.returning),
-      targets = work.targets,
-      identity = start.identity(id)
+      work: ClusterTransition,
+      view: ClusterView.Reachable,
+      ifReplaced: ReplacedClusterPolicy
+  ): Seq[ReplacedCluster] = {
+    val whole = for {
+      known <- start.identity(id).kafkaId
+      found <- view.kafkaId if found != known
+    } yield ReplacedCluster(id, known, found)
+    def isThere(topic: String) = !view.missing(topic) && !view.unanswered.exists(_._1._1 == topic)
+    // A topic of another name may continue in one that enters; and a cluster that has none of them is refused by `fail`.
+    val isAsked = work.entering.keys.exists(isThere) &&
+      (start.position(id).isEmpty || ifReplaced.isInstanceOf[ReplacedClusterPolicy.MirrorMaker])
+    val formers = start.retained.get(id).toSeq.flatMap(_.topics).collect {
+      case (topic, RetainedTopic(_, _, _, _, Some(of)))
+          if !of.isIn(view) && (isAsked || work.returning.topics(topic) && !view.missing(topic)) => of
+    }
+    whole.toSeq ++ formers.distinct.map(of =>
+      ReplacedCluster(id, of.kafkaId.getOrElse(""), view.kafkaId.getOrElse(""), of = Some(of))
     )
+  }
+
+  /**
+   * A cluster without a response keeps its positions and its drain targets. What returns is not retained any longer, or the retention
+   * could end before the cluster responds.
+   */
+  private def carried(
+      id: String,
+      start: CompositeOffset,
+      work: ClusterTransition,
+      ifReplaced: ReplacedClusterPolicy
+  ): Part = {
+    val kept = start.retained.getOrElse(id, Retained.empty)
+    // What returns with `same-offsets` is looked at when the cluster responds.
+    val (own, others) = kept.topics.partition { case (_, of) =>
+      of.former.isEmpty && ifReplaced != ReplacedClusterPolicy.SameOffsets
+    }
+    val back = work.returning.filterTopics(own.contains)
+    val identity = start.identity(id)
+    Part(
+      spans = back.iterator.map { case (topic, p, at) =>
+        Span(id, topic, p, at, at, enters = true, known = own(topic).epochs.get(p))
+      }.toSeq,
+      carried = work.staying,
+      retained = stillRetained(Some(kept.copy(topics = others)), work.returning),
+      targets = work.targets,
+      identity = identity.copy(topics = identity.topics ++ back.topics.flatMap(t => own(t).id.map(t -> _)))
+    )
+  }
 
   private def nonEmpty(all: SortedMap[String, Positions]): SortedMap[String, Positions] =
     all.filter(_._2.nonEmpty)

@@ -59,21 +59,32 @@ private[offset] final class OffsetJsonReader(numbers: OffsetJsonReader.Partition
     Option(root.get(name)).fold(SortedMap.empty[String, A])(byName(_, name)(read))
 
   private def retained(entry: JsonNode, where: String): Retained = {
-    known(entry, where, Set("topics", "drained"))
+    known(entry, where, Set("topics", "drained", "past"))
+    def names(of: String) = entry.path(of).elements.asScala.map(_.asText).toSet
     Retained(
       byName(required(entry, "topics", where), s"$where.topics")(retainedTopic),
-      Option(entry.get("drained")).fold(Set.empty[String])(_.elements.asScala.map(_.asText).toSet)
+      names("drained"),
+      names("past")
     )
   }
 
   private def retainedTopic(entry: JsonNode, where: String): RetainedTopic = {
-    known(entry, where, Set("since", "id", "offsets", "epochs"))
+    known(entry, where, Set("since", "id", "former", "offsets", "epochs"))
     val offsets = numbers(required(entry, "offsets", where), s"$where.offsets")
     RetainedTopic(
       number(entry.get("since"), s"$where.since"),
       offsets,
       Option(entry.get("id")).map(text(_, s"$where.id")),
-      Option(entry.get("epochs")).fold(SortedMap.empty[Int, Long])(epochsOf(_, s"$where.epochs", offsets))
+      Option(entry.get("epochs")).fold(SortedMap.empty[Int, Long])(epochsOf(_, s"$where.epochs", offsets)),
+      Option(entry.get("former")).map(former(_, s"$where.former"))
+    )
+  }
+
+  private def former(entry: JsonNode, where: String): FormerCluster = {
+    known(entry, where, Set("id", "cluster"))
+    FormerCluster(
+      text(required(entry, "id", where), s"$where.id"),
+      Option(entry.get("cluster")).map(text(_, s"$where.cluster"))
     )
   }
 

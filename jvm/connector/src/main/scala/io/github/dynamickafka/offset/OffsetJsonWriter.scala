@@ -93,6 +93,12 @@ private[offset] object OffsetJsonWriter {
       json.writeObjectFieldStart(topic)
       json.writeNumberField("since", kept.since)
       kept.id.foreach(json.writeStringField("id", _))
+      kept.former.foreach { of =>
+        json.writeObjectFieldStart("former")
+        json.writeStringField("id", of.id)
+        of.kafkaId.foreach(json.writeStringField("cluster", _))
+        json.writeEndObject()
+      }
       json.writeFieldName("offsets")
       numbers(json, kept.offsets)
       if (kept.epochs.nonEmpty) {
@@ -102,9 +108,9 @@ private[offset] object OffsetJsonWriter {
       json.writeEndObject()
     }
     json.writeEndObject()
-    if (retained.drained.nonEmpty) {
-      json.writeArrayFieldStart("drained")
-      retained.drained.toSeq.sorted.foreach(json.writeString)
+    for ((name, topics) <- Seq("drained" -> retained.drained, "past" -> retained.past) if topics.nonEmpty) {
+      json.writeArrayFieldStart(name)
+      topics.toSeq.sorted.foreach(json.writeString)
       json.writeEndArray()
     }
     json.writeEndObject()

@@ -11,9 +11,10 @@ import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy}
  * and its positions are void; an id that is not known is not compared.
  *
  * @param continued topics that continue at the positions of a former cluster id
- * @param ifReplaced where to continue if this is another Kafka cluster than before
+ * @param found the Kafka clusters whose positions continue in this one
+ * @param ifReplaced where they do
  * @param isLost whether a topic or partition that is missing counts as lost
- * @param inNewCluster where to continue if this is another Kafka cluster than before; None: as `ifReplaced`
+ * @param inNewCluster where they do, if it is known; None: as `ifReplaced`
  */
 private[offset] final class ReachableCluster(
     id: String,
@@ -22,6 +23,7 @@ private[offset] final class ReachableCluster(
     work: ClusterTransition,
     view: ClusterView.Reachable,
     continued: SortedMap[String, RetainedTopic],
+    found: Seq[ReplacedCluster],
     ifReplaced: ReplacedClusterPolicy,
     isLost: Loss => Boolean,
     inNewCluster: Option[Continuation] = None
@@ -31,7 +33,8 @@ private[offset] final class ReachableCluster(
 
   private val identity = start.identity(id)
   private val kept = start.retained.get(id)
-  private val replaced = NextOffset.replaced(id, start, view).map(_.copy(continued = inNewCluster))
+  private val replaced = found.map(_.copy(continued = inNewCluster))
+  private val replacedWhole = found.find(_.of.isEmpty).map(of => FormerCluster(id, Some(of.known)))
 
   private val returning = work.returning ++ Positions(continued.map { case (topic, positions) =>
     topic -> positions.offsets
@@ -50,23 +53,29 @@ private[offset] final class ReachableCluster(
       .orElse(kept.flatMap(_.topics.get(topic)).flatMap(_.id))
       .orElse(continued.get(topic).flatMap(_.id))
 
+  /** Topics whose known positions are those of another Kafka cluster. */
+  private val isOfFormer: Set[String] = work.staying.topics.filter(_ => replacedWhole.isDefined) ++
+    work.returning.topics.filter { topic =>
+      kept.flatMap(_.topics.get(topic)).flatMap(_.former).orElse(replacedWhole).exists(!_.isIn(view))
+    }
+
   private def isRecreated(topic: String): Boolean =
-    replaced.isEmpty && positions.topics(topic) &&
+    !isOfFormer(topic) && positions.topics(topic) &&
       ClusterIdentity.differ(knownId(topic), view.topicIds.get(topic))
 
   /** Topics where Kafka has another one than that which the known positions are about. */
-  private val isNew: Set[String] = work.topics.filter(topic => replaced.isDefined || isRecreated(topic))
+  private val isNew: Set[String] = work.topics.filter(topic => isOfFormer(topic) || isRecreated(topic))
 
   /** Whether this is certainly the topic that the known positions are about. */
   private def isSame(topic: String): Boolean =
-    replaced.isEmpty && knownId(topic).exists(view.topicIds.get(topic).contains)
+    !isOfFormer(topic) && knownId(topic).exists(view.topicIds.get(topic).contains)
 
   /**
    * Topics that enter, or are read from their beginning, as soon as all their partitions respond: a partition that follows later would be
    * new, and be read from its beginning.
    */
   private val isLater: Set[String] = halfAnswered.filter(topic =>
-    work.entering.contains(topic) || (replaced.isEmpty && isNew(topic))
+    work.entering.contains(topic) || isNew(topic)
   )
 
   private val ends = work.ending.filter { case (topic, _) => !view.missing(topic) && !isLater(topic) }
@@ -97,15 +106,22 @@ private[offset] final class ReachableCluster(
     val here = (vanished -- backAgain -- left).filterTopics(topic => !isNew(topic))
     Part(
       spans = spans,
-      losses = gone.toSeq.sorted.map(Loss.TopicGone(id, _)) ++ topics.flatMap(_._2.losses),
-      waiting = work.entering.keySet.toSeq.filter(view.missing),
-      carried = work.staying.filter((topic, p) => gone(topic) || isHeld(topic, p)) ++ here,
+      losses = (gone -- isOfFormer).toSeq.sorted.map(Loss.TopicGone(id, _)) ++ topics.flatMap(_._2.losses),
+      waiting = (work.entering.keySet ++ isOfFormer).toSeq.filter(view.missing),
+      carried =
+        work.staying.filter((topic, p) => (gone(topic) && !isOfFormer(topic)) || isHeld(topic, p)) ++ here,
       retained = Retained.at(transition.now, left, ids = knownId, epochs = epochs) ++
-        NextOffset.stillRetained(kept, work.returning.filterTopics(gone) ++ held ++ backAgain) ++
+        // The new cluster may get these topics later.
+        retains(Retained.at(
+          transition.now,
+          work.staying.filterTopics(topic => gone(topic) && isOfFormer(topic)),
+          ids = knownId
+        )) ++
+        retains(NextOffset.stillRetained(kept, work.returning.filterTopics(gone) ++ held ++ backAgain)) ++
         NextOffset.stillRetained(Some(Retained(continued)), held ++ backAgain),
-      dropsRetained = replaced.isDefined,
-      targets =
-        targets(spans) ++ whereTheyAre(here.at(lost), gone.filter(t => isLost(Loss.TopicGone(id, t)))),
+      retains = retains,
+      targets = targets(spans) ++
+        whereTheyAre(here.at(lost), (gone -- isOfFormer).filter(t => isLost(Loss.TopicGone(id, t)))),
       judged = reading,
       ends = ends,
       identity = ClusterIdentity(
@@ -118,6 +134,19 @@ private[offset] final class ReachableCluster(
       replaced = replaced
     )
   }
+
+  /** Retained positions, those of another Kafka cluster as such, and without topics that continue under other names. */
+  private def retains(all: Retained): Retained = {
+    val from = inNewCluster.filter(_ => found.nonEmpty).fold(Set.empty[String])(_.from)
+    val of = replacedWhole.fold(all)(all.of)
+    of.copy(topics = of.topics.filterNot { case (topic, kept) =>
+      from(topic) && kept.former.exists(!_.isIn(view))
+    })
+  }
+
+  /** Where the policy has found a position for this partition. */
+  private def decided(topic: String, partition: Int): Option[Long] =
+    inNewCluster.filter(_ => found.nonEmpty).flatMap(_.positions.get(topic, partition))
 
   /** A topic that continues at the known positions, or enters. */
   private def next(topic: String): Found = {
@@ -146,14 +175,13 @@ private[offset] final class ReachableCluster(
   private def renewed(topic: String): Found = {
     val ends = view.ends.of(topic)
     val spans = ends.toSeq.map { case (p, end) =>
-      val found = replaced.flatMap(_.continued).flatMap(_.positions.get(topic, p))
-      val from = found.getOrElse {
-        if (replaced.isDefined && ifReplaced == ReplacedClusterPolicy.Latest) end
+      val from = decided(topic, p).filter(_ => isOfFormer(topic)).getOrElse {
+        if (isOfFormer(topic) && ifReplaced == ReplacedClusterPolicy.Latest) end
         else view.earliest.get(topic, p).getOrElse(end)
       }
       span(topic, p, from, enters = true)
     }
-    if (replaced.isDefined) Found(spans, Nil)
+    if (isOfFormer(topic)) Found(spans, Nil)
     else {
       val known = positions.of(topic)
       val ids = (knownId(topic).getOrElse(""), view.topicIds.getOrElse(topic, ""))
@@ -165,7 +193,8 @@ private[offset] final class ReachableCluster(
   private def enter(topic: String, partition: Int): (Span, Option[Loss]) = {
     val end = view.ends.get(topic, partition).getOrElse(0L)
     val first = view.earliest.get(topic, partition).getOrElse(end)
-    view.entering.get(topic, partition).filter(_ => !positions.topics(topic)) match {
+    val asked = decided(topic, partition).orElse(view.entering.get(topic, partition))
+    asked.filter(_ => !positions.topics(topic)) match {
       case Some(asked) if asked < first || asked > end =>
         (
           span(topic, partition, first, enters = true),
@@ -248,7 +277,7 @@ private[offset] object RenamedTopics {
     case Some(found: ClusterView.Reachable) if found.kafkaId.isDefined =>
       val former = retained.filter { case (other, _) =>
         other != id && start.identity(other).kafkaId == found.kafkaId
-      }
+      }.map { case (other, kept) => other -> kept.copy(topics = kept.topics.filter(_._2.former.isEmpty)) }
       work.entering.keys.toSeq.filterNot(found.missing).flatMap { topic =>
         former.toSeq.flatMap { case (other, kept) =>
           kept.topics.get(topic).map(RenamedTopic(id, other, topic) -> _)

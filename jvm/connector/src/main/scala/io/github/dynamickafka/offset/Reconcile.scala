@@ -14,12 +14,17 @@ private[dynamickafka] object Reconcile {
    *              of the topic, and whether other topics of the cluster are already known
    * @param ending returns the stopping position of a topic, if any, given the cluster id and the metadata of the topic, which
    *               a topic that has left them no longer has
+   * @param startsOnce whether `entry` has a start position of a topic that holds for its first entry only, given the cluster id and
+   *                   the name
+   * @param reentry the same as `entry` for such a topic that was read before
    */
   final case class Rules(
       retentionMs: Long,
       drainRemoved: Boolean,
       entry: (String, String, TopologyTopic, Boolean) => OffsetsPolicy,
-      ending: (String, Option[TopologyTopic]) => Option[OffsetsPolicy] = (_, _) => None
+      ending: (String, Option[TopologyTopic]) => Option[OffsetsPolicy] = (_, _) => None,
+      startsOnce: (String, String) => Boolean = (_, _) => false,
+      reentry: (String, TopologyTopic, Boolean) => OffsetsPolicy = (_, _, _) => OffsetsPolicy.Earliest
   )
 
   /** @param now epoch milliseconds */
@@ -54,10 +59,18 @@ private[dynamickafka] object Reconcile {
     val isAwaited = topology.clusters.valuesIterator.exists(by =>
       by.replaces.contains(id) && start.position(by.id).isEmpty
     )
+    def startingOnce(topics: Set[String]) = topics.filter(rules.startsOnce(id, _))
+    def isKept(of: RetainedTopic) = isAwaited || !expired(of.since, now, rules.retentionMs)
+    // What a cluster has still to continue of the one that it replaced is kept as long as its own positions.
+    val isOwing = named.nonEmpty || start.position(id).nonEmpty ||
+      start.retained.get(id).exists(_.topics.valuesIterator.exists(of => of.former.isEmpty && isKept(of)))
     // The mark that a topic was drained outlives its offsets: while it is still draining, it must not enter again.
-    val kept = start.retained.get(id).map(_.map { (_, of) =>
-      if (isAwaited || !expired(of.since, now, rules.retentionMs)) of else of.only(_ => false)
-    })
+    val kept = start.retained.get(id).map { all =>
+      val left = all.map((_, of) =>
+        if (isKept(of) || (isOwing && of.former.isDefined)) of else of.only(_ => false)
+      )
+      left.copy(past = left.past ++ startingOnce(all.topics.keySet -- left.topics.keySet))
+    }
 
     // Topics that are already read: a topic that is active again loses its drain target; a topic that drains, or has
     // left the metadata with `drainRemoved`, is read up to its drain target.
@@ -85,7 +98,10 @@ private[dynamickafka] object Reconcile {
     val targets = oldTargets.filterTopics(t => stay(t) && toItsEnd(t))
     val returning = returnable.filterTopics(t => back(t) || (stay(t) && !targets.topics(t)))
     val clusterIsKnown = start.position(id).nonEmpty || kept.exists(_.topics.nonEmpty)
-    val entering = fresh.iterator.map(t => t -> rules.entry(id, t, named(t), clusterIsKnown))
+    val entering = fresh.iterator.map(t =>
+      t -> (if (kept.exists(_.past(t))) rules.reentry(id, named(t), clusterIsKnown)
+            else rules.entry(id, t, named(t), clusterIsKnown))
+    )
 
     val reading = stay ++ back ++ fresh
     val ending = reading.iterator.flatMap { t =>
@@ -113,7 +129,8 @@ private[dynamickafka] object Reconcile {
       .map((topic, of) => of.only(!returning.of(topic).contains(_))) ++
       Retained.at(now, left, ids = topicIds.get, epochs = epochs)
     val drained = (retained.drained ++ leaving.topics).filter(isDraining)
-    (work, Some(retained.copy(drained = drained)).filterNot(_.isEmpty))
+    val past = retained.past ++ startingOnce(leaving.topics -- left.topics)
+    (work, Some(retained.copy(drained = drained, past = past)).filterNot(_.isEmpty))
   }
 
   private def expired(since: Long, now: Long, retentionMs: Long): Boolean =

@@ -262,7 +262,7 @@ private[source] final class DynamicMicroBatchStream(
 
   private def counts(at: CompositeOffset): RecordCounts = RecordCounts(
     deferred.records(at),
-    lost.total,
+    lost.total + recordTimes.fold(0L)(_.lost.sum),
     decoding.fold(0L)(_.counts.errors.sum),
     decoding.fold(0L)(_.counts.dropped.sum),
     decoding.fold(0L)(_.counts.deadLetters.sum),

@@ -26,12 +26,22 @@ object Generators {
     id <- Gen.option(Gen.identifier)
     offsets = kept.byTopic.head._2
     epochs <- epochsOf(Positions(Seq("t" -> offsets)))
-  } yield RetainedTopic(since, offsets, id, epochs.of("t"))
+    former <- Gen.option(Gen.zip(clusterId, Gen.option(Gen.identifier)))
+  } yield RetainedTopic(
+    since,
+    offsets,
+    id,
+    epochs.of("t"),
+    former.map { case (of, kafkaId) =>
+      FormerCluster(of, kafkaId)
+    }
+  )
 
   val retained: Gen[Retained] = for {
     topics <- Gen.mapOf(Gen.zip(topic, retainedTopic))
     drained <- Gen.someOf(topics.keySet)
-  } yield Retained(SortedMap.from(topics), drained.toSet)
+    past <- Gen.listOf(topic)
+  } yield Retained(SortedMap.from(topics), drained.toSet, past.toSet)
 
   /** Leader epochs of some of these positions. */
   def epochsOf(positions: Positions): Gen[Positions] = for {

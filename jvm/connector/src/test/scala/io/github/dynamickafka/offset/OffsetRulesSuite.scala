@@ -5,7 +5,13 @@ import scala.collection.immutable.SortedMap
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
-import io.github.dynamickafka.topology.{OffsetsPolicy, Topology}
+import io.github.dynamickafka.topology.{
+  OffsetsPolicy,
+  ReplacedClusterPolicy,
+  Topology,
+  TopologyCluster,
+  TopologyTopic
+}
 
 /** Edge cases of the rules that random histories reach rarely or never. */
 class OffsetRulesSuite extends AnyFunSuite {
@@ -106,6 +112,58 @@ class OffsetRulesSuite extends AnyFunSuite {
     assert(left(start, 100L, 1099L) == retained)
     assert(left(start, 100L, 1100L).isEmpty)
     assert(left(start, -1L, Long.MaxValue) == retained)
+  }
+
+  test(
+    "a start position for the first start does not hold for a topic that was read, once its positions are dropped"
+  ) {
+    val topology =
+      Topology(SortedMap("a" -> TopologyCluster("a", SortedMap("t" -> TopologyTopic("s")), Map.empty)))
+    val start = CompositeOffset(on("a", ("t", 0, 5L)))
+    for (retention <- Seq(0L, 100L); once <- Seq(true, false)) {
+      val rules = Reconcile.Rules(
+        retention,
+        drainRemoved = false,
+        (_, _, _, _) => OffsetsPolicy.Timestamp(7L),
+        startsOnce = (id, topic) => once && id == "a" && topic == "t",
+        reentry = (_, _, _) => OffsetsPolicy.Latest
+      )
+      def after(start: CompositeOffset, now: Long) = CompositeOffset(
+        SortedMap.empty[String, Positions],
+        retained = Reconcile(start, Topology.empty, now, rules).retained
+      )
+      val away = after(after(start, 1000L), 1100L)
+      val read = CompositeOffsetJson.read(away.json)
+      assert(read == away && read.retained.contains("a") == once)
+      val entering = Reconcile(read, topology, 1200L, rules).clusters("a").entering("t")
+      assert(entering == (if (once) OffsetsPolicy.Latest else OffsetsPolicy.Timestamp(7L)))
+    }
+  }
+
+  test("a cluster that has returned, and does not respond, is not retained any longer") {
+    val topology =
+      Topology(SortedMap("a" -> TopologyCluster("a", SortedMap("t" -> TopologyTopic("s")), Map.empty)))
+    val retained = SortedMap("a" -> Retained.at(
+      1000L,
+      positions(("t", 0, 5L)),
+      ids = _ => Some("T"),
+      epochs = positions(("t", 0, 3L))
+    ))
+    val start = CompositeOffset(SortedMap.empty[String, Positions], retained = retained)
+    val rules = Reconcile.Rules(100L, drainRemoved = false, (_, _, _, _) => OffsetsPolicy.Earliest)
+    val found = NextOffset(
+      start,
+      Reconcile(start, topology, 1050L, rules),
+      Map("a" -> ClusterView.Pending),
+      ReplacedClusterPolicy.Fail,
+      _ => false
+    )
+    val end = found.offset(found.spans.map(_ => 0L))
+    assert(end.position("a") == positions(("t", 0, 5L)) && end.retained.isEmpty)
+    assert(end.identity("a").topics.get("t").contains("T"))
+    assert(end.identity("a").epochs == positions(("t", 0, 3L)))
+    assert(OffsetRange.beforeLogging(start, end).values.flatten.forall(_.size == 0))
+    assert(Reconcile(end, topology, 9000L, rules).clusters("a").staying == positions(("t", 0, 5L)))
   }
 
   test("a later departure restarts the retention of its own topic only") {

@@ -59,7 +59,9 @@ private[admin] final class ClusterRename(old: String, now: String) {
     val found = offset.copy(
       keys(offset.clusters),
       keys(offset.entered),
-      keys(offset.retained),
+      keys(offset.retained).map { case (cluster, kept) =>
+        cluster -> kept.map((_, of) => of.copy(former = of.former.map(f => f.copy(id = id(f.id)))))
+      },
       keys(offset.draining),
       keys(offset.ends),
       keys(offset.identities),

@@ -188,7 +188,10 @@ private object RemovalGuard {
                 )
               )))
             // With two ids, the same Kafka cluster could get records twice.
-            case None if added.exists(isSame(before.clusters(entry.cluster), _)) => None
+            case None
+                if added.exists(of =>
+                  of.replaces.contains(entry.cluster) || isSame(before.clusters(entry.cluster), of)
+                ) => None
             case None => Some(Missing(text, stream, Some(entry.cluster))(keep { s =>
                 // The first cluster stays the first one.
                 val (left, right) = s.clusters.splitAt(at)

@@ -25,10 +25,13 @@ private[dynamickafka] final case class HandOver(
    */
   def start(cluster: String, topic: String, rest: OffsetsPolicy): OffsetsPolicy = {
     def of(all: SortedMap[String, Positions]) = all.get(cluster).fold(SortedMap.empty[Int, Long])(_.of(topic))
-    val time = topicTimes.get(cluster).flatMap(_.get(topic))
-    if (of(offsets).isEmpty && of(times).isEmpty && time.isEmpty) rest
-    else OffsetsPolicy.After(of(offsets), of(times), time, rest)
+    if (!has(cluster, topic)) rest
+    else OffsetsPolicy.After(of(offsets), of(times), topicTimes.get(cluster).flatMap(_.get(topic)), rest)
   }
+
+  def has(cluster: String, topic: String): Boolean =
+    Seq(offsets, times).exists(_.get(cluster).exists(_.topics(topic))) ||
+      topicTimes.get(cluster).exists(_.contains(topic))
 }
 
 private[dynamickafka] object HandOver {

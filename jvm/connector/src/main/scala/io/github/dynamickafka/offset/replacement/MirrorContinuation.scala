@@ -45,7 +45,8 @@ private[dynamickafka] final class MirrorContinuation(
         all.map { case (_, _, at, checkpoint) => at - checkpoint.upstream }.sum,
         gone.map(topic =>
           s"topic '$topic' of the former cluster does not continue: the metadata have no topic '${names.mirrored(alias, topic)}'"
-        )
+        ),
+        former.collect { case (topic, Right(Some(there))) if there != topic => topic }.toSet
       )
     }
   }

@@ -17,9 +17,13 @@ private[dynamickafka] final case class RecordsRead(partitions: Map[LogKey, LastR
    */
   def after(reached: CompositeOffset, reported: LogKey => Option[LastRecord]): RecordsRead = {
     val entered = reached.entered
-    val kept = reached.retained.map { case (id, positions) => id -> positions.positions }
+    val kept = for {
+      (id, of) <- reached.retained.iterator
+      (topic, kept) <- of.topics.iterator
+    } yield kept.former.fold(id)(_.id) -> Positions(Seq(topic -> kept.offsets))
     val next = (for {
-      (id, positions) <- reached.clusters.iterator ++ kept.iterator
+      // What is read now has precedence.
+      (id, positions) <- kept ++ reached.clusters.iterator
       (topic, p, at) <- positions.iterator
       key = LogKey(id, topic, p)
       from = entered.get(id).flatMap(_.get(topic, p))

@@ -1,26 +1,35 @@
 package io.github.dynamickafka.offset.replacement
 
-import io.github.dynamickafka.offset.CompositeOffset
+import io.github.dynamickafka.offset.{CompositeOffset, FormerCluster, Retained}
 import io.github.dynamickafka.topology.{Topology, TopologyCluster}
 
 /**
  * Clusters that take the place of others by `replaces` in the metadata. Pure.
  *
  * @param former the id of the cluster that is replaced, by the id of the one that enters now
- * @param start the positions of the query, without those that were retained of a cluster that enters: it was left for another one,
- *              whose records it has got meanwhile
+ * @param start the positions of the query: a cluster that enters retains those of the one that it replaces, until they continue
  * @param topology without topics of clusters that have to wait, because the one that they replace is still read
+ * @param waiting these clusters, with the id of the one that they replace
  */
 private[dynamickafka] final case class ReplacingClusters(
     former: Map[String, String],
     start: CompositeOffset,
-    topology: Topology
+    topology: Topology,
+    waiting: Map[String, String] = Map.empty
 )
 
 private[dynamickafka] object ReplacingClusters {
 
-  /** @param drainRemoved whether clusters that leave the topology are drained first */
-  def apply(start: CompositeOffset, topology: Topology, drainRemoved: Boolean): ReplacingClusters = {
+  /**
+   * @param drainRemoved whether clusters that leave the topology are drained first
+   * @param now epoch milliseconds
+   */
+  def apply(
+      start: CompositeOffset,
+      topology: Topology,
+      drainRemoved: Boolean,
+      now: Long
+  ): ReplacingClusters = {
     val former = for {
       (id, cluster) <- topology.clusters.toMap
       other <- cluster.replaces
@@ -33,20 +42,50 @@ private[dynamickafka] object ReplacingClusters {
       }
       ReplacingClusters(
         entering,
-        if (entering.keys.exists(start.retained.contains))
+        if (entering.isEmpty) start
+        else
           // Another Kafka cluster may have the id now, and it is the other one that it is compared with.
           start.copy(
-            retained = start.retained -- entering.keys,
+            retained = start.retained ++ entering.map { case (id, other) =>
+              id -> taken(start, topology, id, other, now)
+            },
             identities = start.identities -- entering.keys
-          )
-        else start,
+          ),
         if (waiting.isEmpty) topology
         else
           topology.copy(clusters = topology.clusters.map { case (id, cluster) =>
             id -> (if (waiting.contains(id)) cluster.withoutTopics else cluster)
-          })
+          }),
+        waiting
       )
     }
+  }
+
+  /** The positions that a cluster takes over: the newest ones of each topic, its own or those of the other cluster. */
+  private def taken(
+      start: CompositeOffset,
+      topology: Topology,
+      id: String,
+      other: String,
+      now: Long
+  ): Retained = {
+    val stays = topology.clusters.get(other)
+    val left = start.position(other).filterTopics(topic =>
+      !stays.exists(c => c.topics.contains(topic) || c.patterns.exists(_.matches(topic)))
+    )
+    val identity = start.identity(other)
+    def of(id: String, retained: Retained) =
+      retained.of(FormerCluster(id, start.identity(id).kafkaId)).topics
+    val own = of(id, start.retained.getOrElse(id, Retained.empty))
+    val others = of(
+      other,
+      start.retained.getOrElse(other, Retained.empty) ++
+        Retained.at(now, left, ids = identity.topics.get, epochs = identity.epochs)
+    )
+    Retained(
+      others ++ own.filter { case (topic, kept) => others.get(topic).forall(_.since < kept.since) },
+      past = start.retained.get(id).fold(Set.empty[String])(_.past)
+    )
   }
 
   /** When a cluster was last read; the least number if it is not known. */
@@ -66,7 +105,11 @@ private[dynamickafka] object ReplacingClusters {
     val named = topology.clusters.get(id).fold(Map.empty[String, String])(_.topics.map { case (topic, of) =>
       topic -> of.stream
     }.toMap)
-    start.position(id).topics.exists { topic =>
+    // What was removed and is named again returns.
+    val back = start.retained.get(id).fold(Set.empty[String])(kept =>
+      kept.topics.keySet.toSet.intersect(named.keySet) -- kept.drained
+    )
+    (start.position(id).topics ++ back).exists { topic =>
       named.get(topic).fold(drainRemoved && !topology.removes(id, topic))(streams)
     }
   }

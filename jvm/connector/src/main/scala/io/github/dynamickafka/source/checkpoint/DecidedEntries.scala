@@ -71,7 +71,7 @@ private[dynamickafka] final case class DecidedEntries(
       val identity = end.identity(id)
       val retained = end.retained.get(id)
       val retainedIds = retained.fold(Map.empty[String, String])(_.topics.collect {
-        case (topic, RetainedTopic(_, _, Some(topicId), _)) => topic -> topicId
+        case (topic, RetainedTopic(_, _, Some(topicId), _, _)) => topic -> topicId
       }.toMap)
       val had = sameLogs(id, end.position(id), identity.kafkaId, identity.topics) ++
         sameLogs(id, retained.fold(Positions.empty)(_.positions), identity.kafkaId, retainedIds)

@@ -72,8 +72,44 @@ private[source] final class HistoryListing(layout: Option[Layout]) {
       val _ = source.columns(schema, table.cluster, table.topic).projection(schema, source.where)
       val frame = format.load(session, history, options, Some(schema))
       val ends = rows.ends(frame, table, stream)
+      refuseUnknown(source, stream, history, ends.map(_.end), topology)
       (table.copy(files = rows.files(frame), ends = HistoryListing.lastFiles(ends)), ends.map(_.end))
     }
+  }
+
+  /**
+   * Kafka would not follow on rows of a topic, or of the cluster of the history, if nothing of that name is read. A cluster that has left
+   * the stream may have rows.
+   */
+  private def refuseUnknown(
+      source: HistorySource,
+      stream: String,
+      history: TopologyHistory,
+      ends: Seq[HistoryEnd],
+      topology: Topology
+  ): Unit = {
+    val read = topology.clusters.values.filter(c =>
+      c.topics.exists(_._2.stream == stream) || c.patterns.exists(_.topic.stream == stream)
+    )
+    def isRead(topic: String) = read.exists(c =>
+      c.topics.get(topic).exists(_.stream == stream) ||
+        c.patterns.exists(p => p.topic.stream == stream && p.matches(topic))
+    )
+    def isKnown(id: String) = topology.removals.contains(id) ||
+      read.exists(c => c.id == id || c.replaces.contains(id))
+    def names(all: Iterable[String]) = all.toSeq.distinct.sorted.mkString(", ")
+    ends.find(e => read.exists(_.id == e.cluster) && !isRead(e.topic)).foreach(e =>
+      throw Errors.metadataInvalid(
+        source.where,
+        s"rows of cluster '${e.cluster}' have topic '${e.topic}', which is none of the stream (${names(read.flatMap(_.topics.keys))}): Kafka would not follow on them"
+      )
+    )
+    history.cluster.filterNot(isKnown).foreach(id =>
+      throw Errors.metadataInvalid(
+        s"${source.where}, key 'cluster'",
+        s"cluster '$id' is none of the stream (${names(read.map(_.id))}): Kafka would not follow on its files"
+      )
+    )
   }
 
   private def clusterOf(source: HistorySource, history: TopologyHistory): String =

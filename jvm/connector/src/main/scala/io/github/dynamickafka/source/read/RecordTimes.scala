@@ -8,7 +8,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.kafka.clients.consumer.ConsumerRecord
 import org.apache.kafka.common.utils.Utils
 import org.apache.spark.SparkContext
-import org.apache.spark.util.{AccumulatorV2, CollectionAccumulator}
+import org.apache.spark.util.{AccumulatorV2, CollectionAccumulator, LongAccumulator}
 
 import io.github.dynamickafka.offset.alignment.LogKey
 import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, MeanSize}
@@ -23,13 +23,16 @@ import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, MeanSize
  * Thread-safe.
  *
  * @param measures whether sizes are measured
+ * @param lost counts the records that tasks have found missing, where the query continues without them
  */
-private[source] final class RecordTimes(measures: Boolean = false)
-    extends CollectionAccumulator[Array[AnyRef]] {
+private[source] final class RecordTimes(
+    measures: Boolean = false,
+    val lost: LongAccumulator = new LongAccumulator
+) extends CollectionAccumulator[Array[AnyRef]] {
   @volatile private var known = LogTimes.none
 
   /** What tasks get. */
-  val ofTasks: TaskTimes = new TaskTimes(this, measures)
+  val ofTasks: TaskTimes = new TaskTimes(this, measures, lost)
 
   override def isZero: Boolean = known.logs.isEmpty
   override def copyAndReset(): CollectionAccumulator[Array[AnyRef]] = new CollectionAccumulator
@@ -59,7 +62,7 @@ private[source] final class RecordTimes(measures: Boolean = false)
 private[source] object RecordTimes {
 
   def apply(context: SparkContext, measures: Boolean = false): RecordTimes = {
-    val times = new RecordTimes(measures)
+    val times = new RecordTimes(measures, context.longAccumulator)
     context.register(times)
     times
   }
@@ -89,9 +92,13 @@ private[source] object LogTimes {
  * Where a task reports the times of its ranges.
  *
  * @param measures whether sizes are measured
+ * @param lost counts the records that are missing
  */
-private[source] final class TaskTimes(to: CollectionAccumulator[Array[AnyRef]], measures: Boolean)
-    extends Serializable {
+private[source] final class TaskTimes(
+    to: CollectionAccumulator[Array[AnyRef]],
+    measures: Boolean,
+    val lost: LongAccumulator = new LongAccumulator
+) extends Serializable {
 
   /** The times of a range, which begins. */
   def of(key: LogKey, topicId: Option[String]): RangeTimes = {

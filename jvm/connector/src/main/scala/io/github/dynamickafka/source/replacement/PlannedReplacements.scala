@@ -1,8 +1,7 @@
 package io.github.dynamickafka.source.replacement
 
 import io.github.dynamickafka.base.Clock
-import io.github.dynamickafka.offset.replacement.ReplacingClusters
-import io.github.dynamickafka.offset.{ClusterView, NextOffset, Transition}
+import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, NextOffset, Transition}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.cluster.{ClusterConfig, ClusterStream, ClusterStreams}
 import io.github.dynamickafka.topology.ReplacedClusterPolicy
@@ -21,7 +20,7 @@ private[dynamickafka] object PlannedReplacements {
       policy: ReplacedClusterPolicy,
       checkpoint: SourceCheckpoint,
       configs: Map[String, ClusterConfig],
-      replacing: ReplacingClusters,
+      start: CompositeOffset,
       transition: Transition,
       views: Map[String, ClusterView],
       next: NextOffset
@@ -36,7 +35,7 @@ private[dynamickafka] object PlannedReplacements {
     try {
       streams.set(configs)
       ReplacedClusters(policy, streams, new LastRecords(checkpoint, (_, _) => None), clock)
-        .decide(replacing.start, replacing, transition, views, next)
+        .decide(start, transition, views, next)
     } finally streams.close()
   }
 }

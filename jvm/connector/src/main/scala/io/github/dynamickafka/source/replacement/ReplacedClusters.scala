@@ -4,8 +4,9 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.offset.replacement.{Replacement, ReplacingClusters}
+import io.github.dynamickafka.offset.replacement.Replacement
 import io.github.dynamickafka.offset.{
+  ClusterTransition,
   ClusterView,
   CompositeOffset,
   CompositeOffsetJson,
@@ -21,14 +22,12 @@ import io.github.dynamickafka.topology.ReplacedClusterPolicy
 /**
  * Where a trigger continues in clusters that replace others.
  *
- * @param views the responses of the clusters, with the positions of those that enter
- * @param continued positions in clusters that have the id of the one that was read
- * @param entered clusters with an id of their own, by `replaces` in the metadata
+ * @param views the responses of the clusters, without those that do not respond meanwhile
+ * @param continued positions in these clusters, by cluster id
  */
 private[dynamickafka] final case class DecidedReplacements(
     views: Map[String, ClusterView],
-    continued: Map[String, Continuation],
-    entered: Seq[ReplacedCluster]
+    continued: Map[String, Continuation]
 )
 
 /**
@@ -56,103 +55,53 @@ private[source] final class ReplacedClusters(
    */
   def decide(
       start: CompositeOffset,
-      replacing: ReplacingClusters,
       transition: Transition,
       views: Map[String, ClusterView],
       next: NextOffset
   ): Option[DecidedReplacements] = {
     val silent = returning(transition, views, next)
-    Option.when(next.replaced.nonEmpty || replacing.former.nonEmpty || silent.nonEmpty) {
-      val found = continuations(start, transition, views, next)
-      val (entered, entries) = entering(replacing, transition, views)
+    Option.when(next.replaced.nonEmpty || silent.nonEmpty) {
+      val found = next.replaced.flatMap(r => continuation(r, start, transition, views).map(r.cluster -> _))
       DecidedReplacements(
         // A cluster that does not respond meanwhile keeps its positions.
-        views ++ entries ++ (silent ++ found.collect { case (id, None) => id }).map(_ -> ClusterView.Pending),
-        found.collect { case (id, Some(continuation)) => id -> continuation },
-        entered
+        views ++ (silent ++ found.collect { case (id, None) => id }).map(_ -> ClusterView.Pending),
+        found.collect { case (id, Some(of)) => id -> of }.groupMapReduce(_._1)(_._2)(_ ++ _)
       )
     }
   }
 
-  /**
-   * Where the query continues, by cluster id; None for a cluster that does not respond meanwhile.
-   *
-   * @throws DynamicKafkaRuntimeException `CLUSTER_REPLACED`
-   */
-  private def continuations(
+  /** Where the query continues; an inner None if the cluster does not respond meanwhile, an outer one if it need not be asked. */
+  private def continuation(
+      cluster: ReplacedCluster,
       start: CompositeOffset,
       transition: Transition,
-      views: Map[String, ClusterView],
-      next: NextOffset
-  ): Map[String, Option[Continuation]] = next.replaced.flatMap { cluster =>
-    refuseAlternating(cluster)
+      views: Map[String, ClusterView]
+  ): Option[Option[Continuation]] = {
+    if (cluster.of.isEmpty) refuseAlternating(cluster)
     policy match {
       case ReplacedClusterPolicy.Fail => throw refused(cluster, Unknown)
       // What these mean is known without another question.
       case ReplacedClusterPolicy.Earliest | ReplacedClusterPolicy.Latest => None
       case _ =>
         views.get(cluster.cluster).collect {
-          case view: ClusterView.Reachable if view.unanswered.isEmpty =>
-            cluster.cluster -> resolved(cluster, cluster.cluster, start, transition, view)
+          case view: ClusterView.Reachable if view.unanswered.isEmpty || cluster.of.isDefined =>
+            val positions = cluster.positions(start)
+            replacements(Replacement(
+              cluster,
+              cluster.former,
+              positions,
+              lastRecords.of(cluster.former, positions),
+              lastRecords.lastBatchMs,
+              transition.clusters.get(cluster.cluster).fold(Set.empty[String])(topics(_, cluster)),
+              view
+            )).map(_.fold(reason => throw refused(cluster, reason), identity))
         }
     }
-  }.toMap
-
-  private def resolved(
-      cluster: ReplacedCluster,
-      former: String,
-      start: CompositeOffset,
-      transition: Transition,
-      view: ClusterView.Reachable
-  ): Option[Continuation] = {
-    val positions = positionsOf(start, former)
-    replacements(Replacement(
-      cluster,
-      former,
-      positions,
-      lastRecords.of(former, positions),
-      lastRecords.lastBatchMs,
-      transition.clusters.get(cluster.cluster).fold(Set.empty[String])(_.topics),
-      view
-    )).map(_.fold(reason => throw refused(cluster, reason), identity))
   }
 
-  /**
-   * The clusters that enter in the place of others, and their responses with the positions at which they enter.
-   *
-   * @throws DynamicKafkaRuntimeException `CLUSTER_REPLACED`
-   */
-  private def entering(
-      replacing: ReplacingClusters,
-      transition: Transition,
-      views: Map[String, ClusterView]
-  ): (Seq[ReplacedCluster], Map[String, ClusterView]) = {
-    val all = for {
-      (id, former) <- replacing.former.toSeq.sortBy(_._1)
-      view <- views.get(id).collect { case view: ClusterView.Reachable => view }
-      cluster = ReplacedCluster(
-        id,
-        replacing.start.identity(former).kafkaId.getOrElse(""),
-        view.kafkaId.getOrElse("")
-      )
-      // The same Kafka cluster under a new id continues at its own positions.
-      if transition.clusters.contains(id) && (cluster.known != cluster.found || cluster.known.isEmpty)
-    } yield {
-      val found =
-        if (view.unanswered.nonEmpty) None
-        else
-          resolved(cluster, former, replacing.start, transition, view)
-      (
-        found.map(continuation => cluster.copy(continued = Some(continuation))),
-        id -> found.fold[ClusterView](ClusterView.Pending)(continuation =>
-          view.copy(entering = Positions.from(continuation.positions.iterator.map { case (topic, p, at) =>
-            (topic, p, view.ends.get(topic, p).fold(at)(math.min(at, _)))
-          }))
-        )
-      )
-    }
-    (all.flatMap(_._1), all.map(_._2).toMap)
-  }
+  /** The topics that may continue: the others of a cluster that is read already have positions of their own. */
+  private def topics(work: ClusterTransition, cluster: ReplacedCluster): Set[String] =
+    if (cluster.of.isEmpty) work.topics else work.returning.topics ++ work.entering.keySet
 
   /**
    * Checks topics that return to positions of the same Kafka cluster, with `same-offsets`: its log may have been cut and filled again
@@ -183,7 +132,8 @@ private[source] final class ReplacedClusters(
         id,
         positions,
         lastRecords.of(id, positions),
-        lastRecords.lastBatchMs,
+        // Which Kafka cluster and which topics these are is known, whatever the clocks of producers are.
+        lastBatchMs = 0L,
         positions.topics,
         view
       )
@@ -193,41 +143,30 @@ private[source] final class ReplacedClusters(
   /** Logs what this trigger continues with. */
   def logDecided(
       start: CompositeOffset,
-      replacing: ReplacingClusters,
-      next: NextOffset,
-      decided: DecidedReplacements
-  ): Unit = {
-    for (cluster <- decided.entered; found <- cluster.continued; former = replacing.former(cluster.cluster))
-      log.warn(
-        "Cluster '{}' replaces cluster '{}' (cluster.id {} instead of {}): former offsets {}, new offsets {}{}",
-        cluster.cluster,
-        former,
-        cluster.found,
-        cluster.known,
-        CompositeOffsetJson.writePositions(positionsOf(replacing.start, former)),
-        CompositeOffsetJson.writePositions(found.positions),
-        found.notes.map("; " + _).mkString
-      )
-    next.replaced.filter(isContinued(next, _)).foreach { c =>
-      ids = ids.replaced(c, clock.monotonicMs())
-      val at = Positions.from(next.spans.iterator.filter(_.cluster == c.cluster)
-        .map(s => (s.topic, s.partition, s.from)))
-      log.warn(
-        "Cluster '{}' is another Kafka cluster than before (cluster.id {} instead of {}); the query continues with it " +
-          "because 'replacedClusterPolicy' is set: former offsets {}, new offsets {}{}",
-        c.cluster,
-        c.found,
-        c.known,
-        CompositeOffsetJson.writePositions(start.position(c.cluster)),
-        CompositeOffsetJson.writePositions(at),
-        decided.continued.get(c.cluster).toSeq.flatMap(_.notes).map("; " + _).mkString
-      )
-    }
+      next: NextOffset
+  ): Unit = next.replaced.filter(isContinued(next, _)).foreach { c =>
+    if (c.of.isEmpty) ids = ids.replaced(c, clock.monotonicMs())
+    log.warn(
+      "Cluster '{}' {} (cluster.id {} instead of {}); the query continues with it because 'replacedClusterPolicy' " +
+        "is set: former offsets {}, new offsets {}{}",
+      c.cluster,
+      if (c.former == c.cluster) "is another Kafka cluster than before"
+      else s"replaces cluster '${c.former}'",
+      c.found,
+      c.known,
+      CompositeOffsetJson.writePositions(c.positions(start)),
+      CompositeOffsetJson.writePositions(Positions.from(next.spans.iterator.filter(s =>
+        s.cluster == c.cluster && s.enters
+      ).map(s => (s.topic, s.partition, s.from)))),
+      c.continued.toSeq.flatMap(_.notes).map("; " + _).mkString
+    )
   }
 
   /** An address that leads to several Kafka clusters would let the query change between them with each answer. */
   private def refuseAlternating(cluster: ReplacedCluster): Unit = {
-    val more = Iterator.continually(kafkaId(cluster.cluster)).take(Answers).flatten.toSet
+    // One that does not answer is not waited for again.
+    val more =
+      Iterator.continually(kafkaId(cluster.cluster)).take(Answers).takeWhile(_.isDefined).flatten.toSet
     val others = more - cluster.found
     if (others.nonEmpty || ids.alternates(cluster, clock.monotonicMs()))
       throw refused(
@@ -258,10 +197,6 @@ private[source] object ReplacedClusters {
 
   def refused(cluster: ReplacedCluster, reason: String): Errors.Runtime =
     Errors.clusterReplaced(cluster.cluster, cluster.known, cluster.found, reason)
-
-  /** Also of topics that were removed, or return in this trigger. */
-  private def positionsOf(start: CompositeOffset, id: String): Positions =
-    start.retained.get(id).fold(Positions.empty)(_.positions) ++ start.position(id)
 
   /** Otherwise it keeps its positions until all of its partitions have answered. */
   private def isContinued(next: NextOffset, cluster: ReplacedCluster): Boolean =

@@ -29,16 +29,17 @@ private[source] final class LostRecords {
    */
   def add(start: CompositeOffset, next: NextOffset, ends: SortedMap[String, Positions]): Unit = {
     count += LostRecords.of(start, next, ends)
-    again += next.replaced.flatMap(_.continued).map(_.repeated).sum
+    again += next.replaced.distinctBy(_.cluster).flatMap(_.continued).map(_.repeated).sum
   }
 }
 
 private[source] object LostRecords {
 
   def of(start: CompositeOffset, next: NextOffset, ends: SortedMap[String, Positions]): Long = {
-    val replaced = next.replaced.map(_.cluster).toSet
+    val whole = next.replaced.filter(_.of.isEmpty)
+    val replaced = whole.map(_.cluster).toSet
     // The others keep their positions until all of their partitions have answered.
-    val done = next.replaced.filter(r =>
+    val done = whole.filter(r =>
       r.continued.isEmpty && next.identities.get(r.cluster).exists(_.kafkaId.contains(r.found))
     )
     next.losses.filterNot(loss => replaced(loss.cluster)).map(ofLoss(start, next, _, ends)).sum +

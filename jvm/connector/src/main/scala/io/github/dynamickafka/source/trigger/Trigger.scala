@@ -51,12 +51,20 @@ private[dynamickafka] final case class Trigger(
       options.removedClusterRetentionMs,
       options.drainRemovedClusters,
       entry,
-      configs.ending(_, _)
+      configs.ending(_, _),
+      startsOnce,
+      topologyConfigs.entering(_, _, _, unresolvedAtStart = false)
     )
     Reconcile(start, expanded, now, rules)
   }
 
-  /** The start position of a topic without a position. */
+  private def startsOnce(id: String, name: String): Boolean = origin match {
+    case Trigger.Started(Some(i), _) =>
+      i.unresolved(id) || i.isUnresolved(id, name) || i.handOver.has(id, name)
+    case _ => false
+  }
+
+  /** The start position of a topic without a position, if it has not been read. */
   private def entry(
       id: String,
       name: String,

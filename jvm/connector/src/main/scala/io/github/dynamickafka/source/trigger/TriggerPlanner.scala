@@ -41,8 +41,9 @@ private[source] final class TriggerPlanner(
   private var lastProperties = Map.empty[String, Map[String, String]]
   private val patterns = new TopicPatterns(options.discovery.intervalMs, streams, clock)
   private var loggedWaiting = Set.empty[(String, String)]
+  private var replacing = Map.empty[String, String]
+  private var loggedReplacing = Map.empty[String, String]
   private var last: Option[TriggerPlanner.Last] = None
-  private var replacing = ReplacingClusters(CompositeOffset.empty, Topology.empty, drainRemoved = false)
 
   /** Topics that the metadata lack, and that are read under another cluster id, as [[DuplicateClusters.yielding]]. */
   private var yielding = Set.empty[(String, String)]
@@ -73,18 +74,20 @@ private[source] final class TriggerPlanner(
       case Trigger.Started(None, _) => checkMigrated(start, newest)
       case _ => ()
     }
-    replacing = ReplacingClusters(start, newest, options.drainRemovedClusters)
+    val now = clock.currentTimeMillis()
+    val found = ReplacingClusters(start, newest, options.drainRemovedClusters, now)
+    replacing = found.waiting
     val trigger = Trigger.begin(
-      replacing.start,
-      replacing.topology,
+      found.start,
+      found.topology,
       configs,
-      clock.currentTimeMillis(),
+      now,
       origin,
       complete,
       pinned
     )
     origin match {
-      case Trigger.FirstStart(_) => trigger.topologyConfigs.checkFirst(replacing.topology)
+      case Trigger.FirstStart(_) => trigger.topologyConfigs.checkFirst(found.topology)
       case Trigger.Started(_, _) => ()
     }
     trigger
@@ -161,6 +164,7 @@ private[source] final class TriggerPlanner(
           if (!options.allowDuplicateClusters) DuplicateClusters.refuse(transition, found)
           val (views, next) = continued(trigger, transition, found, unresolved)
           logWaiting(next.waiting)
+          logReplacing(views)
           logRenamed(next.renamed)
           val snapshot = TriggerSnapshot(trigger, topology, transition, views, next)
           last = Some(TriggerPlanner.Last(unlisted, questions, snapshot, isTimed(trigger.start)))
@@ -266,10 +270,10 @@ private[source] final class TriggerPlanner(
       views: Map[String, ClusterView],
       next: NextOffset
   ): (Map[String, ClusterView], NextOffset) =
-    replaced.decide(trigger.start, replacing, transition, views, next).fold((views, next)) { found =>
+    replaced.decide(trigger.start, transition, views, next).fold((views, next)) { found =>
       val decided = nextOf(transition, trigger, found.views, found.continued)
-      replaced.logDecided(trigger.start, replacing, decided, found)
-      (found.views, decided.copy(replaced = decided.replaced ++ found.entered))
+      replaced.logDecided(trigger.start, decided)
+      (found.views, decided)
     }
 
   private def logRenamed(topics: Seq[RenamedTopic]): Unit = topics.foreach { r =>
@@ -317,6 +321,22 @@ private[source] final class TriggerPlanner(
       val isChanged = former.exists(f => (f ne topology) && f.clusters.get(id) != topology.clusters.get(id))
       id -> TriggerPlanner.question(work, trigger.complete, afterwards = isChanged)
     }
+  }
+
+  /** One that is lost, and not removed explicitly, is waited for as long as another one that does not respond. */
+  private def logReplacing(views: Map[String, ClusterView]): Unit = {
+    val silent = replacing.filter { case (_, former) => views.get(former).contains(ClusterView.Unreachable) }
+    (silent.toSet -- loggedReplacing).foreach { case (id, former) =>
+      log.warn(
+        "Cluster '{}' is not read before cluster '{}', which it replaces, is read to its end, and '{}' does not respond. If it is lost, " +
+          "set its 'state' in the metadata to 'removed': then '{}' is read where 'replacedClusterPolicy' says",
+        id,
+        former,
+        former,
+        id
+      )
+    }
+    loggedReplacing = silent
   }
 
   private def logWaiting(waiting: Seq[(String, String)]): Unit = {

@@ -55,6 +55,13 @@ class WriteRemovalGuardSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(used(guard(), of("a", "b"), closed) == Seq("ab", "a"))
   }
 
+  test("a cluster that another one replaces is left out at once, so that no record is written to both") {
+    val replacing = topology("s", entry("b", "t"))
+    val next = replacing.copy(clusters = SortedMap("b" -> cluster("b").copy(replaces = Some("a"))))
+    assert(used(guard(), of("a"), next) == Seq("a", "b"))
+    assert(used(guard(), of("a"), replacing) == Seq("a", "ab"))
+  }
+
   test("a stream is confirmed likewise") {
     val two = Topology(
       streams = of("a").streams ++ topology("u", entry("b", "t")).streams,

@@ -44,7 +44,7 @@ class MirrorContinuationSuite extends AnyFunSuite {
     val renamed = mirror(prefixed, known, Set("blue.orders", "orders"), ends)
     assert(renamed.checkpoints == "blue.checkpoints.internal")
     assert(answer(renamed, ("blue.orders", 0, 100, 200), ("orders", 0, 3, 3)) ==
-      Right(Continuation(positions(("blue.orders", 0, 200L)))))
+      Right(Continuation(positions(("blue.orders", 0, 200L)), from = Set("orders"))))
   }
 
   test(

@@ -4,7 +4,7 @@ import scala.collection.immutable.SortedMap
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.offset.{CompositeOffset, Positions, Retained}
+import io.github.dynamickafka.offset.{CompositeOffset, FormerCluster, Positions, Retained, RetainedTopic}
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.topology.{Removal, Topology, TopologyCluster, TopologyTopic}
 
@@ -28,12 +28,23 @@ class ReplacingClustersSuite extends AnyFunSuite with TimeLimit {
   private val green = cluster("green", replaces = "blue")
 
   private def of(start: CompositeOffset, to: Topology, drainRemoved: Boolean = false) =
-    ReplacingClusters(start, to, drainRemoved)
+    ReplacingClusters(start, to, drainRemoved, now = 30L)
+
+  /** What a cluster takes over of another one. */
+  private def taken(from: String, since: Long) =
+    Retained(SortedMap("t" -> RetainedTopic(
+      since,
+      SortedMap(0 -> 5L),
+      former = Some(FormerCluster(from, None))
+    )))
 
   test("it enters in the place of a cluster that leaves, or has left") {
-    assert(of(reading("blue"), topology(green)).former == Map("green" -> "blue"))
+    val reads = of(reading("blue"), topology(green))
+    assert(reads.former == Map("green" -> "blue") && reads.start.retained("green") == taken("blue", 30L))
     val left = reading().copy(retained = retained("blue" -> 10L))
-    assert(of(left, topology(green)) == ReplacingClusters(Map("green" -> "blue"), left, topology(green)))
+    val found = of(left, topology(green))
+    assert(found.former == Map("green" -> "blue") && found.topology == topology(green))
+    assert(found.start.retained == left.retained + ("green" -> taken("blue", 10L)))
   }
 
   test("it counts once, and not for an id that is not known") {
@@ -49,7 +60,8 @@ class ReplacingClustersSuite extends AnyFunSuite with TimeLimit {
     val back = cluster("blue", replaces = "green")
     val start = reading("green").copy(retained = retained("blue" -> 10L))
     val found = of(start, topology(back))
-    assert(found.former == Map("blue" -> "green") && found.start.retained.isEmpty)
+    assert(found.former == Map("blue" -> "green"))
+    assert(found.start.retained("blue") == taken("green", 30L))
   }
 
   private def read(found: ReplacingClusters) =
@@ -60,8 +72,11 @@ class ReplacingClustersSuite extends AnyFunSuite with TimeLimit {
     val waiting = of(reading("blue"), draining)
     assert(waiting.former.isEmpty && read(waiting) == Set("blue"))
     assert(waiting.topology.clusters("green").replaces.contains("blue"), "so that blue is not forgotten")
-    val retired = reading().copy(retained = retained("blue" -> 10L))
-    assert(of(retired, draining) == ReplacingClusters(Map("green" -> "blue"), retired, draining))
+    val returning = reading().copy(retained = retained("blue" -> 10L))
+    assert(read(of(returning, draining)) == Set("blue"), "it returns, and drains")
+    val retired = reading().copy(retained = SortedMap("blue" -> Retained.at(10L, some, drained = Set("t"))))
+    val entered = of(retired, draining)
+    assert(entered.former == Map("green" -> "blue") && entered.topology == draining)
     assert(read(of(reading("blue"), topology(cluster("blue"), green))) == Set("blue"))
     assert(read(of(reading("blue"), topology(green), drainRemoved = true)).isEmpty)
     val removed = topology(green).copy(removals = SortedMap("blue" -> Removal.OfCluster))

@@ -4,7 +4,7 @@ import scala.collection.immutable.SortedMap
 import scala.util.Random
 
 import io.github.dynamickafka.offset.replacement.MirrorCheckpoint
-import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset}
+import io.github.dynamickafka.offset.{CompositeOffset, Positions}
 import io.github.dynamickafka.topology.{Removal, Topology, TopologyCluster, TopologyTopic}
 
 /**
@@ -15,7 +15,6 @@ import io.github.dynamickafka.topology.{Removal, Topology, TopologyCluster, Topo
  * @param world what the query sees
  * @param exact whether copies have the same offsets
  * @param retentionMs nothing is absent from the metadata for longer; -1: there is no such limit
- * @param laterTopics whether some topics are copied only after the copy has taken over
  * @param sameId whether a copy gets the cluster id of the one that it replaces
  */
 private[simulation] final class CopiedWorld(
@@ -23,8 +22,7 @@ private[simulation] final class CopiedWorld(
     random: Random,
     exact: Boolean,
     sameId: Boolean,
-    retentionMs: Long,
-    laterTopics: Boolean
+    retentionMs: Long
 ) {
   import CopiedWorld._
 
@@ -83,7 +81,7 @@ private[simulation] final class CopiedWorld(
         world.down = Set("a", "a-b").filter(_ => chance(40))
         world.tell(s"down ${world.down}")
       case 9 | 10 => world.down = Set.empty
-      case 11 if retentionMs != 0 && laterTopics =>
+      case 11 if retentionMs != 0 =>
         hidden = Names.filter(_ => chance(30)).toSet
         world.tell(s"hidden $hidden")
       // What has just returned is seen before it leaves again.
@@ -93,9 +91,9 @@ private[simulation] final class CopiedWorld(
       case 13 if other.isDefined =>
         other = None
         world.tell("the former cluster has left")
-      case 14 => arrive()
+      case 14 => arrive(reached)
       // Otherwise the copy of a copy, which the query has never read, takes over.
-      case _ if chance(60) && (laterTopics || knows(reached)) => failOver(reached)
+      case _ if chance(60) && knows(reached) => failOver(reached)
       case _ => produce(1)
     }
     awaySince = Option.when(isAway || hidden.nonEmpty)(awaySince.getOrElse(world.now))
@@ -108,12 +106,12 @@ private[simulation] final class CopiedWorld(
   }
 
   /** Everything responds, is in the metadata, and exists. */
-  def settle(): Unit = {
+  def settle(reached: CompositeOffset): Unit = {
     world.down = Set.empty
     hidden = Set.empty
     isAway = false
     other = None
-    while (late.nonEmpty) arrive()
+    while (late.nonEmpty) arrive(reached)
     show()
     world.tell("settle")
   }
@@ -153,10 +151,12 @@ private[simulation] final class CopiedWorld(
 
   private def checkpoint(reached: CompositeOffset): Unit =
     if (reached.identity(id).kafkaId.contains(active.id)) {
+      // A group has its offsets still when the topic is not read any more.
+      val kept = reached.retained.get(id).fold(Positions.empty)(_.positions)
       for {
-        (name, p, at) <- reached.position(id).iterator
+        (name, p, at) <- (kept ++ reached.position(id)).iterator
         topic <- active.topics.get(name)
-        if !ClusterIdentity.differ(reached.identity(id).topics.get(name), Some(topic.id))
+        if idsOf(reached, id, name).contains(topic.id)
         there <- standby.topics.get(name).map(_.logs(p))
       } {
         val read = topic.logs(p).read(0L, at).toSet
@@ -164,6 +164,10 @@ private[simulation] final class CopiedWorld(
         if (last >= 0) pending :+= MirrorCheckpoint(name, p, at, there.first + last + 1)
       }
     }
+
+  private def idsOf(reached: CompositeOffset, id: String, topic: String): Option[String] =
+    reached.identity(id).topics.get(topic)
+      .orElse(reached.retained.get(id).flatMap(_.topics.get(topic)).flatMap(_.id))
 
   private def knows(reached: CompositeOffset) =
     reached.identity(id).kafkaId.contains(active.id) && reached.position(id).nonEmpty
@@ -195,7 +199,23 @@ private[simulation] final class CopiedWorld(
   }
 
   /** The failover did not succeed: what was written to the former cluster is all that there is. */
-  def failBack(): Unit = {
+  def failBack(reached: CompositeOffset): Unit =
+    if (reached.position(id).nonEmpty && reached.identity(id).kafkaId.contains(active.id)) translate(reached)
+    else back()
+
+  /** The query reads the new cluster already: MirrorMaker writes checkpoints of topics that it has not read there. */
+  private def translate(reached: CompositeOffset): Unit = for {
+    (name, kept) <- reached.retained.get(id).toSeq.flatMap(_.topics)
+    if kept.former.exists(_.kafkaId.contains(former.id))
+    (p, at) <- kept.offsets
+    (from, there) <- former.topics.get(name).zip(active.topics.get(name))
+  } {
+    val read = from.logs(p).read(0L, at).toSet
+    val log = there.logs(p)
+    checkpoints :+= MirrorCheckpoint(name, p, at, log.first + log.records.lastIndexWhere(read) + 1)
+  }
+
+  private def back(): Unit = {
     active = former
     late = Set.empty
     orphans --= logs.flatMap(_.records)
@@ -209,12 +229,19 @@ private[simulation] final class CopiedWorld(
   }
 
   /** A topic is copied that the former cluster had. */
-  private def arrive(): Unit = late.headOption.foreach { name =>
+  private def arrive(reached: CompositeOffset): Unit = late.headOption.foreach { name =>
     late -= name
     val from = former.topics(name)
     count += 1
     val topic = ModelTopic(s"$name-$count", from.logs.map(log => if (exact) log else shifted(log.records)))
     active = active.copy(topics = active.topics.updated(name, topic))
+    for (log <- standby.topics.get(name); p <- log.logs.indices)
+      copiedTo += (name, p) -> topic.logs(p).end
+    for {
+      id <- world.ids if idsOf(reached, id, name).contains(from.id)
+      kept = reached.retained.get(id).fold(Positions.empty)(_.positions)
+      (p, at) <- (kept ++ reached.position(id)).of(name)
+    } checkpoints :+= MirrorCheckpoint(name, p, at, topic.logs(p).first + from.logs(p).read(0L, at).size)
     world.tell(s"arrives $name: $topic")
     show()
   }
@@ -235,7 +262,7 @@ private[simulation] final class CopiedWorld(
       })
       copiedTo = ends
     } else {
-      val missing = Names.filter(_ => chance(15) && laterTopics).toSet
+      val missing = Names.filter(_ => chance(15)).toSet
       standby = ModelCluster(
         s"kafka-$count",
         (active.topics -- missing).map { case (name, topic) =>
@@ -243,7 +270,12 @@ private[simulation] final class CopiedWorld(
             s"$name-$count",
             topic.logs.map(_ => if (exact) ModelLog() else shifted(Vector.empty))
           )
-        }
+        } ++ Option.when(!active.topics.contains(Added) && chance(20))(
+          Added -> ModelTopic(
+            s"$Added-$count",
+            Vector(ModelLog().append(Seq.fill(random.nextInt(3))(world.newRecord("a"))))
+          )
+        )
       )
       copiedTo = ends.map { case (key, _) => key -> 0L }
     }
@@ -259,7 +291,7 @@ private[simulation] final class CopiedWorld(
     world.clusters = world.ids.map(i => i -> (if (i == id) active else former)).toMap
     def cluster(of: String, draining: Boolean, replaces: Option[String]) = of -> TopologyCluster(
       of,
-      SortedMap.from(Names.filterNot(hidden).map(_ -> TopologyTopic("s", draining = draining))),
+      SortedMap.from((Names :+ Added).filterNot(hidden).map(_ -> TopologyTopic("s", draining = draining))),
       Map.empty,
       replaces = replaces
     )
@@ -278,4 +310,7 @@ private[simulation] final class CopiedWorld(
 
 private[simulation] object CopiedWorld {
   val Names: Seq[String] = Seq("t", "b-t")
+
+  /** A topic that only a copy has. */
+  val Added = "n"
 }

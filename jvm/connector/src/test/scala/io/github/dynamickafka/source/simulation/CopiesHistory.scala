@@ -23,20 +23,19 @@ private object CopiesHistory {
     ReplacedClusterPolicy.MirrorMaker(ModelReplacements.Group, None, MirroredTopics.Standard(identity = true))
   )
 
-  def failure(seed: Long, laterTopics: Boolean = false): Option[String] =
-    run(seed, Defect.None, recording = false, laterTopics)
-      .flatMap(_ => run(seed, Defect.None, recording = true, laterTopics)).map {
+  def failure(seed: Long): Option[String] =
+    run(seed, Defect.None, recording = false)
+      .flatMap(_ => run(seed, Defect.None, recording = true)).map {
         case (what, steps) => s"DYNAMIC_KAFKA_SEED=$seed: $what\n${steps.mkString("\n")}"
       }
 
   def wrong(seed: Long, defect: Defect): Option[String] =
-    run(seed, defect, recording = false, laterTopics = false).map(_._1)
+    run(seed, defect, recording = false).map(_._1)
 
   private def run(
       seed: Long,
       defect: Defect,
-      recording: Boolean,
-      laterTopics: Boolean
+      recording: Boolean
   ): Option[(String, Seq[String])] = {
     val random = new Random(seed)
     val world = new World(random, recording)
@@ -46,12 +45,11 @@ private object CopiesHistory {
     ] && random.nextBoolean())
     val sameId = random.nextBoolean()
     val retentionMs = {
-      // Without a retention, what is refused and goes back starts again. One of some seconds can end while a cluster is silent, and
-      // what has returned to the metadata in time is read again then.
+      // Without a retention, what is refused and goes back starts again.
       val isNeverRefused = policy == ReplacedClusterPolicy.Earliest || policy == ReplacedClusterPolicy.Latest
-      if (isNeverRefused && random.nextBoolean()) 0L else -1L
+      if (isNeverRefused) Seq(0L, 8000L, -1L)(random.nextInt(3)) else -1L
     }
-    val copied = new CopiedWorld(world, random, exact, sameId, retentionMs, laterTopics)
+    val copied = new CopiedWorld(world, random, exact, sameId, retentionMs)
     val entry = if (random.nextInt(4) == 0) OffsetsPolicy.Latest else OffsetsPolicy.Earliest
     val replacements = new ModelReplacements(copied, policy, entry)
     val drains = random.nextBoolean()
@@ -131,7 +129,7 @@ private final class CopiesRun(
     query.restart()
     refusals += 1
     if (refusals == 2) {
-      copied.failBack()
+      copied.failBack(query.reached)
       failedOver()
     }
     true
@@ -139,9 +137,9 @@ private final class CopiesRun(
 
   def settled(most: Int): Seq[String] = {
     query.respondInTime()
-    copied.settle()
+    copied.settle(query.reached)
     val restsFirst = comesToRest(most)
-    copied.settle()
+    copied.settle(query.reached)
     copied.produce(1)
     val rests = restsFirst && comesToRest(most)
     val all = query.delivered

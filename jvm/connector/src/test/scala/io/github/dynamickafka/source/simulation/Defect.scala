@@ -10,6 +10,7 @@ import io.github.dynamickafka.topology.Topology
 
 /** A trigger, and what the product does in it. */
 private[simulation] final case class Planned(
+    start: CompositeOffset,
     transition: Transition,
     views: Map[String, ClusterView],
     next: NextOffset
@@ -26,8 +27,13 @@ private[simulation] sealed abstract class Defect(val name: String) {
 
   /** The trigger to decide with, of the one that has begun and the one that would begin now. */
   def trigger: (Trigger, Trigger) => Trigger = (begun, _) => begun
-  def replacing(start: CompositeOffset, topology: Topology, drainRemoved: Boolean): ReplacingClusters =
-    ReplacingClusters(start, topology, drainRemoved)
+  def replacing(
+      start: CompositeOffset,
+      topology: Topology,
+      drainRemoved: Boolean,
+      now: Long
+  ): ReplacingClusters =
+    ReplacingClusters(start, topology, drainRemoved, now)
   def transition(transition: Transition): Transition = transition
   def view(view: ClusterView): ClusterView = view
   def next(planned: Planned): NextOffset = planned.next
@@ -275,8 +281,8 @@ private[simulation] object Defect {
 
   case object DrainedIsForgotten
       extends Defect("a cluster is forgotten before the one that replaces it enters") {
-    override def replacing(start: CompositeOffset, topology: Topology, drainRemoved: Boolean) = {
-      val found = super.replacing(start, topology, drainRemoved)
+    override def replacing(start: CompositeOffset, topology: Topology, drainRemoved: Boolean, now: Long) = {
+      val found = super.replacing(start, topology, drainRemoved, now)
       found.copy(topology =
         found.topology.copy(clusters = found.topology.clusters.filter(_._2.topics.nonEmpty))
       )
@@ -285,14 +291,57 @@ private[simulation] object Defect {
 
   case object FormerIdentity
       extends Defect("a cluster that enters by replaces is compared with the Kafka cluster that had its id") {
-    override def replacing(start: CompositeOffset, topology: Topology, drainRemoved: Boolean) = {
-      val found = super.replacing(start, topology, drainRemoved)
+    override def replacing(start: CompositeOffset, topology: Topology, drainRemoved: Boolean, now: Long) = {
+      val found = super.replacing(start, topology, drainRemoved, now)
       found.copy(start = found.start.copy(identities = start.identities))
     }
   }
 
+  case object LaterTopicsAreNew
+      extends Defect("a topic that a copy gets after it has taken over enters as a new one") {
+    override def replacing(start: CompositeOffset, topology: Topology, drainRemoved: Boolean, now: Long) = {
+      val found = super.replacing(start, topology, drainRemoved, now)
+      found.copy(start = found.start.copy(retained = found.start.retained.map { case (id, kept) =>
+        id -> (if (start.position(id).isEmpty) kept
+               else kept.copy(topics = kept.topics.filter(_._2.former.isEmpty)))
+      }))
+    }
+  }
+
+  case object NewTopicsAreCopies
+      extends Defect("a topic that only the new cluster has is read from its beginning") {
+    override def next(planned: Planned): NextOffset = planned.next.copy(spans =
+      planned.next.spans.map(span =>
+        if (planned.next.replaced.exists(_.cluster == span.cluster) && isEntering(planned, span))
+          span.copy(from = planned.view(span.cluster).flatMap(_.earliest.get(span.topic, span.partition)).get)
+        else span
+      )
+    )
+
+    private def isEntering(planned: Planned, span: Span) =
+      planned.transition.clusters(span.cluster).entering.contains(span.topic)
+  }
+
+  case object ReturnIsRetained
+      extends Defect("what has returned is retained until its cluster responds") {
+    override def next(planned: Planned): NextOffset = {
+      val back = planned.transition.clusters.collect {
+        case (id, work) if planned.view(id).isEmpty && work.returning.nonEmpty => id -> work.returning
+      }
+      def isBack(id: String, topic: String, p: Int) = back.get(id).exists(_.get(topic, p).isDefined)
+      planned.next.copy(
+        spans = planned.next.spans.filterNot(s => isBack(s.cluster, s.topic, s.partition)),
+        retained = back.foldLeft(planned.next.retained) { case (all, (id, _)) =>
+          val kept = planned.start.retained(id).map((topic, of) => of.only(isBack(id, topic, _)))
+          all.updated(id, all.getOrElse(id, Retained.empty) ++ kept)
+        }
+      )
+    }
+  }
+
   /** Of clusters that are replaced by copies. */
-  val ofCopies: Seq[Defect] = Seq(DrainedIsForgotten, FormerIdentity)
+  val ofCopies: Seq[Defect] =
+    Seq(DrainedIsForgotten, FormerIdentity, LaterTopicsAreNew, NewTopicsAreCopies, ReturnIsRetained)
 
   val all: Seq[Defect] = Seq(
     StopsByName,

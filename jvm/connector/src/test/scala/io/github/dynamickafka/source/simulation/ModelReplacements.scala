@@ -74,11 +74,10 @@ private[simulation] final class ModelReplacements(
 
   def decide(
       start: CompositeOffset,
-      replacing: ReplacingClusters,
       transition: Transition,
       views: Map[String, ClusterView],
       next: NextOffset
-  ): Option[DecidedReplacements] = replaced.decide(start, replacing, transition, views, next)
+  ): Option[DecidedReplacements] = replaced.decide(start, transition, views, next)
 
   /** The clusters of a logged batch whose records are looked for in another Kafka cluster. */
   def elsewhere(end: CompositeOffset, ids: Iterable[String]): Set[String] = {

@@ -1,13 +1,12 @@
 package io.github.dynamickafka.source.simulation
 
 /**
- * Runs histories of copies: the number and the seed of the first one; a third argument: with topics that are copied later. Prints one
- * of each kind that is wrong.
+ * Runs histories of copies: the number and the seed of the first one. Prints one of each kind that is wrong.
  */
 object RunCopiesHistories {
   def main(args: Array[String]): Unit = {
-    val Array(histories, first) = args.take(2).map(_.toLong)
-    val wrong = (first until first + histories).flatMap(CopiesHistory.failure(_, args.length > 2))
+    val Array(histories, first) = args.map(_.toLong)
+    val wrong = (first until first + histories).flatMap(CopiesHistory.failure(_))
     val kinds = wrong.groupBy(_.split("[ :]").slice(1, 5).filterNot(_.exists(_.isDigit)).mkString(" "))
     kinds.toSeq.sortBy(-_._2.size).foreach { case (kind, all) =>
       println(s"${all.size} $kind\n${all.minBy(_.length)}")

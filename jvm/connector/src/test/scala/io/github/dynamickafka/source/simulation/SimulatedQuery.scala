@@ -149,11 +149,10 @@ private[simulation] final class SimulatedQuery(
       deferrals = deferrals.entered(deferrals.entering(start).filter(log.last > _ || defect.marksUnlogged))
     deferrals = deferrals.without(deferrals.over(start))
     val reached = if (defect.resumesDeferred) deferrals.reached(start) else start
-    def replacing() = defect.replacing(reached, world.topology, drainRemoved)
+    def replacing() = defect.replacing(reached, world.topology, drainRemoved, world.now)
     def begin(of: ReplacingClusters) =
       Trigger.begin(of.start, of.topology, configs, world.now, Trigger.Started(None))
-    val replaces = replacing()
-    val begun = begin(replaces)
+    val begun = begin(replacing())
     world.changeInTrigger()
     val trigger = defect.trigger(begun, begin(replacing()))
     val transition = defect.transition(trigger.transition(options, trigger.topology))
@@ -172,10 +171,10 @@ private[simulation] final class SimulatedQuery(
     val certain =
       if (unconfirmed.isEmpty) first else NextOffset(trigger.start, transition, views, ifReplaced, isLost)
     val decided =
-      copies.flatMap(_.decide(trigger.start, replaces, transition, views, certain)).fold(certain)(of =>
+      copies.flatMap(_.decide(trigger.start, transition, views, certain)).fold(certain)(of =>
         NextOffset(trigger.start, transition, of.views, ifReplaced, isLost(_), of.continued)
       )
-    val advance = defect.next(Planned(transition, views, decided))
+    val advance = defect.next(Planned(trigger.start, transition, views, decided))
     val lost = grace.observe(advance.losses, world.now)
     losses ++= lost
     truth.declared(reached, lost, advance.replaced, trigger.topology)

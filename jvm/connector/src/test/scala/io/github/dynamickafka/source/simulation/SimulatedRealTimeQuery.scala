@@ -183,7 +183,7 @@ private[simulation] final class SimulatedRealTimeQuery(
   } yield {
     world.tell("ended as prepared")
     truth.declared(reached, Nil, Nil, world.topology)
-    Planned(transition, views, next)
+    Planned(reached, transition, views, next)
   }
 
   private def microBatch(crash: RealTimeCrash.Value): Boolean = {
@@ -255,7 +255,7 @@ private[simulation] final class SimulatedRealTimeQuery(
     val first = nextOf(found)
     val unconfirmed = UnconfirmedClusters(transition, first).intersect(ahead.earlier)
     val views = found ++ unconfirmed.map(id => id -> ahead.askNow(id, questions(id), now(id)))
-    Planned(transition, views, if (unconfirmed.isEmpty) first else nextOf(views))
+    Planned(from, transition, views, if (unconfirmed.isEmpty) first else nextOf(views))
   }
 }
 

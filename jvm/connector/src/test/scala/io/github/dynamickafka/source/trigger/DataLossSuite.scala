@@ -112,8 +112,9 @@ class DataLossSuite extends SourceTest {
       Seq(0, 1).foreach(blue.deleteRecords(topic, _, 8))
       lost(s, "'blue'", topic)
       val again = new Results(s.results.checkpoint)
-      assert(again.start(s.frame(tolerant), Trigger.AvailableNow()).awaitTermination(300000))
-      assert(again.seen.isEmpty)
+      val query = again.start(s.frame(tolerant), Trigger.AvailableNow())
+      assert(query.awaitTermination(300000))
+      assert(again.seen.isEmpty && s.metrics(query)("lostRecords") == "8")
     }
   }
 

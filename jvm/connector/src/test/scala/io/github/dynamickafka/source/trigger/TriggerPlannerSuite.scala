@@ -6,6 +6,7 @@ import java.util.concurrent.CompletableFuture
 import scala.collection.immutable.SortedMap
 
 import org.apache.hadoop.conf.Configuration
+import org.apache.kafka.common.KafkaException
 import org.scalatest.concurrent.Eventually
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.{Millis, Seconds, Span}
@@ -17,11 +18,11 @@ import io.github.dynamickafka.metadata.watch.MetadataWatcher
 import io.github.dynamickafka.offset.alignment.LogKey
 import io.github.dynamickafka.offset.replacement.LastRecord
 import io.github.dynamickafka.offset.replacement.SameOffsets.Answer
-import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, Positions, Retained}
+import io.github.dynamickafka.offset.{ClusterIdentity, ClusterView, CompositeOffset, Positions, Retained}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStream, ClusterStreams, ScriptedCluster}
 import io.github.dynamickafka.source.replacement.{LastRecords, RecordsAt, ReplacedClusters, Replacements}
-import io.github.dynamickafka.source.{Entry, EntryService}
+import io.github.dynamickafka.source.{Entry, EntryService, Logs}
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.topology.ReplacedClusterPolicy
 
@@ -33,13 +34,15 @@ class TriggerPlannerSuite extends AnyFunSuite with TimeLimit with Eventually {
   private final class Query(
       policy: ReplacedClusterPolicy = ReplacedClusterPolicy.Fail,
       read: LogKey => Option[LastRecord] = _ => None,
-      records: RecordsAt = RecordsAt.Consumer
+      records: RecordsAt = RecordsAt.Consumer,
+      chosen: Seq[(String, String)] = Nil,
+      lost: Set[String] = Set.empty
   ) extends AutoCloseable {
     val kafka: ScriptedCluster = ScriptedCluster.led(1)
     kafka.delayMs = 300
     val service = new EntryService
     service.streams = Map("orders" -> Seq(Entry.at("blue", "b:1", "t")))
-    private val options = Options.parse()
+    private val options = Options.parse(chosen: _*)
     private val discovery = DiscoveryOptions(20L, 100000, 600000L, allowMissingStreams = false)
     private val feed =
       new TopologyFeed(
@@ -48,8 +51,13 @@ class TriggerPlannerSuite extends AnyFunSuite with TimeLimit with Eventually {
       )
     private val streams = new ClusterStreams(
       (id, config) =>
-        new ClusterStream(id, config, Clock.System, _ => kafka.connect()),
-      skipUnreachable = false,
+        new ClusterStream(
+          id,
+          config,
+          Clock.System,
+          _ => if (lost(id)) throw new KafkaException("no address") else kafka.connect()
+        ),
+      skipUnreachable = options.clusters.skipUnreachable,
       failureTimeoutMs = -1,
       Clock.System,
       maxAgeMs = 600000
@@ -170,6 +178,22 @@ class TriggerPlannerSuite extends AnyFunSuite with TimeLimit with Eventually {
       val e = intercept[DynamicKafkaRuntimeException](q.next(away))
       assert(e.getCondition.endsWith("CLUSTER_REPLACED"))
       assert(e.getMessage.contains("the record at offset 4 has the time 101"), e.getMessage)
+    }
+  }
+
+  test("a cluster that waits for a lost one, which it replaces, is named once, with the way out") {
+    val chosen = Seq("clusterFailurePolicy" -> "skip", "replacedClusterPolicy" -> "earliest")
+    query(new Query(ReplacedClusterPolicy.Earliest, chosen = chosen, lost = Set("blue"))) { q =>
+      val green = Entry.at("green", "g:1", "t").replacing("blue")
+      q.service.streams = Map("orders" -> Seq(Entry.at("blue", "b:1", "t").draining, green))
+      val start = at(10L)
+      val lines = Logs.during(classOf[TriggerPlanner]) {
+        eventually(assert(q.next(start).views.get("blue").contains(ClusterView.Unreachable)))
+        (1 to 3).foreach(_ => assert(q.next(start).topology.clusters("green").topics.isEmpty))
+      }.filter(_.contains("'blue' does not respond"))
+      assert(lines.size == 1 && lines.head.contains("'state' in the metadata to 'removed'"), lines)
+      q.service.streams = Map("orders" -> Seq(Entry.at("blue", "b:1", "t").copy(state = "removed"), green))
+      eventually(assert(q.next(start).topology.clusters("green").topics.nonEmpty))
     }
   }
 
