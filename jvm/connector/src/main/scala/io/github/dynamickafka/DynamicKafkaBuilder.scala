@@ -1,14 +1,19 @@
 package io.github.dynamickafka
 
+import java.util.Locale
 import java.{time => jt, util => ju}
 
+import scala.collection.mutable
 import scala.concurrent.duration.{Duration, FiniteDuration}
 import scala.jdk.CollectionConverters._
 
-import io.github.dynamickafka.config.{BuilderOptions, SourceOptionSpecs}
+import io.github.dynamickafka.base.Redaction
+import io.github.dynamickafka.config.{ClusterScope, SourceOptionSpecs}
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.kafka.KafkaProperties
 import io.github.dynamickafka.metadata.KafkaMetadataService
 import io.github.dynamickafka.metadata.service.ServiceRegistry
-import io.github.dynamickafka.option.OptionTable
+import io.github.dynamickafka.option.{ClusterKeys, OptionName, OptionSpec, OptionTable, Suggestions}
 
 /**
  * The common part of the builders for reading and writing. Every method sets options of the data source, which
@@ -19,7 +24,8 @@ import io.github.dynamickafka.option.OptionTable
 abstract class DynamicKafkaBuilder[B <: DynamicKafkaBuilder[B]] private[dynamickafka] (table: OptionTable) {
   self: B =>
 
-  private val chosen = new BuilderOptions(table)
+  /** By normalized name: the name and the value as the user wrote them, in the order in which they were set. */
+  private val entries = mutable.LinkedHashMap.empty[String, (String, String)]
 
   /**
    * Sets a metadata service object of this JVM. Several queries may use the object, and it is not closed when they end.
@@ -42,8 +48,14 @@ abstract class DynamicKafkaBuilder[B <: DynamicKafkaBuilder[B]] private[dynamick
    *             implements `KafkaMetadataService`
    * @param arguments the options `metadataService.*` without that prefix
    */
-  def setKafkaMetadataService(name: String, arguments: Map[String, String]): B =
-    change(_.setService(name, arguments))
+  def setKafkaMetadataService(name: String, arguments: Map[String, String]): B = {
+    entries.filterInPlace((_, option) =>
+      OptionName.afterPrefix(option._1, OptionName.MetadataService).isEmpty
+    )
+    arguments.toSeq.sorted.foldLeft(setOption(SourceOptionSpecs.MetadataService.name, name)) {
+      case (builder, (argument, value)) => builder.setOption(OptionName.MetadataService + argument, value)
+    }
+  }
 
   def setKafkaMetadataService(name: String, arguments: ju.Map[String, String]): B =
     setKafkaMetadataService(name, arguments.asScala.toMap)
@@ -53,10 +65,14 @@ abstract class DynamicKafkaBuilder[B <: DynamicKafkaBuilder[B]] private[dynamick
    *
    * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException UNKNOWN_OPTION if the key is neither
    */
-  def setProperty(key: String, value: String): B = change(_.setProperty(key, value))
+  def setProperty(key: String, value: String): B =
+    if (OptionName.Prefixes.exists(OptionName.afterPrefix(key, _).isDefined) || table.has(key))
+      setOption(key, value)
+    else if (KafkaProperties.isPlausible(key)) setOption(OptionName.Kafka + key, value)
+    else throw Errors.unknownOption(key, Suggestions.forOption(key, table))
 
   def setProperties(properties: Map[String, String]): B =
-    change(options => properties.foreach { case (key, value) => options.setProperty(key, value) })
+    properties.foldLeft(this: B) { case (builder, (key, value)) => builder.setProperty(key, value) }
 
   def setProperties(properties: ju.Map[_, _]): B =
     setProperties(properties.asScala.map { case (key, value) =>
@@ -70,8 +86,17 @@ abstract class DynamicKafkaBuilder[B <: DynamicKafkaBuilder[B]] private[dynamick
    * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION if the cluster id is
    *         invalid, UNKNOWN_OPTION if the key is unknown
    */
-  def setClusterProperty(clusterId: String, key: String, value: String): B =
-    change(_.setClusterProperty(clusterId, key, value))
+  def setClusterProperty(clusterId: String, key: String, value: String): B = {
+    if (!ClusterKeys.isClusterId(clusterId))
+      throw Errors.invalidOption(
+        s"${OptionName.Cluster}$clusterId.$key",
+        Redaction.Redacted,
+        s"'$clusterId' is not a valid cluster id: ${ClusterKeys.Rule}."
+      )
+    val isOurs = OptionName.afterPrefix(key, OptionName.Kafka).isDefined || table.find(key).isDefined
+    val name = ClusterScope.checked(clusterId, key, table)
+    setOption(s"${OptionName.Cluster}$clusterId.${if (isOurs) name else OptionName.Kafka + name}", value)
+  }
 
   /**
    * Sets the interval between two polls of the metadata service, in milliseconds or with a unit as in `10s`. The
@@ -90,7 +115,12 @@ abstract class DynamicKafkaBuilder[B <: DynamicKafkaBuilder[B]] private[dynamick
   }
 
   /** Sets any option of the data source, without a check of its name or value. */
-  def setOption(name: String, value: String): B = change(_.set(name, value))
+  def setOption(name: String, value: String): B = {
+    val key = keyOf(name)
+    entries.remove(key)
+    entries.update(key, name -> value)
+    this
+  }
 
   /**
    * The options of the data source that were set.
@@ -98,10 +128,39 @@ abstract class DynamicKafkaBuilder[B <: DynamicKafkaBuilder[B]] private[dynamick
    * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION if two names differ only
    *         in case, which Spark treats as one option
    */
-  def options(): Map[String, String] = chosen.toMap
+  def options(): Map[String, String] = {
+    val all = entries.values.toSeq
+    all.map(_._1).groupBy(_.toLowerCase(Locale.ROOT)).values.filter(_.size > 1).foreach { names =>
+      throw Errors.invalidOption(
+        names.last,
+        Redaction.Redacted,
+        s"Spark treats option names as case-insensitive and would not distinguish it from '${names.head}'. Use cluster " +
+          "ids that differ in more than case, or set these properties in the metadata."
+      )
+    }
+    all.toMap
+  }
 
-  private[dynamickafka] def change(set: BuilderOptions => Unit): B = {
-    set(chosen)
-    this
+  /** Sets an option beside which another one is not allowed. */
+  private[dynamickafka] def setAlone(spec: OptionSpec[_], other: OptionSpec[_], value: String): B =
+    if (entries.contains(other.key))
+      throw Errors.invalidOption(
+        spec.name,
+        value,
+        s"'${other.name}' is also set, but only one of the two options is allowed."
+      )
+    else setOption(spec.name, value)
+
+  /** Sets options and removes the ones that they replace, for example offsets by a timestamp. */
+  private[dynamickafka] def replace(others: Seq[OptionSpec[_]], options: Seq[(String, String)]): B = {
+    others.foreach(other => entries.remove(other.key))
+    options.foldLeft(this: B) { case (builder, (name, value)) => builder.setOption(name, value) }
+  }
+
+  private def keyOf(name: String): String = table.find(name).map(_.key).getOrElse {
+    OptionName.Prefixes
+      .find(OptionName.afterPrefix(name, _).isDefined)
+      .map(prefix => OptionName.normalize(prefix) + OptionName.afterPrefix(name, prefix).getOrElse(""))
+      .getOrElse(name)
   }
 }

@@ -9,6 +9,7 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.{DataFrame, SparkSession}
 
 import io.github.dynamickafka.config.SourceOptionSpecs
+import io.github.dynamickafka.error.Errors
 
 /**
  * Builds a DataFrame of the records of streams: set the metadata service and the streams, then call `load()` or
@@ -27,34 +28,52 @@ final class DynamicKafkaReaderBuilder private[dynamickafka] (spark: SparkSession
    * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION if an id is empty or
    *         contains ';' or ',', or if a pattern is set
    */
-  def setStreamIds(ids: String*): DynamicKafkaReaderBuilder = change(_.setStreamIds(ids))
+  def setStreamIds(ids: String*): DynamicKafkaReaderBuilder = {
+    ids.find(id => id.trim.isEmpty || id.exists(";,".contains(_))).foreach { id =>
+      throw Errors.invalidOption(
+        StreamIds.name,
+        id,
+        "it is not a valid stream id: it is empty, or contains ';' or ','."
+      )
+    }
+    setAlone(StreamIds, StreamPattern, ids.mkString(";"))
+  }
   def setStreamIds(ids: Set[String]): DynamicKafkaReaderBuilder = setStreamIds(ids.toSeq.sorted: _*)
   def setStreamIds(ids: ju.Collection[String]): DynamicKafkaReaderBuilder =
     setStreamIds(ids.asScala.toSeq: _*)
 
   /** Reads the streams whose whole id matches a Java regular expression. Not allowed together with `setStreamIds`. */
-  def setStreamPattern(regex: String): DynamicKafkaReaderBuilder = change(_.setStreamPattern(regex))
+  def setStreamPattern(regex: String): DynamicKafkaReaderBuilder =
+    setAlone(StreamPattern, StreamIds, regex)
 
   /** @param regex a pattern without flags. Embed flags in the expression instead, as in `(?i)orders` */
-  def setStreamPattern(regex: Pattern): DynamicKafkaReaderBuilder = change(_.setStreamPattern(regex))
+  def setStreamPattern(regex: Pattern): DynamicKafkaReaderBuilder = {
+    if (regex.flags != 0)
+      throw Errors.invalidOption(
+        StreamPattern.name,
+        regex.pattern,
+        "an option cannot contain the flags of a pattern: embed them in the expression, as in '(?i)orders'."
+      )
+    setStreamPattern(regex.pattern)
+  }
 
   /**
    * Sets the start position of a new query. A query with a checkpoint resumes from its checkpoint. Default: earliest.
    */
   def setStartingOffsets(offsets: OffsetsInitializer): DynamicKafkaReaderBuilder =
-    change(_.replace(starting, offsets.startingOptions))
+    replace(Starting, offsets.startingOptions)
 
   /** Sets the start position in a text form of the option `startingOffsets`. */
   def setStartingOffsets(offsets: String): DynamicKafkaReaderBuilder =
-    change(_.replace(starting, Seq(StartingOffsets.name -> offsets)))
+    replace(Starting, Seq(StartingOffsets.name -> offsets))
 
   /** Sets the stopping offsets. Default: none for a streaming DataFrame, the latest offsets for a batch DataFrame. */
   def setEndingOffsets(offsets: OffsetsInitializer): DynamicKafkaReaderBuilder =
-    change(_.replace(ending, offsets.endingOptions))
+    replace(Ending, offsets.endingOptions)
 
   /** Sets the stopping offsets in a text form of the option `endingOffsets`. */
   def setEndingOffsets(offsets: String): DynamicKafkaReaderBuilder =
-    change(_.replace(ending, Seq(EndingOffsets.name -> offsets)))
+    replace(Ending, Seq(EndingOffsets.name -> offsets))
 
   /** Same as `setEndingOffsets`, with the name that Flink uses. */
   def setBounded(offsets: OffsetsInitializer): DynamicKafkaReaderBuilder = setEndingOffsets(offsets)
@@ -104,7 +123,4 @@ final class DynamicKafkaReaderBuilder private[dynamickafka] (spark: SparkSession
    *         invalid
    */
   def loadBatch(): DataFrame = spark.read.format(DynamicKafka.Format).options(options()).load()
-
-  private def starting = Seq(StartingOffsets, StartingTimestamp, StartingOffsetsByTimestamp)
-  private def ending = Seq(EndingOffsets, EndingTimestamp, EndingOffsetsByTimestamp)
 }

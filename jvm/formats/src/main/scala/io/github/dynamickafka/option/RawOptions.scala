@@ -41,6 +41,18 @@ private[dynamickafka] final class RawOptions private (
   /** The value or the default. Only for options that have a default. */
   def get[T](spec: OptionSpec[T]): T =
     find(spec).getOrElse(throw new IllegalStateException(s"${spec.name} has no default"))
+
+  /** The value of an option that has to be set for this reason. */
+  def require[T](spec: OptionSpec[T], reason: String): T =
+    find(spec).getOrElse(throw Errors.missingOption(spec.name, reason))
+
+  private def checkCombinations(table: OptionTable): Unit =
+    for (
+      spec <- table.all;
+      w <- written(spec);
+      reason <- spec.requires(this) if spec.parse(w.value, w.name) != false
+    )
+      throw Errors.invalidOption(w.name, spec.shown(w.value), reason)
 }
 
 private[dynamickafka] object RawOptions {
@@ -79,7 +91,7 @@ private[dynamickafka] object RawOptions {
       .map { case (name, value) => specOf(name, value, table) -> Written(name, value) }
 
     val service = after(OptionName.MetadataService)
-    new RawOptions(
+    val raw = new RawOptions(
       single(declared),
       values(kafka),
       values(cluster),
@@ -88,6 +100,8 @@ private[dynamickafka] object RawOptions {
       formats,
       all.toMap
     )
+    raw.checkCombinations(table)
+    raw
   }
 
   private def specOf(name: String, value: String, table: OptionTable): OptionSpec[_] =

@@ -8,12 +8,7 @@ import org.apache.hadoop.fs.{Path => HadoopPath}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.base.ManualClock
-import io.github.dynamickafka.config.{
-  ClusterScope,
-  ProducerProperties,
-  SinkOptionsParser,
-  UnknownCommitPolicy
-}
+import io.github.dynamickafka.config.{ClusterScope, ProducerProperties, SinkOptions, UnknownCommitPolicy}
 import io.github.dynamickafka.error.DynamicKafkaError
 import io.github.dynamickafka.sink.simulation.Coroutine
 import io.github.dynamickafka.storage.PlannedDeferrals
@@ -155,7 +150,7 @@ private[sink] object CommitScene {
   val PatienceMs = 400L
   val TransactionTimeoutMs: String => Long = _ => 60000L
 
-  private val options = SinkOptionsParser.parse(new CaseInsensitiveStringMap(java.util.Map.of(
+  private val options = SinkOptions.parse(new CaseInsensitiveStringMap(java.util.Map.of(
     "metadataService",
     "file",
     "streamId",
