@@ -10,10 +10,9 @@ import scala.jdk.CollectionConverters._
 import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.config.{ClusterScope, SourceOptionSpecs}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.kafka.KafkaProperties
 import io.github.dynamickafka.metadata.KafkaMetadataService
 import io.github.dynamickafka.metadata.service.ServiceRegistry
-import io.github.dynamickafka.option.{ClusterKeys, OptionName, OptionSpec, OptionTable, Suggestions}
+import io.github.dynamickafka.option.{OptionName, OptionSpec, OptionTable}
 
 /**
  * The common part of the builders for reading and writing. Every method sets options of the data source, which
@@ -65,11 +64,7 @@ abstract class DynamicKafkaBuilder[B <: DynamicKafkaBuilder[B]] private[dynamick
    *
    * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException UNKNOWN_OPTION if the key is neither
    */
-  def setProperty(key: String, value: String): B =
-    if (OptionName.Prefixes.exists(OptionName.afterPrefix(key, _).isDefined) || table.has(key))
-      setOption(key, value)
-    else if (KafkaProperties.isPlausible(key)) setOption(OptionName.Kafka + key, value)
-    else throw Errors.unknownOption(key, Suggestions.forOption(key, table))
+  def setProperty(key: String, value: String): B = setOption(ClusterScope.option(key, table), value)
 
   def setProperties(properties: Map[String, String]): B =
     properties.foldLeft(this: B) { case (builder, (key, value)) => builder.setProperty(key, value) }
@@ -86,17 +81,8 @@ abstract class DynamicKafkaBuilder[B <: DynamicKafkaBuilder[B]] private[dynamick
    * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION if the cluster id is
    *         invalid, UNKNOWN_OPTION if the key is unknown
    */
-  def setClusterProperty(clusterId: String, key: String, value: String): B = {
-    if (!ClusterKeys.isClusterId(clusterId))
-      throw Errors.invalidOption(
-        s"${OptionName.Cluster}$clusterId.$key",
-        Redaction.Redacted,
-        s"'$clusterId' is not a valid cluster id: ${ClusterKeys.Rule}."
-      )
-    val isOurs = OptionName.afterPrefix(key, OptionName.Kafka).isDefined || table.find(key).isDefined
-    val name = ClusterScope.checked(clusterId, key, table)
-    setOption(s"${OptionName.Cluster}$clusterId.${if (isOurs) name else OptionName.Kafka + name}", value)
-  }
+  def setClusterProperty(clusterId: String, key: String, value: String): B =
+    setOption(ClusterScope.option(clusterId, key, table), value)
 
   /**
    * Sets the interval between two polls of the metadata service, in milliseconds or with a unit as in `10s`. The

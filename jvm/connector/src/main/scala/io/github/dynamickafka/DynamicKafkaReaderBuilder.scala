@@ -10,6 +10,7 @@ import org.apache.spark.sql.{DataFrame, SparkSession}
 
 import io.github.dynamickafka.config.SourceOptionSpecs
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.table.FormatOptionSpecs
 
 /**
  * Builds a DataFrame of the records of streams: set the metadata service and the streams, then call `load()` or
@@ -20,6 +21,7 @@ import io.github.dynamickafka.error.Errors
  */
 final class DynamicKafkaReaderBuilder private[dynamickafka] (spark: SparkSession)
     extends DynamicKafkaBuilder[DynamicKafkaReaderBuilder](SourceOptionSpecs.table) {
+  import FormatOptionSpecs.{ChangeData, KeyFields, KeyFormat, MetadataColumns, OnParseErrors, Schema, ValueFormat}
   import SourceOptionSpecs._
 
   /**

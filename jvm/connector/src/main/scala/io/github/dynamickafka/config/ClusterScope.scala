@@ -77,12 +77,30 @@ private[dynamickafka] object ClusterScope {
   def ignored(metadata: Map[String, String], table: OptionTable = SourceOptionSpecs.table): Seq[String] =
     canonical(metadata).keys.filter(table.unsupported.kafkaPropertyNames).toSeq.sorted
 
+  /** The option that sets a property of all clusters, with or without `kafka.`, or the option itself. */
+  def option(key: String, table: OptionTable): String =
+    if (OptionName.Prefixes.exists(OptionName.afterPrefix(key, _).isDefined) || table.has(key)) key
+    else if (KafkaProperties.isPlausible(key)) OptionName.Kafka + key
+    else throw Errors.unknownOption(key, Suggestions.forOption(key, table))
+
+  /** The option that sets a property of one cluster, with or without `kafka.`, or an option of the cluster. */
+  def option(id: String, key: String, table: OptionTable): String = {
+    if (!ClusterKeys.isClusterId(id))
+      throw Errors.invalidOption(
+        s"${OptionName.Cluster}$id.$key",
+        Redaction.Redacted,
+        s"'$id' is not a valid cluster id: ${ClusterKeys.Rule}."
+      )
+    val isOurs = OptionName.afterPrefix(key, OptionName.Kafka).isDefined || table.find(key).isDefined
+    s"${OptionName.Cluster}$id.${if (isOurs) "" else OptionName.Kafka}${checked(id, key, table)}"
+  }
+
   /**
    * The name itself, if it can mean anything below `cluster.<id>.`.
    *
    * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException UNKNOWN_OPTION, INVALID_OPTION
    */
-  def checked(id: String, name: String, table: OptionTable): String =
+  private def checked(id: String, name: String, table: OptionTable): String =
     if (FormatKey.of(name, table.formats).isDefined)
       throw Errors.invalidOption(
         s"${OptionName.Cluster}$id.$name",

@@ -44,9 +44,8 @@ private[dynamickafka] object SourceOptionSpecs extends SubscriptionSpecs
     with RealTimeSpecs
     with ColumnSpecs
     with ClientSpecs
-    with CommitSpecs
-    with FormatOptionSpecs {
-  include(PageOptionSpecs.all ++ ofFormats)
+    with CommitSpecs {
+  include(PageOptionSpecs.all ++ FormatOptionSpecs.all)
 
   val table: OptionTable = new OptionTable(
     all,
