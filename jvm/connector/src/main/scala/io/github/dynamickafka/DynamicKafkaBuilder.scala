@@ -7,9 +7,12 @@ import scala.collection.mutable
 import scala.concurrent.duration.{Duration, FiniteDuration}
 import scala.jdk.CollectionConverters._
 
+import org.apache.spark.sql.types.StructType
+
 import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.config.{ClusterScope, SourceOptionSpecs}
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.table.FormatOptionSpecs
 import io.github.dynamickafka.metadata.KafkaMetadataService
 import io.github.dynamickafka.metadata.service.ServiceRegistry
 import io.github.dynamickafka.option.{OptionName, OptionSpec, OptionTable}
@@ -22,6 +25,7 @@ import io.github.dynamickafka.option.{OptionName, OptionSpec, OptionTable}
  */
 abstract class DynamicKafkaBuilder[B <: DynamicKafkaBuilder[B]] private[dynamickafka] (table: OptionTable) {
   self: B =>
+  import FormatOptionSpecs.{ChangeData, KeyFields, KeyFormat, Schema, ValueFormat}
 
   /** By normalized name: the name and the value as the user wrote them, in the order in which they were set. */
   private val entries = mutable.LinkedHashMap.empty[String, (String, String)]
@@ -99,6 +103,32 @@ abstract class DynamicKafkaBuilder[B <: DynamicKafkaBuilder[B]] private[dynamick
     case finite: FiniteDuration => setMetadataDiscoveryInterval(finite.toMillis)
     case _ => setMetadataDiscoveryInterval(-1L)
   }
+
+  /**
+   * Sets the format of the values, `raw` by default; `docs/options.md` lists the formats. `metadata`: format, schema and options as the
+   * metadata has them. Options of the format are set with `setOption("json.timestampFormat", ...)`.
+   */
+  def setFormat(format: String): B = setOption(ValueFormat.name, format)
+
+  /** Sets the format of the keys, and the columns that keys contain; none with `raw` and `string`, which have a column `key`. */
+  def setKeyFormat(format: String, fields: String*): B = {
+    val withFormat = setOption(KeyFormat.name, format)
+    if (fields.isEmpty) withFormat else withFormat.setOption(KeyFields.name, fields.mkString(";"))
+  }
+
+  /**
+   * Sets the columns of the records, as DDL, as the JSON of a `StructType`, or as an Avro schema. Default when writing: the columns of
+   * the DataFrame.
+   */
+  def setSchema(schema: String): B = setOption(Schema.name, schema)
+  def setSchema(schema: StructType): B = setSchema(schema.json)
+
+  /**
+   * Sets what a record of a format of changes becomes: `rows` (default) or `envelope`; with any other format `upsert`: a table with a key,
+   * in which a null value deletes. When writing, `upsert` makes null values of rows with `delete` in the column `_change_type`, and
+   * requires a key format with fields.
+   */
+  def setChangeData(mode: String): B = setOption(ChangeData.name, mode)
 
   /** Sets any option of the data source, without a check of its name or value. */
   def setOption(name: String, value: String): B = {

@@ -5,7 +5,6 @@ import java.{util => ju}
 
 import scala.jdk.CollectionConverters._
 
-import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.{DataFrame, SparkSession}
 
 import io.github.dynamickafka.config.SourceOptionSpecs
@@ -21,7 +20,7 @@ import io.github.dynamickafka.format.table.FormatOptionSpecs
  */
 final class DynamicKafkaReaderBuilder private[dynamickafka] (spark: SparkSession)
     extends DynamicKafkaBuilder[DynamicKafkaReaderBuilder](SourceOptionSpecs.table) {
-  import FormatOptionSpecs.{ChangeData, KeyFields, KeyFormat, MetadataColumns, OnParseErrors, Schema, ValueFormat}
+  import FormatOptionSpecs.{MetadataColumns, OnParseErrors}
   import SourceOptionSpecs._
 
   /**
@@ -81,31 +80,9 @@ final class DynamicKafkaReaderBuilder private[dynamickafka] (spark: SparkSession
   def setBounded(offsets: OffsetsInitializer): DynamicKafkaReaderBuilder = setEndingOffsets(offsets)
   def setBounded(offsets: String): DynamicKafkaReaderBuilder = setEndingOffsets(offsets)
 
-  /**
-   * Sets the format of the values, `raw` by default; `docs/options.md` lists the formats. `metadata`: format, schema and options as the
-   * metadata has them. Options of the format are set with `setOption("json.timestampFormat", ...)`.
-   */
-  def setFormat(format: String): DynamicKafkaReaderBuilder = setOption(ValueFormat.name, format)
-
-  /** Sets the format of the keys, and the columns of the schema that keys contain; none with `raw` and `string`. */
-  def setKeyFormat(format: String, fields: String*): DynamicKafkaReaderBuilder = {
-    val withFormat = setOption(KeyFormat.name, format)
-    if (fields.isEmpty) withFormat else withFormat.setOption(KeyFields.name, fields.mkString(";"))
-  }
-
-  /** Sets the columns of the records, as DDL, as the JSON of a `StructType`, or as an Avro schema. */
-  def setSchema(schema: String): DynamicKafkaReaderBuilder = setOption(Schema.name, schema)
-  def setSchema(schema: StructType): DynamicKafkaReaderBuilder = setSchema(schema.json)
-
   /** Sets the columns after the decoded ones, in this order. Without arguments there are none. */
   def setMetadataColumns(names: String*): DynamicKafkaReaderBuilder =
     setOption(MetadataColumns.name, names.mkString(";"))
-
-  /**
-   * Sets what a record of a format of changes becomes: `rows` (default) or `envelope`; with any other format `upsert`: a table with a key,
-   * in which a null value deletes.
-   */
-  def setChangeData(mode: String): DynamicKafkaReaderBuilder = setOption(ChangeData.name, mode)
 
   /** Sets what happens when a key or value cannot be decoded: `fail` (default), `null`, `drop` or `keep`. */
   def setParseErrors(policy: String): DynamicKafkaReaderBuilder = setOption(OnParseErrors.name, policy)

@@ -3,7 +3,7 @@ package io.github.dynamickafka.config
 import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.gauge.{ClientMetricsReporter, GaugeNames}
-import io.github.dynamickafka.kafka.KafkaProperties
+import io.github.dynamickafka.kafka.{ClientDefaults, KafkaProperties}
 import io.github.dynamickafka.option.{
   ClusterKeys,
   FormatKey,
@@ -31,17 +31,32 @@ private[dynamickafka] final class ClusterScope(options: ClusterOptions, val ids:
   }.groupMap(_._1)(_._2).map { case (id, set) => id -> set.toMap }
 
   /** @param metadata the properties that the metadata service gives for this cluster */
-  def consumer(id: String, metadata: Map[String, String]): ClusterProperties =
-    ClusterProperties(id, properties(id, metadata), options, reporting(id))
+  def consumer(id: String, metadata: Map[String, String]): ClusterProperties = {
+    val chosen = properties(id, metadata)
+    val group = chosen.get(GroupId).filter(_.nonEmpty)
+    val client = reporting(id, ClientDefaults.consumer(chosen))
+    new ClusterProperties(
+      id,
+      group.fold(client)(g => client + (GroupId -> GroupIds.distinct(g, id, client))),
+      admin(id, chosen),
+      group,
+      options.groupIdPrefix.map(prefix => s"$prefix-$id")
+    )
+  }
 
   /** @param metadata the properties that the metadata service gives for this cluster */
-  def producer(id: String, metadata: Map[String, String]): ProducerProperties =
-    ProducerProperties(id, properties(id, metadata), options, reporting(id))
+  def producer(id: String, metadata: Map[String, String]): ProducerProperties = {
+    val chosen = properties(id, metadata)
+    new ProducerProperties(id, reporting(id, ClientDefaults.producer(chosen)), admin(id, chosen))
+  }
+
+  private def admin(id: String, chosen: Map[String, String]) =
+    reporting(id, ClientDefaults.admin(chosen, options.requestTimeoutMs))
 
   /** Adds the reporter of the clients' metrics to the properties of a client. */
-  private def reporting(id: String): Map[String, String] => Map[String, String] =
-    options.clientMetrics.fold[Map[String, String] => Map[String, String]](identity)(query =>
-      ClientMetricsReporter.in(_, query, GaugeNames.clusters(ids + id)(id))
+  private def reporting(id: String, client: Map[String, String]): Map[String, String] =
+    options.clientMetrics.fold(client)(query =>
+      ClientMetricsReporter.in(client, query, GaugeNames.clusters(ids + id)(id))
     )
 
   /** The value of `cluster.<id>.<option>`, if it is set. */
@@ -72,6 +87,7 @@ private[dynamickafka] final class ClusterScope(options: ClusterOptions, val ids:
 
 private[dynamickafka] object ClusterScope {
   private val ClientId = "client.id"
+  private val GroupId = "group.id"
 
   /** Properties of the metadata that have no place in this query; other users of the cluster may need them. */
   def ignored(metadata: Map[String, String], table: OptionTable = SourceOptionSpecs.table): Seq[String] =

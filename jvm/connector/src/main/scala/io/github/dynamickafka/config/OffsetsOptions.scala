@@ -19,7 +19,7 @@ private[config] trait PositionSpecs extends OptionSpecs {
   /** Without JSON and functions: clusters and topics that are added later cannot be named in advance. */
   private val enteringOffsets = OptionType[OffsetsPolicy](
     "`earliest`, `latest`, `committed`, `timestamp:<epoch ms>`",
-    OffsetsParser.entering(_)
+    OffsetsParser.entering
   )
 
   private val endingOffsets = OptionType[OffsetsPolicy](

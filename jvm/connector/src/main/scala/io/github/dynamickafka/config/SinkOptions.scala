@@ -8,7 +8,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import io.github.dynamickafka.format.FormatOptions
 import io.github.dynamickafka.format.table.{ClusterRegistries, Formats, WriteOptionSpecs, WriteOptionsParser}
 import io.github.dynamickafka.kafka.{KafkaProperties, SecretOptions}
-import io.github.dynamickafka.option.{OptionSpecs, OptionTable, OptionType, RawOptions}
+import io.github.dynamickafka.option.{NamedClass, OptionSpecs, OptionTable, OptionType, RawOptions}
 import io.github.dynamickafka.page.{PageOptionSpecs, PageSettings}
 
 /** The options of the sink: the only declaration for parsing, suggestions and `docs/options.md`. */
@@ -193,7 +193,7 @@ private[dynamickafka] object SinkOptions {
       isCatalogTable: Boolean = false,
       ofStatement: Set[String] = Set.empty
   ): SinkOptions = {
-    val raw = RawOptions(withoutName(options), table)
+    val raw = RawOptions.checked(withoutName(options), table)
     SecretOptions.warn(raw)
     ClusterScope.checkValues(raw)
     val guarantee = raw.get(Guarantee)
@@ -251,15 +251,13 @@ private[dynamickafka] object PartitionerChoice {
   /** An implementation of Kafka's `Partitioner`, which the producers instantiate. */
   final case class OfClass(name: String) extends PartitionerChoice
 
-  def parse(text: String): Either[String, PartitionerChoice] = text match {
-    case word if word.equalsIgnoreCase("default") => Right(Default)
-    case word if word.equalsIgnoreCase("fixed") => Right(Fixed)
-    case word if word.equalsIgnoreCase("round-robin") => Right(RoundRobin)
-    case name =>
-      PartitionerClasses.problem(name).toLeft(OfClass(name)).left.map(problem =>
-        s"it is neither 'default', 'fixed' nor 'round-robin', nor a partitioner: $problem."
-      )
-  }
+  private val words =
+    OptionType.oneOf[PartitionerChoice]("default" -> Default, "fixed" -> Fixed, "round-robin" -> RoundRobin)
+
+  def parse(text: String): Either[String, PartitionerChoice] =
+    words.parse(text).orElse(NamedClass.find(text, classOf[KafkaPartitioner]).map(_ => OfClass(text))).left.map(
+      problem => s"it is neither 'default', 'fixed' nor 'round-robin', nor a partitioner: $problem"
+    )
 }
 
 /** The destination of rows that cannot be routed. */
@@ -280,19 +278,4 @@ private[dynamickafka] object UnknownCommitPolicy {
   case object Fail extends UnknownCommitPolicy
   case object AssumeCommitted extends UnknownCommitPolicy
   case object AssumeAborted extends UnknownCommitPolicy
-}
-
-/** Checks the class of a custom partitioner. */
-private object PartitionerClasses {
-
-  def problem(name: String): Option[String] =
-    try {
-      val loader = Option(Thread.currentThread.getContextClassLoader).getOrElse(getClass.getClassLoader)
-      val found = Class.forName(name, false, loader)
-      Option.when(!classOf[KafkaPartitioner].isAssignableFrom(found))(
-        s"'$name' does not implement ${classOf[KafkaPartitioner].getName}"
-      )
-    } catch {
-      case _: ClassNotFoundException | _: LinkageError => Some(s"the class path has no class '$name'")
-    }
 }

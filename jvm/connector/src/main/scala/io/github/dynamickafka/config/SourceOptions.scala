@@ -109,7 +109,7 @@ private[dynamickafka] object SourceOptions {
       isCatalogTable: Boolean = false,
       ofStatement: Set[String] = Set.empty
   ): SourceOptions = {
-    val raw = RawOptions(options, table)
+    val raw = RawOptions.checked(options, table)
     SecretOptions.warn(raw)
     ClusterScope.checkValues(raw)
     // What a policy requires is named first.

@@ -45,14 +45,6 @@ private[dynamickafka] final class RawOptions private (
   /** The value of an option that has to be set for this reason. */
   def require[T](spec: OptionSpec[T], reason: String): T =
     find(spec).getOrElse(throw Errors.missingOption(spec.name, reason))
-
-  private def checkCombinations(table: OptionTable): Unit =
-    for (
-      spec <- table.all;
-      w <- written(spec);
-      reason <- spec.requires(this) if spec.parse(w.value, w.name) != false
-    )
-      throw Errors.invalidOption(w.name, spec.shown(w.value), reason)
 }
 
 private[dynamickafka] object RawOptions {
@@ -91,7 +83,7 @@ private[dynamickafka] object RawOptions {
       .map { case (name, value) => specOf(name, value, table) -> Written(name, value) }
 
     val service = after(OptionName.MetadataService)
-    val raw = new RawOptions(
+    new RawOptions(
       single(declared),
       values(kafka),
       values(cluster),
@@ -100,7 +92,17 @@ private[dynamickafka] object RawOptions {
       formats,
       all.toMap
     )
-    raw.checkCombinations(table)
+  }
+
+  /** Checks also what the options require of each other. */
+  def checked(options: CaseInsensitiveStringMap, table: OptionTable): RawOptions = {
+    val raw = RawOptions(options, table)
+    for (
+      spec <- table.all;
+      w <- raw.written(spec);
+      reason <- spec.requires(raw) if spec.parse(w.value, w.name) != false
+    )
+      throw Errors.invalidOption(w.name, spec.shown(w.value), reason)
     raw
   }
 
