@@ -23,7 +23,8 @@ sealed abstract class BuiltInMetadataService private[dynamickafka] (service: Str
     extends Product with Serializable {
 
   /** Declares the arguments, which are the parameters of the class. */
-  private[dynamickafka] final def spec: MetadataServiceSpec = MetadataServiceSpecs.all.find(_.name == service).get
+  private[dynamickafka] final def spec: MetadataServiceSpec =
+    MetadataServiceSpecs.all.find(_.name == service).get
 
   /** By name, without the prefix `metadataService.`. */
   private[dynamickafka] def arguments: Map[String, String] = BuiltInMetadataService.texts(this).toMap
@@ -92,7 +93,8 @@ final case class FileMetadataService(path: String, ttl: TimeArgument = TimeArgum
  * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException METADATA_INVALID if two streams have the same id, or
  *         specify different properties for the same cluster
  */
-final case class StaticMetadataService(streams: Iterable[KafkaStream]) extends BuiltInMetadataService(MetadataServiceSpecs.Static.name) {
+final case class StaticMetadataService(streams: Iterable[KafkaStream])
+    extends BuiltInMetadataService(MetadataServiceSpecs.Static.name) {
   private val document = DocumentWriter.text(streams)
   private[dynamickafka] override def arguments = Map(MetadataServiceSpecs.Document.name -> document)
   protected override def shown: Seq[String] = streams.map(_.toString).toSeq
@@ -125,6 +127,7 @@ final case class HttpMetadataService(
     ttl: TimeArgument = TimeArgument.Default,
     oauth: Option[ClientCredentials] = None
 ) extends BuiltInMetadataService(MetadataServiceSpecs.Http.name) {
+
   /** Without user and query, which may be credentials. */
   protected override def shown: Seq[String] = Try(new URI(url)).toOption.map { uri =>
     s"${uri.getScheme}://${Option(uri.getRawAuthority).fold("")(_.split('@').last)}${uri.getRawPath}"

@@ -255,9 +255,9 @@ private[dynamickafka] object PartitionerChoice {
     OptionType.oneOf[PartitionerChoice]("default" -> Default, "fixed" -> Fixed, "round-robin" -> RoundRobin)
 
   def parse(text: String): Either[String, PartitionerChoice] =
-    words.parse(text).orElse(NamedClass.find(text, classOf[KafkaPartitioner]).map(_ => OfClass(text))).left.map(
-      problem => s"it is neither 'default', 'fixed' nor 'round-robin', nor a partitioner: $problem"
-    )
+    words.parse(text).orElse(NamedClass.find(text, classOf[KafkaPartitioner]).map(_ =>
+      OfClass(text)
+    )).left.map(problem => s"it is neither 'default', 'fixed' nor 'round-robin', nor a partitioner: $problem")
 }
 
 /** The destination of rows that cannot be routed. */

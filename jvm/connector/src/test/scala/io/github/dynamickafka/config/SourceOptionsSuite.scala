@@ -244,7 +244,9 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
 
   test("an option that is switched off requires nothing") {
     assert(!parse("deferWithState" -> "false").deferWithState)
-    assert(refused(parse("defer-with-state" -> "true")).getMessage.contains("'unreachableReplayPolicy=defer'"))
+    assert(
+      refused(parse("defer-with-state" -> "true")).getMessage.contains("'unreachableReplayPolicy=defer'")
+    )
   }
 
   test("how MirrorMaker names topics is remembered, without secrets") {

@@ -143,8 +143,8 @@ private[metadata] object AnswerCheck {
       Option(cluster.topicPattern),
       properties,
       state(where, cluster.state),
-      offsets(where, "starting_offsets", cluster.startingOffsets, OffsetsParser.starting),
-      offsets(where, "stopping_offsets", cluster.stoppingOffsets, OffsetsParser.ending),
+      offsets(where, "starting_offsets", cluster.startingOffsets, OffsetsParser.starting(_)),
+      offsets(where, "stopping_offsets", cluster.stoppingOffsets, OffsetsParser.ending(_)),
       cluster.write,
       registry,
       Option(cluster.replaces).map { former =>
