@@ -21,14 +21,12 @@ import io.github.dynamickafka.base.Redaction
  * @param client the properties of the consumers, without the prefix `kafka.`
  * @param admin the properties of the admin clients on the driver
  * @param groupId the consumer group that the user set, which `committed` reads; `client` has the group of the consumers
- * @param groupIdPrefix the prefix of the consumers' group ids if the user set no group
  */
 private[dynamickafka] final case class ClusterProperties private[config] (
     clusterId: String,
     client: Map[String, String],
     admin: Map[String, String],
-    groupId: Option[String],
-    groupIdPrefix: Option[String]
+    groupId: Option[String]
 ) {
   def bootstrapServers: String = client.getOrElse(ClusterProperties.BootstrapServers, "")
 

@@ -35,13 +35,9 @@ private[dynamickafka] final class ClusterScope(options: ClusterOptions, val ids:
     val chosen = properties(id, metadata)
     val group = chosen.get(GroupId).filter(_.nonEmpty)
     val client = reporting(id, ClientDefaults.consumer(chosen))
-    new ClusterProperties(
-      id,
-      group.fold(client)(g => client + (GroupId -> GroupIds.distinct(g, id, client))),
-      admin(id, chosen),
-      group,
-      options.groupIdPrefix.map(prefix => s"$prefix-$id")
-    )
+    val ofConsumers =
+      group.map(GroupIds.distinct(_, id, client)).orElse(options.groupIdPrefix.map(prefix => s"$prefix-$id"))
+    new ClusterProperties(id, client ++ ofConsumers.map(GroupId -> _), admin(id, chosen), group)
   }
 
   /** @param metadata the properties that the metadata service gives for this cluster */
