@@ -19,10 +19,12 @@ import io.github.dynamickafka.option.OptionName
  * All services have the same limits: `timeout` is the time limit of one request with its answer, by default 10 s. `ttl` says how long an
  * answer is used again; by default each poll makes a request.
  */
-sealed abstract class BuiltInMetadataService extends Product with Serializable {
+sealed abstract class BuiltInMetadataService private[dynamickafka] (service: String)
+    extends Product with Serializable {
 
   /** Declares the arguments, which are the parameters of the class. */
-  private[dynamickafka] def spec: MetadataServiceSpec
+  private[dynamickafka] final def spec: MetadataServiceSpec =
+    MetadataServiceSpecs.all.find(_.name == service).get
 
   /** By name, without the prefix `metadataService.`. */
   private[dynamickafka] def arguments: Map[String, String] = BuiltInMetadataService.texts(this).toMap
@@ -81,9 +83,7 @@ object TimeArgument {
  * @param path a path or Hadoop URI of the file, as the driver resolves it
  */
 final case class FileMetadataService(path: String, ttl: TimeArgument = TimeArgument.Default)
-    extends BuiltInMetadataService {
-  private[dynamickafka] override def spec = MetadataServiceSpecs.File
-}
+    extends BuiltInMetadataService(MetadataServiceSpecs.File.name)
 
 /**
  * A fixed set of streams. The properties of the clusters become a part of an option, which Spark prints in query plans: write
@@ -93,9 +93,9 @@ final case class FileMetadataService(path: String, ttl: TimeArgument = TimeArgum
  * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException METADATA_INVALID if two streams have the same id, or
  *         specify different properties for the same cluster
  */
-final case class StaticMetadataService(streams: Iterable[KafkaStream]) extends BuiltInMetadataService {
+final case class StaticMetadataService(streams: Iterable[KafkaStream])
+    extends BuiltInMetadataService(MetadataServiceSpecs.Static.name) {
   private val document = DocumentWriter.text(streams)
-  private[dynamickafka] override def spec = MetadataServiceSpecs.Static
   private[dynamickafka] override def arguments = Map(MetadataServiceSpecs.Document.name -> document)
   protected override def shown: Seq[String] = streams.map(_.toString).toSeq
 }
@@ -111,9 +111,7 @@ final case class SingleClusterMetadataService(
     clusterId: String,
     bootstrapServers: String,
     properties: Map[String, String] = Map.empty
-) extends BuiltInMetadataService {
-  private[dynamickafka] override def spec = MetadataServiceSpecs.SingleCluster
-}
+) extends BuiltInMetadataService(MetadataServiceSpecs.SingleCluster.name)
 
 /**
  * Streams in a document on an HTTP server, in the format of the metadata file.
@@ -128,8 +126,7 @@ final case class HttpMetadataService(
     timeout: TimeArgument = TimeArgument.Default,
     ttl: TimeArgument = TimeArgument.Default,
     oauth: Option[ClientCredentials] = None
-) extends BuiltInMetadataService {
-  private[dynamickafka] override def spec = MetadataServiceSpecs.Http
+) extends BuiltInMetadataService(MetadataServiceSpecs.Http.name) {
 
   /** Without user and query, which may be credentials. */
   protected override def shown: Seq[String] = Try(new URI(url)).toOption.map { uri =>
@@ -173,9 +170,7 @@ final case class KubernetesConfigMapMetadataService(
     key: String,
     timeout: TimeArgument = TimeArgument.Default,
     ttl: TimeArgument = TimeArgument.Default
-) extends BuiltInMetadataService {
-  private[dynamickafka] override def spec = MetadataServiceSpecs.ConfigMap
-}
+) extends BuiltInMetadataService(MetadataServiceSpecs.ConfigMap.name)
 
 /**
  * Streams of Strimzi's `KafkaTopic` resources, by a label, on the clusters of their `Kafka` resources. Changes are noticed at once.
@@ -192,9 +187,7 @@ final case class StrimziMetadataService(
     properties: Map[String, String] = Map.empty,
     timeout: TimeArgument = TimeArgument.Default,
     ttl: TimeArgument = TimeArgument.Default
-) extends BuiltInMetadataService {
-  private[dynamickafka] override def spec = MetadataServiceSpecs.Strimzi
-}
+) extends BuiltInMetadataService(MetadataServiceSpecs.Strimzi.name)
 
 /**
  * Streams in a database that has a JDBC driver, which has to be on Spark's class path.
@@ -209,8 +202,7 @@ final case class JdbcMetadataService(
     properties: Map[String, String] = Map.empty,
     timeout: TimeArgument = TimeArgument.Default,
     ttl: TimeArgument = TimeArgument.Default
-) extends BuiltInMetadataService {
-  private[dynamickafka] override def spec = MetadataServiceSpecs.Jdbc
+) extends BuiltInMetadataService(MetadataServiceSpecs.Jdbc.name) {
   protected override def shown: Seq[String] = Nil
 }
 
@@ -226,6 +218,4 @@ final case class KafkaTopicMetadataService(
     topic: String,
     properties: Map[String, String] = Map.empty,
     timeout: TimeArgument = TimeArgument.Default
-) extends BuiltInMetadataService {
-  private[dynamickafka] override def spec = MetadataServiceSpecs.KafkaTopic
-}
+) extends BuiltInMetadataService(MetadataServiceSpecs.KafkaTopic.name)

@@ -1,14 +1,21 @@
 package io.github.dynamickafka
 
+import java.util.Locale
 import java.{time => jt, util => ju}
 
+import scala.collection.mutable
 import scala.concurrent.duration.{Duration, FiniteDuration}
 import scala.jdk.CollectionConverters._
 
-import io.github.dynamickafka.config.{BuilderOptions, SourceOptionSpecs}
+import org.apache.spark.sql.types.StructType
+
+import io.github.dynamickafka.base.Redaction
+import io.github.dynamickafka.config.{ClusterScope, SourceOptionSpecs}
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.table.FormatOptionSpecs
 import io.github.dynamickafka.metadata.KafkaMetadataService
 import io.github.dynamickafka.metadata.service.ServiceRegistry
-import io.github.dynamickafka.option.OptionTable
+import io.github.dynamickafka.option.{OptionName, OptionSpec, OptionTable}
 
 /**
  * The common part of the builders for reading and writing. Every method sets options of the data source, which
@@ -18,8 +25,10 @@ import io.github.dynamickafka.option.OptionTable
  */
 abstract class DynamicKafkaBuilder[B <: DynamicKafkaBuilder[B]] private[dynamickafka] (table: OptionTable) {
   self: B =>
+  import FormatOptionSpecs.{ChangeData, KeyFields, KeyFormat, Schema, ValueFormat}
 
-  private val chosen = new BuilderOptions(table)
+  /** By normalized name: the name and the value as the user wrote them, in the order in which they were set. */
+  private val entries = mutable.LinkedHashMap.empty[String, (String, String)]
 
   /**
    * Sets a metadata service object of this JVM. Several queries may use the object, and it is not closed when they end.
@@ -42,8 +51,14 @@ abstract class DynamicKafkaBuilder[B <: DynamicKafkaBuilder[B]] private[dynamick
    *             implements `KafkaMetadataService`
    * @param arguments the options `metadataService.*` without that prefix
    */
-  def setKafkaMetadataService(name: String, arguments: Map[String, String]): B =
-    change(_.setService(name, arguments))
+  def setKafkaMetadataService(name: String, arguments: Map[String, String]): B = {
+    entries.filterInPlace((_, option) =>
+      OptionName.afterPrefix(option._1, OptionName.MetadataService).isEmpty
+    )
+    arguments.toSeq.sorted.foldLeft(setOption(SourceOptionSpecs.MetadataService.name, name)) {
+      case (builder, (argument, value)) => builder.setOption(OptionName.MetadataService + argument, value)
+    }
+  }
 
   def setKafkaMetadataService(name: String, arguments: ju.Map[String, String]): B =
     setKafkaMetadataService(name, arguments.asScala.toMap)
@@ -53,10 +68,10 @@ abstract class DynamicKafkaBuilder[B <: DynamicKafkaBuilder[B]] private[dynamick
    *
    * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException UNKNOWN_OPTION if the key is neither
    */
-  def setProperty(key: String, value: String): B = change(_.setProperty(key, value))
+  def setProperty(key: String, value: String): B = setOption(ClusterScope.option(key, table), value)
 
   def setProperties(properties: Map[String, String]): B =
-    change(options => properties.foreach { case (key, value) => options.setProperty(key, value) })
+    properties.foldLeft(this: B) { case (builder, (key, value)) => builder.setProperty(key, value) }
 
   def setProperties(properties: ju.Map[_, _]): B =
     setProperties(properties.asScala.map { case (key, value) =>
@@ -71,7 +86,7 @@ abstract class DynamicKafkaBuilder[B <: DynamicKafkaBuilder[B]] private[dynamick
    *         invalid, UNKNOWN_OPTION if the key is unknown
    */
   def setClusterProperty(clusterId: String, key: String, value: String): B =
-    change(_.setClusterProperty(clusterId, key, value))
+    setOption(ClusterScope.option(clusterId, key, table), value)
 
   /**
    * Sets the interval between two polls of the metadata service, in milliseconds or with a unit as in `10s`. The
@@ -89,8 +104,39 @@ abstract class DynamicKafkaBuilder[B <: DynamicKafkaBuilder[B]] private[dynamick
     case _ => setMetadataDiscoveryInterval(-1L)
   }
 
+  /**
+   * Sets the format of the values, `raw` by default; `docs/options.md` lists the formats. `metadata`: format, schema and options as the
+   * metadata has them. Options of the format are set with `setOption("json.timestampFormat", ...)`.
+   */
+  def setFormat(format: String): B = setOption(ValueFormat.name, format)
+
+  /** Sets the format of the keys, and the columns that keys contain; none with `raw` and `string`, which have a column `key`. */
+  def setKeyFormat(format: String, fields: String*): B = {
+    val withFormat = setOption(KeyFormat.name, format)
+    if (fields.isEmpty) withFormat else withFormat.setOption(KeyFields.name, fields.mkString(";"))
+  }
+
+  /**
+   * Sets the columns of the records, as DDL, as the JSON of a `StructType`, or as an Avro schema. Default when writing: the columns of
+   * the DataFrame.
+   */
+  def setSchema(schema: String): B = setOption(Schema.name, schema)
+  def setSchema(schema: StructType): B = setSchema(schema.json)
+
+  /**
+   * Sets what a record of a format of changes becomes: `rows` (default) or `envelope`; with any other format `upsert`: a table with a key,
+   * in which a null value deletes. When writing, `upsert` makes null values of rows with `delete` in the column `_change_type`, and
+   * requires a key format with fields.
+   */
+  def setChangeData(mode: String): B = setOption(ChangeData.name, mode)
+
   /** Sets any option of the data source, without a check of its name or value. */
-  def setOption(name: String, value: String): B = change(_.set(name, value))
+  def setOption(name: String, value: String): B = {
+    val key = keyOf(name)
+    entries.remove(key)
+    entries.update(key, name -> value)
+    this
+  }
 
   /**
    * The options of the data source that were set.
@@ -98,10 +144,39 @@ abstract class DynamicKafkaBuilder[B <: DynamicKafkaBuilder[B]] private[dynamick
    * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION if two names differ only
    *         in case, which Spark treats as one option
    */
-  def options(): Map[String, String] = chosen.toMap
+  def options(): Map[String, String] = {
+    val all = entries.values.toSeq
+    all.map(_._1).groupBy(_.toLowerCase(Locale.ROOT)).values.filter(_.size > 1).foreach { names =>
+      throw Errors.invalidOption(
+        names.last,
+        Redaction.Redacted,
+        s"Spark treats option names as case-insensitive and would not distinguish it from '${names.head}'. Use cluster " +
+          "ids that differ in more than case, or set these properties in the metadata."
+      )
+    }
+    all.toMap
+  }
 
-  private[dynamickafka] def change(set: BuilderOptions => Unit): B = {
-    set(chosen)
-    this
+  /** Sets an option beside which another one is not allowed. */
+  private[dynamickafka] def setAlone(spec: OptionSpec[_], other: OptionSpec[_], value: String): B =
+    if (entries.contains(other.key))
+      throw Errors.invalidOption(
+        spec.name,
+        value,
+        s"'${other.name}' is also set, but only one of the two options is allowed."
+      )
+    else setOption(spec.name, value)
+
+  /** Sets options and removes the ones that they replace, for example offsets by a timestamp. */
+  private[dynamickafka] def replace(others: Seq[OptionSpec[_]], options: Seq[(String, String)]): B = {
+    others.foreach(other => entries.remove(other.key))
+    options.foldLeft(this: B) { case (builder, (name, value)) => builder.setOption(name, value) }
+  }
+
+  private def keyOf(name: String): String = table.find(name).map(_.key).getOrElse {
+    OptionName.Prefixes
+      .find(OptionName.afterPrefix(name, _).isDefined)
+      .map(prefix => OptionName.normalize(prefix) + OptionName.afterPrefix(name, prefix).getOrElse(""))
+      .getOrElse(name)
   }
 }

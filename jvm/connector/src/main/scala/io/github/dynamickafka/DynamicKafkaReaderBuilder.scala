@@ -5,10 +5,11 @@ import java.{util => ju}
 
 import scala.jdk.CollectionConverters._
 
-import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.{DataFrame, SparkSession}
 
 import io.github.dynamickafka.config.SourceOptionSpecs
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.table.FormatOptionSpecs
 
 /**
  * Builds a DataFrame of the records of streams: set the metadata service and the streams, then call `load()` or
@@ -19,6 +20,7 @@ import io.github.dynamickafka.config.SourceOptionSpecs
  */
 final class DynamicKafkaReaderBuilder private[dynamickafka] (spark: SparkSession)
     extends DynamicKafkaBuilder[DynamicKafkaReaderBuilder](SourceOptionSpecs.table) {
+  import FormatOptionSpecs.{MetadataColumns, OnParseErrors}
   import SourceOptionSpecs._
 
   /**
@@ -27,64 +29,60 @@ final class DynamicKafkaReaderBuilder private[dynamickafka] (spark: SparkSession
    * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION if an id is empty or
    *         contains ';' or ',', or if a pattern is set
    */
-  def setStreamIds(ids: String*): DynamicKafkaReaderBuilder = change(_.setStreamIds(ids))
+  def setStreamIds(ids: String*): DynamicKafkaReaderBuilder = {
+    ids.find(id => id.trim.isEmpty || id.exists(";,".contains(_))).foreach { id =>
+      throw Errors.invalidOption(
+        StreamIds.name,
+        id,
+        "it is not a valid stream id: it is empty, or contains ';' or ','."
+      )
+    }
+    setAlone(StreamIds, StreamPattern, ids.mkString(";"))
+  }
   def setStreamIds(ids: Set[String]): DynamicKafkaReaderBuilder = setStreamIds(ids.toSeq.sorted: _*)
   def setStreamIds(ids: ju.Collection[String]): DynamicKafkaReaderBuilder =
     setStreamIds(ids.asScala.toSeq: _*)
 
   /** Reads the streams whose whole id matches a Java regular expression. Not allowed together with `setStreamIds`. */
-  def setStreamPattern(regex: String): DynamicKafkaReaderBuilder = change(_.setStreamPattern(regex))
+  def setStreamPattern(regex: String): DynamicKafkaReaderBuilder =
+    setAlone(StreamPattern, StreamIds, regex)
 
   /** @param regex a pattern without flags. Embed flags in the expression instead, as in `(?i)orders` */
-  def setStreamPattern(regex: Pattern): DynamicKafkaReaderBuilder = change(_.setStreamPattern(regex))
+  def setStreamPattern(regex: Pattern): DynamicKafkaReaderBuilder = {
+    if (regex.flags != 0)
+      throw Errors.invalidOption(
+        StreamPattern.name,
+        regex.pattern,
+        "an option cannot contain the flags of a pattern: embed them in the expression, as in '(?i)orders'."
+      )
+    setStreamPattern(regex.pattern)
+  }
 
   /**
    * Sets the start position of a new query. A query with a checkpoint resumes from its checkpoint. Default: earliest.
    */
   def setStartingOffsets(offsets: OffsetsInitializer): DynamicKafkaReaderBuilder =
-    change(_.replace(starting, offsets.startingOptions))
+    replace(Starting, offsets.startingOptions)
 
   /** Sets the start position in a text form of the option `startingOffsets`. */
   def setStartingOffsets(offsets: String): DynamicKafkaReaderBuilder =
-    change(_.replace(starting, Seq(StartingOffsets.name -> offsets)))
+    replace(Starting, Seq(StartingOffsets.name -> offsets))
 
   /** Sets the stopping offsets. Default: none for a streaming DataFrame, the latest offsets for a batch DataFrame. */
   def setEndingOffsets(offsets: OffsetsInitializer): DynamicKafkaReaderBuilder =
-    change(_.replace(ending, offsets.endingOptions))
+    replace(Ending, offsets.endingOptions)
 
   /** Sets the stopping offsets in a text form of the option `endingOffsets`. */
   def setEndingOffsets(offsets: String): DynamicKafkaReaderBuilder =
-    change(_.replace(ending, Seq(EndingOffsets.name -> offsets)))
+    replace(Ending, Seq(EndingOffsets.name -> offsets))
 
   /** Same as `setEndingOffsets`, with the name that Flink uses. */
   def setBounded(offsets: OffsetsInitializer): DynamicKafkaReaderBuilder = setEndingOffsets(offsets)
   def setBounded(offsets: String): DynamicKafkaReaderBuilder = setEndingOffsets(offsets)
 
-  /**
-   * Sets the format of the values, `raw` by default; `docs/options.md` lists the formats. `metadata`: format, schema and options as the
-   * metadata has them. Options of the format are set with `setOption("json.timestampFormat", ...)`.
-   */
-  def setFormat(format: String): DynamicKafkaReaderBuilder = setOption(ValueFormat.name, format)
-
-  /** Sets the format of the keys, and the columns of the schema that keys contain; none with `raw` and `string`. */
-  def setKeyFormat(format: String, fields: String*): DynamicKafkaReaderBuilder = {
-    val withFormat = setOption(KeyFormat.name, format)
-    if (fields.isEmpty) withFormat else withFormat.setOption(KeyFields.name, fields.mkString(";"))
-  }
-
-  /** Sets the columns of the records, as DDL, as the JSON of a `StructType`, or as an Avro schema. */
-  def setSchema(schema: String): DynamicKafkaReaderBuilder = setOption(Schema.name, schema)
-  def setSchema(schema: StructType): DynamicKafkaReaderBuilder = setSchema(schema.json)
-
   /** Sets the columns after the decoded ones, in this order. Without arguments there are none. */
   def setMetadataColumns(names: String*): DynamicKafkaReaderBuilder =
     setOption(MetadataColumns.name, names.mkString(";"))
-
-  /**
-   * Sets what a record of a format of changes becomes: `rows` (default) or `envelope`; with any other format `upsert`: a table with a key,
-   * in which a null value deletes.
-   */
-  def setChangeData(mode: String): DynamicKafkaReaderBuilder = setOption(ChangeData.name, mode)
 
   /** Sets what happens when a key or value cannot be decoded: `fail` (default), `null`, `drop` or `keep`. */
   def setParseErrors(policy: String): DynamicKafkaReaderBuilder = setOption(OnParseErrors.name, policy)
@@ -104,7 +102,4 @@ final class DynamicKafkaReaderBuilder private[dynamickafka] (spark: SparkSession
    *         invalid
    */
   def loadBatch(): DataFrame = spark.read.format(DynamicKafka.Format).options(options()).load()
-
-  private def starting = Seq(StartingOffsets, StartingTimestamp, StartingOffsetsByTimestamp)
-  private def ending = Seq(EndingOffsets, EndingTimestamp, EndingOffsetsByTimestamp)
 }

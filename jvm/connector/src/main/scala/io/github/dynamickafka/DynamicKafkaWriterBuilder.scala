@@ -2,11 +2,9 @@ package io.github.dynamickafka
 
 import org.apache.kafka.clients.producer.Partitioner
 import org.apache.spark.sql.streaming.{DataStreamWriter, StreamingQuery}
-import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.{DataFrame, Row}
 
 import io.github.dynamickafka.config.SinkOptionSpecs
-import io.github.dynamickafka.format.table.WriteOptionSpecs
 import io.github.dynamickafka.sink.StreamWriter
 
 /**
@@ -19,31 +17,6 @@ final class DynamicKafkaWriterBuilder private[dynamickafka] (frame: DataFrame)
 
   /** Sets the stream to write to. A value in the column `stream` of a row takes precedence. */
   def setStreamId(id: String): DynamicKafkaWriterBuilder = setOption(StreamId.name, id)
-
-  /**
-   * Sets the format of the values, `raw` by default: the column `value`; `docs/options.md` lists the formats. `metadata`: format, schema
-   * and options as the metadata has them. Options of the format are set with `setOption("json.timestampFormat", ...)`.
-   */
-  def setFormat(format: String): DynamicKafkaWriterBuilder =
-    setOption(WriteOptionSpecs.ValueFormat.name, format)
-
-  /** Sets the format of the keys, and the columns that keys contain; none with `raw` and `string`, which write a column `key`. */
-  def setKeyFormat(format: String, fields: String*): DynamicKafkaWriterBuilder = {
-    val withFormat = setOption(WriteOptionSpecs.KeyFormat.name, format)
-    if (fields.isEmpty) withFormat
-    else withFormat.setOption(WriteOptionSpecs.KeyFields.name, fields.mkString(";"))
-  }
-
-  /**
-   * Sets the columns of the records, as DDL, as the JSON of a `StructType`, or as an Avro schema. Default: the columns of the
-   * DataFrame.
-   */
-  def setSchema(schema: String): DynamicKafkaWriterBuilder = setOption(WriteOptionSpecs.Schema.name, schema)
-  def setSchema(schema: StructType): DynamicKafkaWriterBuilder = setSchema(schema.json)
-
-  /** `upsert`: rows with `delete` in the column `_change_type` are written as null values. Requires a key format with fields. */
-  def setChangeData(mode: String): DynamicKafkaWriterBuilder =
-    setOption(WriteOptionSpecs.ChangeData.name, mode)
 
   /** @param routing which clusters of the stream a record is written to: `key` (default), `first` or `all` */
   def setClusterRouting(routing: String): DynamicKafkaWriterBuilder = setOption(Routing.name, routing)

@@ -9,7 +9,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.Options.refused
-import io.github.dynamickafka.config.{ClusterRouting, DeliveryGuarantee, PartitionerChoice, SinkOptionsParser}
+import io.github.dynamickafka.config.{ClusterRouting, DeliveryGuarantee, PartitionerChoice, SinkOptions}
 import io.github.dynamickafka.testkit.TimeLimit
 
 class DynamicKafkaWriterBuilderSuite extends AnyFunSuite with TimeLimit {
@@ -57,7 +57,7 @@ class DynamicKafkaWriterBuilderSuite extends AnyFunSuite with TimeLimit {
         "commitTimeoutMs" -> "5s"
       )
     )
-    val parsed = SinkOptionsParser.parse(new CaseInsensitiveStringMap(options.asJava))
+    val parsed = SinkOptions.parse(new CaseInsensitiveStringMap(options.asJava))
     assert(parsed.streamId.contains("orders") && parsed.routing == ClusterRouting.All)
     assert(parsed.guarantee == DeliveryGuarantee.ExactlyOnce && parsed.transactions.idPrefix == "shop")
     assert(parsed.partitioner == PartitionerChoice.RoundRobin)

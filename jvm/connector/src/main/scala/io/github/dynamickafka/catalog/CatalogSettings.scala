@@ -7,7 +7,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.table.Formats
+import io.github.dynamickafka.format.table.{FormatOptionSpecs, Formats}
 import io.github.dynamickafka.kafka.SecretOptions
 import io.github.dynamickafka.option.{
   ClusterKeys,
@@ -164,22 +164,22 @@ private[dynamickafka] object CatalogSettings {
 
   private val Deciding: Set[OptionSpec[_]] = Selecting ++ Set[OptionSpec[_]](
     SourceOptionSpecs.IncludeHeaders,
-    SourceOptionSpecs.ValueFormat,
-    SourceOptionSpecs.KeyFormat,
-    SourceOptionSpecs.ValueDeserializer,
-    SourceOptionSpecs.KeyDeserializer,
-    SourceOptionSpecs.KeyFields,
-    SourceOptionSpecs.KeyFieldsPrefix,
-    SourceOptionSpecs.ValueFieldsInclude,
-    SourceOptionSpecs.Schema,
-    SourceOptionSpecs.MetadataColumns,
-    SourceOptionSpecs.ChangeData,
-    SourceOptionSpecs.MetadataPrefix
+    FormatOptionSpecs.ValueFormat,
+    FormatOptionSpecs.KeyFormat,
+    FormatOptionSpecs.ValueDeserializer,
+    FormatOptionSpecs.KeyDeserializer,
+    FormatOptionSpecs.KeyFields,
+    FormatOptionSpecs.KeyFieldsPrefix,
+    FormatOptionSpecs.ValueFieldsInclude,
+    FormatOptionSpecs.Schema,
+    FormatOptionSpecs.MetadataColumns,
+    FormatOptionSpecs.ChangeData,
+    FormatOptionSpecs.MetadataPrefix
   )
   private val ParseErrors: Set[OptionSpec[_]] = Set(
-    SourceOptionSpecs.OnParseErrors,
-    SourceOptionSpecs.OnKeyParseErrors,
-    SourceOptionSpecs.OnValueParseErrors
+    FormatOptionSpecs.OnParseErrors,
+    FormatOptionSpecs.OnKeyParseErrors,
+    FormatOptionSpecs.OnValueParseErrors
   )
 
   /** `keep` adds columns. */

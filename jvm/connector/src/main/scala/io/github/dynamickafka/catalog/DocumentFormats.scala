@@ -46,7 +46,7 @@ private[catalog] final class DocumentFormats(table: OptionTable, other: OptionTa
   private def isKnown(name: String, stream: String): Boolean =
     if (name.startsWith(Registry)) false
     else if (FormatKey.of(name, formats).isDefined) !other.has(name) || table.has(name)
-    else if ((FormatOptionSpecs.ofFormats ++ WriteOptionSpecs.classes).exists(_.named(name))) table.has(name)
+    else if ((FormatOptionSpecs.all ++ WriteOptionSpecs.classes).exists(_.named(name))) table.has(name)
     else throw Errors.metadataInvalid(
       s"stream '$stream', key 'options'",
       s"'$name' is not an option of a format"

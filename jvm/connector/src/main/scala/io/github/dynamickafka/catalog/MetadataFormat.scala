@@ -16,7 +16,7 @@ import io.github.dynamickafka.config.{
   DiscoveryOptions,
   ServiceOptions,
   SinkOptionSpecs,
-  SinkOptionsParser,
+  SinkOptions,
   SourceOptionSpecs,
   Subscription
 }
@@ -54,13 +54,13 @@ private[dynamickafka] final class MetadataFormat private (table: OptionTable, qu
   }
 
   private def writing(schema: StructType): Table = {
-    val plain = SinkOptionsParser.parse(withoutFormats)
+    val plain = SinkOptions.parse(withoutFormats)
     val stream = plain.streamId.getOrElse(throw Errors.missingOption(
       SinkOptionSpecs.StreamId.name,
       s"set it to the stream whose format is meant, because '${FormatOptionSpecs.ValueFormat.name}' is '${Formats.OfMetadata}'."
     ))
     def parse(document: Map[String, String]) =
-      SinkOptionsParser.parse(over(document, own), isCatalogTable = true).format
+      SinkOptions.parse(over(document, own), isCatalogTable = true).format
     val document = common(plain.service, Subscription.Ids(Seq(stream)), plain.discovery, parse)
     val all = over(document, own)
     val _ = DynamicKafkaSinkTable.check(all, schema, isCatalogTable = true, names(own))

@@ -14,13 +14,7 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.base.Clock
-import io.github.dynamickafka.config.{
-  SinkOptions,
-  SinkOptionsParser,
-  SourceOptionSpecs,
-  SourceOptions,
-  SourceOptionsParser
-}
+import io.github.dynamickafka.config.{SinkOptions, SourceOptionSpecs, SourceOptions}
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Errors, FailureText}
 import io.github.dynamickafka.metadata.service.MetadataServices
 import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
@@ -57,7 +51,7 @@ private[dynamickafka] final class StreamCatalog(
    */
   def readingAs(remembered: Map[String, String]): SourceOptions = {
     def is(name: String, specs: OptionSpec[_]*) = specs.exists(_.named(name))
-    val (selecting, others) = SourceOptionsParser.remembered(remembered).partition { case (name, _) =>
+    val (selecting, others) = SourceOptions.remembered(remembered).partition { case (name, _) =>
       is(name, SourceOptionSpecs.StreamIds, SourceOptionSpecs.StreamPattern)
     }
     val deciding = others.filterNot { case (name, _) =>
@@ -73,7 +67,7 @@ private[dynamickafka] final class StreamCatalog(
   /** The options of a write, without a stream. */
   def writing: SinkOptions = {
     own.check()
-    SinkOptionsParser.parse(own.forWriting("-", CaseInsensitiveStringMap.empty), isCatalogTable = true)
+    SinkOptions.parse(own.forWriting("-", CaseInsensitiveStringMap.empty), isCatalogTable = true)
   }
 
   def hadoop: Configuration = configuration()
@@ -172,7 +166,8 @@ private[catalog] final class PastTable(table: StreamTable, micros: Long) extends
         "the query reads the table as of a time, which is where reading stops."
       )
     }
-    val options = new CaseInsensitiveStringMap((query + (EndingTimestamp.name -> ms.toString)).asJava)
+    val options =
+      new CaseInsensitiveStringMap((query + (SourceOptionSpecs.EndingTimestamp.name -> ms.toString)).asJava)
     if (table.starting(options) == OffsetsPolicy.Latest)
       throw Errors.invalidOption(
         SourceOptionSpecs.StartingOffsets.name,
@@ -188,14 +183,10 @@ private[catalog] final class PastTable(table: StreamTable, micros: Long) extends
 }
 
 private[catalog] object PastTable {
-  private val EndingTimestamp = SourceOptionSpecs.EndingTimestamp
-  private val Endings =
-    Seq(EndingTimestamp, SourceOptionSpecs.EndingOffsetsByTimestamp, SourceOptionSpecs.EndingOffsets)
-
-  private def isEnding(name: String) = Endings.exists(_.named(name)) ||
+  private def isEnding(name: String) = SourceOptionSpecs.Ending.exists(_.named(name)) ||
     OptionName.afterPrefix(name, OptionName.Cluster)
       .flatMap(ClusterKeys.endsWithOption(_, SourceOptionSpecs.table)).exists(option =>
-        Endings.contains(option._2)
+        SourceOptionSpecs.Ending.contains(option._2)
       )
 
   /** The time itself, as an option of `spark.read`, which Spark passes on. */

@@ -7,7 +7,6 @@ import javax.crypto.Mac
 import javax.crypto.spec.SecretKeySpec
 
 import io.github.dynamickafka.base.Redaction
-import io.github.dynamickafka.kafka.ClientDefaults
 
 /**
  * The Kafka properties of one cluster. Precedence of each property, highest first:
@@ -15,21 +14,19 @@ import io.github.dynamickafka.kafka.ClientDefaults
  *  1. the option `cluster.<id>.kafka.<property>`, or `cluster.<id>.<property>`
  *  1. the entry of the cluster in the metadata
  *  1. the option `kafka.<property>`
- *  1. the option `clientIdPrefix`, and the defaults of [[ClientDefaults]]
+ *  1. the option `clientIdPrefix`, and the defaults of [[io.github.dynamickafka.kafka.ClientDefaults]]
  *
  * Contains secrets, which `toString` omits. Equal values result in equal consumers.
  *
  * @param client the properties of the consumers, without the prefix `kafka.`
  * @param admin the properties of the admin clients on the driver
  * @param groupId the consumer group that the user set, which `committed` reads; `client` has the group of the consumers
- * @param groupIdPrefix the prefix of the consumers' group ids if the user set no group
  */
-private[dynamickafka] final case class ClusterProperties private (
+private[dynamickafka] final case class ClusterProperties private[config] (
     clusterId: String,
     client: Map[String, String],
     admin: Map[String, String],
-    groupId: Option[String],
-    groupIdPrefix: Option[String]
+    groupId: Option[String]
 ) {
   def bootstrapServers: String = client.getOrElse(ClusterProperties.BootstrapServers, "")
 
@@ -38,28 +35,24 @@ private[dynamickafka] final case class ClusterProperties private (
 
 private[dynamickafka] object ClusterProperties {
   val BootstrapServers = "bootstrap.servers"
-  private val GroupId = "group.id"
+}
 
-  /**
-   * @param chosen what options and metadata set for this cluster; see [[ClusterScope.consumer]]
-   * @param reporting adds what reports the metrics of a client
-   */
-  private[config] def apply(
-      clusterId: String,
-      chosen: Map[String, String],
-      options: ClusterOptions,
-      reporting: Map[String, String] => Map[String, String]
-  ): ClusterProperties = {
-    val group = chosen.get(GroupId).filter(_.nonEmpty)
-    val client = reporting(ClientDefaults.consumer(chosen))
-    new ClusterProperties(
-      clusterId,
-      group.fold(client)(g => client + (GroupId -> GroupIds.distinct(g, clusterId, client))),
-      reporting(ClientDefaults.admin(chosen, options.requestTimeoutMs)),
-      group,
-      options.groupIdPrefix.map(prefix => s"$prefix-$clusterId")
-    )
-  }
+/**
+ * The Kafka properties of one cluster for writing, with the precedence of [[ClusterProperties]]. Contains secrets,
+ * which `toString` omits.
+ */
+private[dynamickafka] final case class ProducerProperties private[config] (
+    clusterId: String,
+    client: Map[String, String],
+    admin: Map[String, String]
+) {
+  def bootstrapServers: String = client.getOrElse(ClusterProperties.BootstrapServers, "")
+
+  /** With other properties of the admin client. */
+  def withAdmin(more: Map[String, String]): ProducerProperties =
+    new ProducerProperties(clusterId, client, admin ++ more)
+
+  override def toString: String = s"ProducerProperties($clusterId: ${Redaction.show(client)})"
 }
 
 /**

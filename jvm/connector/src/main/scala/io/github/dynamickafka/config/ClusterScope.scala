@@ -3,7 +3,7 @@ package io.github.dynamickafka.config
 import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.gauge.{ClientMetricsReporter, GaugeNames}
-import io.github.dynamickafka.kafka.KafkaProperties
+import io.github.dynamickafka.kafka.{ClientDefaults, KafkaProperties}
 import io.github.dynamickafka.option.{
   ClusterKeys,
   FormatKey,
@@ -31,17 +31,28 @@ private[dynamickafka] final class ClusterScope(options: ClusterOptions, val ids:
   }.groupMap(_._1)(_._2).map { case (id, set) => id -> set.toMap }
 
   /** @param metadata the properties that the metadata service gives for this cluster */
-  def consumer(id: String, metadata: Map[String, String]): ClusterProperties =
-    ClusterProperties(id, properties(id, metadata), options, reporting(id))
+  def consumer(id: String, metadata: Map[String, String]): ClusterProperties = {
+    val chosen = properties(id, metadata)
+    val group = chosen.get(GroupId).filter(_.nonEmpty)
+    val client = reporting(id, ClientDefaults.consumer(chosen))
+    val ofConsumers =
+      group.map(GroupIds.distinct(_, id, client)).orElse(options.groupIdPrefix.map(prefix => s"$prefix-$id"))
+    new ClusterProperties(id, client ++ ofConsumers.map(GroupId -> _), admin(id, chosen), group)
+  }
 
   /** @param metadata the properties that the metadata service gives for this cluster */
-  def producer(id: String, metadata: Map[String, String]): ProducerProperties =
-    ProducerProperties(id, properties(id, metadata), options, reporting(id))
+  def producer(id: String, metadata: Map[String, String]): ProducerProperties = {
+    val chosen = properties(id, metadata)
+    new ProducerProperties(id, reporting(id, ClientDefaults.producer(chosen)), admin(id, chosen))
+  }
+
+  private def admin(id: String, chosen: Map[String, String]) =
+    reporting(id, ClientDefaults.admin(chosen, options.requestTimeoutMs))
 
   /** Adds the reporter of the clients' metrics to the properties of a client. */
-  private def reporting(id: String): Map[String, String] => Map[String, String] =
-    options.clientMetrics.fold[Map[String, String] => Map[String, String]](identity)(query =>
-      ClientMetricsReporter.in(_, query, GaugeNames.clusters(ids + id)(id))
+  private def reporting(id: String, client: Map[String, String]): Map[String, String] =
+    options.clientMetrics.fold(client)(query =>
+      ClientMetricsReporter.in(client, query, GaugeNames.clusters(ids + id)(id))
     )
 
   /** The value of `cluster.<id>.<option>`, if it is set. */
@@ -72,17 +83,36 @@ private[dynamickafka] final class ClusterScope(options: ClusterOptions, val ids:
 
 private[dynamickafka] object ClusterScope {
   private val ClientId = "client.id"
+  private val GroupId = "group.id"
 
   /** Properties of the metadata that have no place in this query; other users of the cluster may need them. */
   def ignored(metadata: Map[String, String], table: OptionTable = SourceOptionSpecs.table): Seq[String] =
     canonical(metadata).keys.filter(table.unsupported.kafkaPropertyNames).toSeq.sorted
+
+  /** The option that sets a property of all clusters, with or without `kafka.`, or the option itself. */
+  def option(key: String, table: OptionTable): String =
+    if (OptionName.Prefixes.exists(OptionName.afterPrefix(key, _).isDefined) || table.has(key)) key
+    else if (KafkaProperties.isPlausible(key)) OptionName.Kafka + key
+    else throw Errors.unknownOption(key, Suggestions.forOption(key, table))
+
+  /** The option that sets a property of one cluster, with or without `kafka.`, or an option of the cluster. */
+  def option(id: String, key: String, table: OptionTable): String = {
+    if (!ClusterKeys.isClusterId(id))
+      throw Errors.invalidOption(
+        s"${OptionName.Cluster}$id.$key",
+        Redaction.Redacted,
+        s"'$id' is not a valid cluster id: ${ClusterKeys.Rule}."
+      )
+    val isOurs = OptionName.afterPrefix(key, OptionName.Kafka).isDefined || table.find(key).isDefined
+    s"${OptionName.Cluster}$id.${if (isOurs) "" else OptionName.Kafka}${checked(id, key, table)}"
+  }
 
   /**
    * The name itself, if it can mean anything below `cluster.<id>.`.
    *
    * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException UNKNOWN_OPTION, INVALID_OPTION
    */
-  def checked(id: String, name: String, table: OptionTable): String =
+  private def checked(id: String, name: String, table: OptionTable): String =
     if (FormatKey.of(name, table.formats).isDefined)
       throw Errors.invalidOption(
         s"${OptionName.Cluster}$id.$name",

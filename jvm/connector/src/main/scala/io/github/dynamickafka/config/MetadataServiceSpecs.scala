@@ -1,7 +1,6 @@
 package io.github.dynamickafka.config
 
-import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.option.{OptionName, OptionSpec, OptionType, RawOptions}
+import io.github.dynamickafka.option.{OptionName, OptionSpec, OptionType}
 
 /**
  * A metadata service that comes with the connector, as options name it: the one declaration of its name and its
@@ -133,18 +132,6 @@ private[dynamickafka] object MetadataServiceSpecs {
 
   /** All names, each between these. */
   def names(quote: String): String = all.map(spec => s"$quote${spec.name}$quote").mkString(", ")
-
-  /** @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException MISSING_OPTION */
-  def parse(raw: RawOptions): ServiceOptions = {
-    val service = SourceOptionSpecs.MetadataService
-    val name = raw.find(service).getOrElse(
-      throw Errors.missingOption(
-        service.name,
-        s"set it to the metadata service that describes the streams: ${names("'")} or the name of a class."
-      )
-    )
-    ServiceOptions(name, raw.service)
-  }
 
   private def properties(placeholder: String, doc: String) =
     Some(ArgumentPrefix("properties.", placeholder, doc))

@@ -27,31 +27,15 @@ private[dynamickafka] object OffsetsParser {
     .enable(JsonParser.Feature.STRICT_DUPLICATE_DETECTION)
     .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
 
-  /** @param fallback the position of a partition without a committed offset; None: the query fails */
-  def starting(text: String, fallback: Option[OffsetsPolicy] = None): Result =
-    parse(
-      text,
-      fallback,
-      "'earliest', 'latest', 'committed', 'timestamp:<epoch ms>' nor JSON",
-      Some(EarliestOffset)
-    )
+  def starting(text: String): Result =
+    parse(text, "'earliest', 'latest', 'committed', 'timestamp:<epoch ms>' nor JSON", Some(EarliestOffset))
 
   /** For clusters and topics that are added later: JSON is rejected, because their offsets are not known in advance. */
-  def entering(text: String, fallback: Option[OffsetsPolicy] = None): Result =
-    parse(
-      text,
-      fallback,
-      "'earliest', 'latest', 'committed' nor 'timestamp:<epoch ms>'",
-      lowest = None
-    )
+  def entering(text: String): Result =
+    parse(text, "'earliest', 'latest', 'committed' nor 'timestamp:<epoch ms>'", lowest = None)
 
-  def ending(text: String, fallback: Option[OffsetsPolicy] = None): Result =
-    parse(
-      text,
-      fallback,
-      "'latest', 'committed', 'timestamp:<epoch ms>' nor JSON",
-      Some(LatestOffset)
-    ).filterOrElse(
+  def ending(text: String): Result =
+    parse(text, "'latest', 'committed', 'timestamp:<epoch ms>' nor JSON", Some(LatestOffset)).filterOrElse(
       _ != Earliest,
       "no record would be read: use 'latest', 'committed', 'timestamp:<epoch ms>' or JSON."
     )
@@ -82,17 +66,12 @@ private[dynamickafka] object OffsetsParser {
   }
 
   /** @param lowest the lowest valid offset in JSON; None: JSON is rejected */
-  private def parse(
-      text: String,
-      fallback: Option[OffsetsPolicy],
-      forms: String,
-      lowest: Option[Long]
-  ): Result = {
+  private def parse(text: String, forms: String, lowest: Option[Long]): Result = {
     val trimmed = text.trim
     trimmed.toLowerCase(Locale.ROOT) match {
       case "earliest" => Right(Earliest)
       case "latest" => Right(Latest)
-      case "committed" => Right(Committed(fallback))
+      case "committed" => Right(Committed(None))
       case TimestampForm(ms) => ms.toLongOption.map(Timestamp).toRight(s"$ms is too large for a timestamp.")
       case _ if trimmed.startsWith("{") => lowest.toRight(NoJson).flatMap(offsets(_)(trimmed))
       case TimestampJson(_) =>

@@ -1,19 +1,169 @@
 package io.github.dynamickafka.config
 
-import org.apache.kafka.clients.producer.Partitioner
+import scala.jdk.CollectionConverters._
+
+import org.apache.kafka.clients.producer.{Partitioner => KafkaPartitioner}
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.format.FormatOptions
-import io.github.dynamickafka.format.table.{ClusterRegistries, Formats}
-import io.github.dynamickafka.page.PageSettings
+import io.github.dynamickafka.format.table.{ClusterRegistries, Formats, WriteOptionSpecs, WriteOptionsParser}
+import io.github.dynamickafka.kafka.{KafkaProperties, SecretOptions}
+import io.github.dynamickafka.option.{NamedClass, OptionSpecs, OptionTable, OptionType, RawOptions}
+import io.github.dynamickafka.page.{PageOptionSpecs, PageSettings}
+
+/** The options of the sink: the only declaration for parsing, suggestions and `docs/options.md`. */
+private[dynamickafka] object SinkOptionSpecs extends OptionSpecs {
+  import OptionType._
+
+  include(Seq(SourceOptionSpecs.MetadataService))
+
+  val StreamId = optional("streamId", text, "this or a column `stream`")(
+    "The id of the stream to write to. A value in the column `stream` of a row takes precedence."
+  )
+
+  include(WriteOptionSpecs.all)
+
+  val Routing = option(
+    "clusterRouting",
+    oneOf("key" -> ClusterRouting.Key, "first" -> ClusterRouting.First, "all" -> ClusterRouting.All),
+    "key"
+  )(
+    "Which of the writable clusters of the stream a record is written to. `key`: one cluster, chosen by a hash of the " +
+      "key; for records without a key, each task of a batch uses one cluster, chosen in turn. `first`: the first " +
+      "cluster in the metadata. `all`: every cluster. A value in the column `cluster` of a row takes precedence."
+  )
+
+  val WriteFailover = option(
+    "writeFailover",
+    oneOf("none" -> false, "next" -> true),
+    "none",
+    requires = raw =>
+      Option.when(raw.get(Routing) == ClusterRouting.All)(
+        s"with '${Routing.name}=all' every cluster gets each record, so that no other one can get those of a cluster that is " +
+          "unreachable."
+      )
+  )(
+    "With `clusterRouting` `key` or `first`: what happens to a batch if a cluster does not respond, or refuses the " +
+      "credentials, when the batch starts. `none`: the batch fails if it has records for this cluster. `next`: its records " +
+      "go to the other writable clusters of the stream, and the cluster is asked again for a later batch. This moves keys " +
+      "to other clusters and back. Rows with a value in the column `cluster` are not affected, nor are outages in the " +
+      "middle of a batch."
+  )
+
+  val ClusterDistribution = option("clusterDistribution", oneOf("auto" -> true, "off" -> false), "off")(
+    "With `exactly-once`: whether Spark distributes the rows of a batch to tasks by their target cluster, so that a batch has " +
+      "about as many transactions as clusters, instead of one for each task and cluster. `auto`: if the rows have a column " +
+      "`cluster` that cannot be null. The cost is a shuffle, and fewer tasks that write."
+  )
+
+  val Guarantee = option(
+    "deliveryGuarantee",
+    oneOf(
+      "none" -> DeliveryGuarantee.None,
+      "at-least-once" -> DeliveryGuarantee.AtLeastOnce,
+      "exactly-once" -> DeliveryGuarantee.ExactlyOnce
+    ),
+    "at-least-once"
+  )(
+    "`none`: fire and forget, acknowledgements are not awaited. `at-least-once`: a batch is complete when every record " +
+      "is acknowledged. `exactly-once`: for consumers with isolation level `read_committed`, a batch appears once on " +
+      "every cluster or not at all, unless the query ends with `PARTIAL_COMMIT`; queries and jobs then require `checkpointLocation` as an option."
+  )
+
+  val TransactionalIdPrefix = option("transactionalIdPrefix", text, "dynamic-kafka")(
+    "With `exactly-once`: the prefix of transactional ids, for ACLs. The ids of the query and of the cluster, and " +
+      "a suffix that is unique for each task attempt, are appended."
+  )
+
+  val Partitioner = option(
+    "partitioner",
+    OptionType("`default`, `fixed`, `round-robin`, class name", PartitionerChoice.parse),
+    "default"
+  )(
+    "How the partition of a record is chosen if the row has no `partition`. `default`: the default partitioner of the " +
+      "Kafka producer; `fixed`: one partition per task; `round-robin`: all partitions in turn; or the name of a class " +
+      "that implements Kafka's `Partitioner`."
+  )
+
+  val DeadLetterTopic = optional(
+    "deadLetterTopic",
+    text,
+    "none: a row that cannot be routed fails the batch"
+  )(
+    "The topic, on the cluster of the row, for rows that cannot be routed. Headers `dynamic-kafka-...` contain the reason."
+  )
+
+  val DeadLetterCluster = optional(
+    "deadLetterCluster",
+    text,
+    requires = raw =>
+      Option.unless(raw.isSet(DeadLetterTopic))(
+        s"it has no effect, because '${DeadLetterTopic.name}' is not set."
+      )
+  )(
+    "The cluster whose `deadLetterTopic` receives rows for which no cluster is known."
+  )
+
+  val CommitTimeoutMs = option("commitTimeoutMs", duration(min = 1), "60000")(
+    "With `exactly-once`: the time limit for committing the transactions of a batch after the decision to commit it. When " +
+      "it expires, the query fails. The decision remains valid: the next start of the query commits the pending " +
+      "transactions."
+  )
+
+  val PartialCommitPolicy = option(
+    "partialCommitPolicy",
+    oneOf("fail" -> false, "replay-lost-partitions" -> true),
+    "fail"
+  )(
+    "What happens at the start of a query if Kafka aborted some transactions of a batch after others were committed, " +
+      "because an outage was longer than `transaction.timeout.ms`. `fail` fails the query and lists the missing " +
+      "transactions. `replay-lost-partitions` writes only the missing parts again; it requires that each run of a batch " +
+      "gives every task the same rows."
+  )
+
+  val UnknownCommit = option(
+    "unknownCommitPolicy",
+    oneOf(
+      "fail" -> UnknownCommitPolicy.Fail,
+      "assume-committed" -> UnknownCommitPolicy.AssumeCommitted,
+      "assume-aborted" -> UnknownCommitPolicy.AssumeAborted
+    ),
+    "fail"
+  )(
+    "What happens if Kafka cannot say whether a transaction of a decided batch was committed: its id has expired " +
+      "(`transactional.id.expiration.ms` of the brokers, 7 days by default), or the cluster id leads to another Kafka cluster. " +
+      "`fail` fails the query with `TRANSACTION_UNKNOWN` and lists the transactions. `assume-committed` does not write them " +
+      "again: if they were aborted, their records are lost. `assume-aborted` writes them again, or treats them as lost if " +
+      "another part of the batch is committed: if they were committed, their records are duplicated. Unset it when the query " +
+      "runs again."
+  )
+
+  val CheckpointLocation = optional("checkpointLocation", text)(
+    "Spark's option. With `exactly-once`, the journal of the sink is stored in this location, also for batch jobs. Spark " +
+      "does not pass a location that is set by `spark.sql.streaming.checkpointLocation` to a sink."
+  )
+
+  include(Seq(
+    SourceOptionSpecs.DiscoveryIntervalMs,
+    SourceOptionSpecs.DiscoveryFailureThreshold,
+    SourceOptionSpecs.ClusterRequestTimeoutMs,
+    SourceOptionSpecs.ClientMetrics,
+    SourceOptionSpecs.ClientIdPrefix
+  ))
+  include(PageOptionSpecs.all)
+
+  val table: OptionTable = new OptionTable(
+    all,
+    RefusedOptions.OfSink,
+    WriteOptionSpecs.formats.map(_.name) ++ WriteOptionSpecs.classes.map(_.name),
+    WriteOptionSpecs.readsOnly,
+    KafkaProperties.isKnown
+  )
+}
 
 /**
  * The parsed and checked options of a query that writes. Contains Kafka properties, so `toString` shows only the stream
  * and the delivery guarantee.
- *
- * @param failover `writeFailover=next`
- * @param distribution `clusterDistribution=auto`
- * @param format how rows become keys and values
- * @param page where the query is shown; None: it is not
  */
 private[dynamickafka] final case class SinkOptions(
     service: ServiceOptions,
@@ -32,6 +182,50 @@ private[dynamickafka] final case class SinkOptions(
     page: Option[PageSettings] = None
 ) {
   override def toString: String = s"SinkOptions(${streamId.getOrElse("by row")}, $guarantee)"
+}
+
+private[dynamickafka] object SinkOptions {
+  import SinkOptionSpecs._
+
+  /** With the contract of [[SourceOptions.parse]]. */
+  def parse(
+      options: CaseInsensitiveStringMap,
+      isCatalogTable: Boolean = false,
+      ofStatement: Set[String] = Set.empty
+  ): SinkOptions = {
+    val raw = RawOptions.checked(withoutName(options), table)
+    SecretOptions.warn(raw)
+    ClusterScope.checkValues(raw)
+    val guarantee = raw.get(Guarantee)
+    Acknowledgements.check(guarantee, raw)
+    SinkOptions(
+      SourceOptionSpecs.service(raw),
+      raw.find(StreamId),
+      SourceOptionSpecs.discovery(raw),
+      ClusterOptions(raw, table),
+      raw.get(Routing),
+      failover = raw.get(WriteFailover),
+      distribution = raw.get(ClusterDistribution),
+      guarantee,
+      raw.get(Partitioner),
+      raw.find(DeadLetterTopic).map(DeadLetterOptions(_, raw.find(DeadLetterCluster))),
+      TransactionOptions(
+        raw.get(TransactionalIdPrefix),
+        raw.find(CheckpointLocation),
+        raw.get(CommitTimeoutMs),
+        raw.get(PartialCommitPolicy),
+        raw.get(UnknownCommit)
+      ),
+      WriteOptionsParser.parse(raw, isCatalogTable),
+      ClusterRegistries(isCatalogTable, ofStatement),
+      PageOptionSpecs.parse(raw)
+    )
+  }
+
+  /** Spark passes the name of a query as an option. */
+  private def withoutName(options: CaseInsensitiveStringMap) = new CaseInsensitiveStringMap(
+    options.asCaseSensitiveMap.asScala.filterNot(_._1.equalsIgnoreCase("queryName")).asJava
+  )
 }
 
 private[dynamickafka] sealed trait ClusterRouting extends Product with Serializable
@@ -57,32 +251,19 @@ private[dynamickafka] object PartitionerChoice {
   /** An implementation of Kafka's `Partitioner`, which the producers instantiate. */
   final case class OfClass(name: String) extends PartitionerChoice
 
-  def parse(text: String): Either[String, PartitionerChoice] = text match {
-    case word if word.equalsIgnoreCase("default") => Right(Default)
-    case word if word.equalsIgnoreCase("fixed") => Right(Fixed)
-    case word if word.equalsIgnoreCase("round-robin") => Right(RoundRobin)
-    case name =>
-      PartitionerClasses.problem(name).toLeft(OfClass(name)).left.map(problem =>
-        s"it is neither 'default', 'fixed' nor 'round-robin', nor a partitioner: $problem."
-      )
-  }
+  private val words =
+    OptionType.oneOf[PartitionerChoice]("default" -> Default, "fixed" -> Fixed, "round-robin" -> RoundRobin)
+
+  def parse(text: String): Either[String, PartitionerChoice] =
+    words.parse(text).orElse(NamedClass.find(text, classOf[KafkaPartitioner]).map(_ =>
+      OfClass(text)
+    )).left.map(problem => s"it is neither 'default', 'fixed' nor 'round-robin', nor a partitioner: $problem")
 }
 
-/**
- * The destination of rows that cannot be routed.
- *
- * @param topic the topic, on the cluster of the row
- * @param cluster the cluster for rows without a known cluster
- */
+/** The destination of rows that cannot be routed. */
 private[dynamickafka] final case class DeadLetterOptions(topic: String, cluster: Option[String])
 
-/**
- * Options of exactly-once delivery.
- *
- * @param checkpointLocation the option of the query, where the journal is stored
- * @param replayLost `partialCommitPolicy=replay-lost-partitions`
- * @param unknown `unknownCommitPolicy`
- */
+/** Options of exactly-once delivery. */
 private[dynamickafka] final case class TransactionOptions(
     idPrefix: String,
     checkpointLocation: Option[String],
@@ -97,19 +278,4 @@ private[dynamickafka] object UnknownCommitPolicy {
   case object Fail extends UnknownCommitPolicy
   case object AssumeCommitted extends UnknownCommitPolicy
   case object AssumeAborted extends UnknownCommitPolicy
-}
-
-/** Checks the class of a custom partitioner. */
-private object PartitionerClasses {
-
-  def problem(name: String): Option[String] =
-    try {
-      val loader = Option(Thread.currentThread.getContextClassLoader).getOrElse(getClass.getClassLoader)
-      val found = Class.forName(name, false, loader)
-      Option.when(!classOf[Partitioner].isAssignableFrom(found))(
-        s"'$name' does not implement ${classOf[Partitioner].getName}"
-      )
-    } catch {
-      case _: ClassNotFoundException | _: LinkageError => Some(s"the class path has no class '$name'")
-    }
 }

@@ -1,76 +1,61 @@
 package io.github.dynamickafka.page
 
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.option.{OptionSpec, OptionType, RawOptions}
+import io.github.dynamickafka.option.{OptionSpecs, OptionType, RawOptions}
 
 /** The options of the page of the driver. */
-private[dynamickafka] object PageOptionSpecs {
+private[dynamickafka] object PageOptionSpecs extends OptionSpecs {
   import OptionType._
 
-  val Ui: OptionSpec[Boolean] = OptionSpec(
-    "ui",
-    boolean,
-    Some(false),
-    "`false`",
+  /** Shorter ones can be guessed. */
+  val LeastToken = 16
+
+  val Ui = option("ui", boolean, "false")(
     "Whether the driver serves [a page](page.md) that shows this streaming query while it runs. There is one page per driver, with all queries " +
       "that set this option."
   )
 
-  val UiHost: OptionSpec[String] = OptionSpec(
-    "uiHost",
-    text,
-    Some(PageSettings.Loopback),
-    s"`${PageSettings.Loopback}`",
+  private val withUi = without(Ui, "true")
+
+  val UiHost = option("uiHost", text, PageSettings.Loopback, requires = withUi)(
     "The address that the page listens on. One that other machines reach requires `uiToken`."
   )
 
-  val UiPort: OptionSpec[Int] = OptionSpec(
+  val UiPort = option(
     "uiPort",
     OptionType(
       "int",
       s => s.toIntOption.filter(n => n >= 0 && n <= 65535).toRight("it is not a port from 0 to 65535.")
     ),
-    Some(PageSettings.Port),
-    s"`${PageSettings.Port}`",
+    PageSettings.Port.toString,
+    requires = withUi
+  )(
     "The port of the page. If it is in use, the 15 next ones are tried. `0`: any free port."
   )
 
-  /** Shorter ones can be guessed. */
-  val LeastToken = 16
-
-  val UiToken: OptionSpec[String] = OptionSpec(
+  val UiToken = optional(
     "uiToken",
     OptionType(
       "string",
       s => Either.cond(s.length >= LeastToken, s, s"it has less than $LeastToken characters.")
     ),
-    None,
     "",
+    secret = true,
+    requires = withUi
+  )(
     s"A secret of at least $LeastToken characters that visitors of the page have to enter. Also useful on loopback if other users " +
-      "work on the machine of the driver.",
-    secret = true
+      "work on the machine of the driver."
   )
 
-  val all: Seq[OptionSpec[_]] = Seq(Ui, UiHost, UiPort, UiToken)
-
   /** None: the query is not shown. */
-  def parse(raw: RawOptions): Option[PageSettings] = {
+  def parse(raw: RawOptions): Option[PageSettings] = Option.when(raw.get(Ui)) {
     val (host, token) = (raw.get(UiHost), raw.find(UiToken))
-    if (!raw.get(Ui)) {
-      all.flatMap(spec => raw.written(spec).filter(_ => spec ne Ui).map(spec -> _)).headOption.foreach {
-        case (spec, written) => throw Errors.invalidOption(
-            written.name,
-            spec.shown(written.value),
-            s"it has no effect without '${Ui.name}=true'."
-          )
-      }
-      None
-    } else if (!PageSettings.isLoopback(host) && token.isEmpty)
+    if (!PageSettings.isLoopback(host) && token.isEmpty)
       throw Errors.missingOption(
         UiToken.name,
         s"'${UiHost.name}' is '$host', which other machines may reach: set '${UiToken.name}' to a secret of at least " +
           s"$LeastToken characters, or leave '${UiHost.name}' out."
       )
-    else Some(PageSettings(host, raw.get(UiPort), token))
+    PageSettings(host, raw.get(UiPort), token)
   }
 }

@@ -11,13 +11,7 @@ import org.apache.spark.sql.connector.write.{LogicalWriteInfo, WriteBuilder}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.config.{
-  SinkOptionSpecs,
-  SinkOptions,
-  SinkOptionsParser,
-  SourceOptionSpecs,
-  Subscription
-}
+import io.github.dynamickafka.config.{SinkOptionSpecs, SinkOptions, SourceOptionSpecs, Subscription}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.{DeclaredSchema, FormatOptions, MetadataColumn, NewestSchemas}
 import io.github.dynamickafka.metadata.KafkaStream
@@ -101,7 +95,7 @@ private[dynamickafka] object DynamicKafkaSinkTable {
       isCatalogTable: Boolean = false,
       ofStatement: Set[String] = Set.empty
   ): SinkOptions = {
-    val parsed = SinkOptionsParser.parse(options, isCatalogTable, ofStatement)
+    val parsed = SinkOptions.parse(options, isCatalogTable, ofStatement)
     val found = columns(schema, parsed.format)
     if (parsed.streamId.isEmpty && !found.hasStream)
       throw Errors.missingOption(

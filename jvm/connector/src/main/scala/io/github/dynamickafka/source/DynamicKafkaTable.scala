@@ -13,7 +13,7 @@ import org.apache.spark.sql.connector.read.{Scan, ScanBuilder, SupportsPushDownR
 import org.apache.spark.sql.types.{StringType, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs, SourceOptions, SourceOptionsParser}
+import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs, SourceOptions}
 import io.github.dynamickafka.error.{Errors, FailureText}
 import io.github.dynamickafka.format.protobuf.{Protobuf, ProtobufOptions, ProtobufSchemas}
 import io.github.dynamickafka.format.table.{Decoders, FormatOptionSpecs, Layouts}
@@ -103,7 +103,7 @@ private[dynamickafka] object DynamicKafkaTable {
       isCatalogTable: Boolean = false,
       ofStatement: Set[String] = Set.empty
   ): SourceOptions =
-    SourceOptionsParser.parse(
+    SourceOptions.parse(
       SessionDefaults.without(options, SourceOptionSpecs.table, SinkOptionSpecs.table),
       isCatalogTable,
       ofStatement

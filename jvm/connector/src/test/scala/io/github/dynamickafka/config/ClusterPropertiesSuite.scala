@@ -208,6 +208,8 @@ class ClusterPropertiesSuite extends AnyFunSuite with TimeLimit with ScalaCheckP
   test("kafka.group.id replaces groupIdPrefix, and committed offsets are read from that very group") {
     val resolved = resolve(Seq("kafka.group.id" -> "g", "groupIdPrefix" -> "team"))
     assert(resolved.client("group.id").startsWith("g-blue-") && resolved.groupId.contains("g"))
+    val prefixed = resolve(Seq("groupIdPrefix" -> "team"))
+    assert(prefixed.client("group.id") == "team-blue" && prefixed.groupId.isEmpty)
   }
 
   test("clientIdPrefix sets the client ids of each cluster unless client.id is set") {

@@ -15,7 +15,7 @@ class OffsetsParserSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
   test("keywords are case-insensitive") {
     assert(OffsetsParser.starting(" Earliest ") == Right(Earliest))
     assert(OffsetsParser.starting("LATEST") == Right(Latest))
-    assert(OffsetsParser.starting("committed", Some(Latest)) == Right(Committed(Some(Latest))))
+    assert(OffsetsParser.starting("committed") == Right(Committed(None)))
     assert(OffsetsParser.starting("timestamp:1700000000000") == Right(Timestamp(1700000000000L)))
     assert(OffsetsParser.entering("latest") == Right(Latest))
     assert(OffsetsParser.ending("latest") == Right(Latest))

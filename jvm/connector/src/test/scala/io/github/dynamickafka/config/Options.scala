@@ -17,7 +17,7 @@ object Options {
     SourceOptions.parse(new CaseInsensitiveStringMap(options.toMap.asJava))
 
   /** The options of a query that writes. */
-  def parseSink(options: (String, String)*): SinkOptions = SinkOptionsParser.parse(
+  def parseSink(options: (String, String)*): SinkOptions = SinkOptions.parse(
     new CaseInsensitiveStringMap((Map("metadataService" -> "file", "streamId" -> "orders") ++ options).asJava)
   )
 

@@ -18,7 +18,7 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
   )
 
   private def parseOnly(options: (String, String)*): SinkOptions =
-    SinkOptionsParser.parse(new CaseInsensitiveStringMap(options.toMap.asJava))
+    SinkOptions.parse(new CaseInsensitiveStringMap(options.toMap.asJava))
 
   test("options that are not set have the documented default") {
     assert(

@@ -236,6 +236,19 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
     ))
   }
 
+  test("what a checkpoint stores is read without the options that it requires and that are not stored") {
+    val stored = Map("streamIds" -> "orders", "commitGroupId" -> "totals")
+    assert(SourceOptions.remembered(stored) == stored)
+    assert(refused(parse("commitGroupId" -> "totals")).getMessage.contains("it has no effect"))
+  }
+
+  test("an option that is switched off requires nothing") {
+    assert(!parse("deferWithState" -> "false").deferWithState)
+    assert(
+      refused(parse("defer-with-state" -> "true")).getMessage.contains("'unreachableReplayPolicy=defer'")
+    )
+  }
+
   test("how MirrorMaker names topics is remembered, without secrets") {
     val options = Seq(
       "streamIds" -> "orders",

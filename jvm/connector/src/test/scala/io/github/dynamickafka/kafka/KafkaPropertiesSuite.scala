@@ -16,7 +16,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.TestSeed
-import io.github.dynamickafka.config.{SinkOptionsParser, SourceOptions}
+import io.github.dynamickafka.config.{SinkOptions, SourceOptions}
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
 import io.github.dynamickafka.metadata.document.MetadataDocument
 import io.github.dynamickafka.metadata.watch.Resolution
@@ -77,7 +77,7 @@ class KafkaPropertiesSuite extends AnyFunSuite with TimeLimit {
           "metadataService.path" -> "/streams.yaml",
           streams -> "orders"
         )).asJava)
-      Seq(() => SourceOptions.parse(options("streamIds")), () => SinkOptionsParser.parse(options("streamId")))
+      Seq(() => SourceOptions.parse(options("streamIds")), () => SinkOptions.parse(options("streamId")))
         .foreach(parse => assertSaid(refused(parse()), "INVALID_OPTION", prefix + named(properties), said))
     }
   }

@@ -15,7 +15,7 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.config.{Options, SinkOptions, SinkOptionsParser}
+import io.github.dynamickafka.config.{Options, SinkOptions}
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, DynamicKafkaRuntimeException}
 import io.github.dynamickafka.format.NewestSchemas
 import io.github.dynamickafka.format.avro.AvroConfluent
@@ -195,7 +195,7 @@ class RegistryRecordsSuite extends AnyFunSuite with TimeLimit {
           "streamId" -> "orders"
         ) ++ options).asJava)
         def id(stated: Set[String], isCatalogTable: Boolean = true) = {
-          val parsed = SinkOptionsParser.parse(all, isCatalogTable, stated)
+          val parsed = SinkOptions.parse(all, isCatalogTable, stated)
           WireFormat.id(new Written(parsed, ddl).record(changed, "green", "t", 1, "a").value)
         }
         assert(id(Set.empty) == 100)

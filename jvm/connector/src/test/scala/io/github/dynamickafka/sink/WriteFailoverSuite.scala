@@ -6,7 +6,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.base.ManualClock
-import io.github.dynamickafka.config.{ClusterRouting, ClusterScope, SinkOptionsParser}
+import io.github.dynamickafka.config.{ClusterRouting, ClusterScope, SinkOptions}
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.topology.{Topology, WriteEntry, WriteStream}
 
@@ -127,7 +127,7 @@ private object WriteFailoverSuite {
   def optionsWith(more: (String, String)*) = {
     val all = new java.util.HashMap[String, String]
     (Seq("metadataService" -> "file", "streamId" -> "s") ++ more).foreach { case (k, v) => all.put(k, v) }
-    SinkOptionsParser.parse(new CaseInsensitiveStringMap(all))
+    SinkOptions.parse(new CaseInsensitiveStringMap(all))
   }
   val options = optionsWith()
 }

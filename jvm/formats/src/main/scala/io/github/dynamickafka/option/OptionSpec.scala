@@ -2,6 +2,8 @@ package io.github.dynamickafka.option
 
 import java.util.Locale
 
+import scala.collection.mutable
+
 import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.error.Errors
 
@@ -15,6 +17,7 @@ import io.github.dynamickafka.error.Errors
  * @param perCluster whether `cluster.<id>.<name>` sets the option for one cluster
  * @param aliases other names, which may contain dots
  * @param secret whether the value is not printed
+ * @param requires why the option, if it is set, is refused beside the others; a switch that is off requires nothing
  */
 private[dynamickafka] final case class OptionSpec[T](
     name: String,
@@ -24,7 +27,8 @@ private[dynamickafka] final case class OptionSpec[T](
     doc: String,
     perCluster: Boolean = false,
     aliases: Seq[String] = Nil,
-    secret: Boolean = false
+    secret: Boolean = false,
+    requires: RawOptions => Option[String] = _ => None
 ) {
   val key: String = OptionName.normalize(name)
   private val keys: Set[String] = aliases.map(OptionName.normalize).toSet + key
@@ -40,6 +44,54 @@ private[dynamickafka] final case class OptionSpec[T](
   def shown(value: String): String = if (secret && value.nonEmpty) Redaction.Redacted else value
 
   def named(other: String): Boolean = keys.contains(OptionName.normalize(other))
+}
+
+/** Declares the options of one subject. Each declaration becomes an entry of [[all]]. */
+private[dynamickafka] trait OptionSpecs {
+  private val declared = mutable.ArrayBuffer.empty[OptionSpec[_]]
+
+  /** In the order of the documentation, which is that of the declarations. */
+  final def all: Seq[OptionSpec[_]] = declared.toSeq
+
+  /** @param default as a user writes it */
+  protected final def option[T](
+      name: String,
+      valueType: OptionType[T],
+      default: String,
+      perCluster: Boolean = false,
+      aliases: Seq[String] = Nil,
+      requires: RawOptions => Option[String] = _ => None
+  )(doc: String): OptionSpec[T] = {
+    val spec = OptionSpec(name, valueType, None, s"`$default`", doc, perCluster, aliases, requires = requires)
+    declare(spec.copy(default = Some(spec.parse(default))))
+  }
+
+  /** @param unset what applies if the option is not set, in the documentation */
+  protected final def optional[T](
+      name: String,
+      valueType: OptionType[T],
+      unset: String = "-",
+      perCluster: Boolean = false,
+      aliases: Seq[String] = Nil,
+      secret: Boolean = false,
+      requires: RawOptions => Option[String] = _ => None
+  )(doc: String): OptionSpec[T] =
+    declare(OptionSpec(name, valueType, None, unset, doc, perCluster, aliases, secret, requires))
+
+  protected final def declare[T](spec: OptionSpec[T]): OptionSpec[T] = {
+    include(Seq(spec))
+    spec
+  }
+
+  /** Adds options that are declared elsewhere. */
+  protected final def include(specs: Seq[OptionSpec[_]]): Unit = declared ++= specs
+
+  /** For `requires`: the option has no effect unless another one has this value. */
+  protected final def without[T](other: OptionSpec[T], value: String): RawOptions => Option[String] =
+    raw =>
+      Option.unless(raw.get(other) == other.parse(value))(
+        s"it has no effect without '${other.name}=$value'."
+      )
 }
 
 /** Compares option names without regard to case and hyphens, so that the spellings of Flink are valid. */

@@ -41,6 +41,10 @@ private[dynamickafka] final class RawOptions private (
   /** The value or the default. Only for options that have a default. */
   def get[T](spec: OptionSpec[T]): T =
     find(spec).getOrElse(throw new IllegalStateException(s"${spec.name} has no default"))
+
+  /** The value of an option that has to be set for this reason. */
+  def require[T](spec: OptionSpec[T], reason: String): T =
+    find(spec).getOrElse(throw Errors.missingOption(spec.name, reason))
 }
 
 private[dynamickafka] object RawOptions {
@@ -88,6 +92,18 @@ private[dynamickafka] object RawOptions {
       formats,
       all.toMap
     )
+  }
+
+  /** Checks also what the options require of each other. */
+  def checked(options: CaseInsensitiveStringMap, table: OptionTable): RawOptions = {
+    val raw = RawOptions(options, table)
+    for (
+      spec <- table.all;
+      w <- raw.written(spec);
+      reason <- spec.requires(raw) if spec.parse(w.value, w.name) != false
+    )
+      throw Errors.invalidOption(w.name, spec.shown(w.value), reason)
+    raw
   }
 
   private def specOf(name: String, value: String, table: OptionTable): OptionSpec[_] =

@@ -41,8 +41,5 @@ private[dynamickafka] final case class ClusterConfig(
    * The settings of consumers with assigned partitions. They commit no offsets, so they have a group only if the user
    * set one, for brokers that require it.
    */
-  lazy val consumer: ConsumerSettings = new ConsumerSettings(
-    properties.clusterId,
-    properties.groupIdPrefix.map(ConsumerConfig.GROUP_ID_CONFIG -> _).toMap ++ properties.client
-  )
+  lazy val consumer: ConsumerSettings = new ConsumerSettings(properties.clusterId, properties.client)
 }

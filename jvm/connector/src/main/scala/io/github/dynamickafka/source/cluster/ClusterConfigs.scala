@@ -42,7 +42,7 @@ private[dynamickafka] final class ClusterConfigs(options: SourceOptions, scope: 
 
   /** The start position of a topic at the first start of the query. */
   def starting(id: String, topic: TopologyTopic): OffsetsPolicy =
-    own(id, StartingForms, topic.startingOffsets)
+    own(id, SourceOptionSpecs.Starting, topic.startingOffsets)
       .getOrElse(ofOneCluster(SourceOptionSpecs.StartingOffsets, options.offsets.starting))
 
   /**
@@ -57,7 +57,7 @@ private[dynamickafka] final class ClusterConfigs(options: SourceOptions, scope: 
       clusterIsKnown: Boolean,
       unresolvedAtStart: Boolean
   ): OffsetsPolicy =
-    own(id, StartingForms, topic.startingOffsets).getOrElse {
+    own(id, SourceOptionSpecs.Starting, topic.startingOffsets).getOrElse {
       if (clusterIsKnown) options.offsets.newTopic
       else if (unresolvedAtStart)
         ofOneCluster(SourceOptionSpecs.StartingOffsets, options.offsets.starting)
@@ -70,7 +70,7 @@ private[dynamickafka] final class ClusterConfigs(options: SourceOptions, scope: 
    * @param topic the topic in the metadata; None if it has left them, where the options still apply
    */
   def ending(id: String, topic: Option[TopologyTopic]): Option[OffsetsPolicy] =
-    own(id, EndingForms, topic.flatMap(_.stoppingOffsets)).orElse(options.offsets.ending)
+    own(id, SourceOptionSpecs.Ending, topic.flatMap(_.stoppingOffsets)).orElse(options.offsets.ending)
 
   /**
    * Refuses JSON that has no effect: stopping offsets without the level of clusters if there are several, and starting offsets of a
@@ -115,8 +115,8 @@ private[dynamickafka] final class ClusterConfigs(options: SourceOptions, scope: 
       cluster <- topology.clusters.values
       topic <- cluster.topics.values ++ cluster.patterns.map(_.topic)
       (key, forms, policy) <- Seq(
-        ("starting_offsets", StartingForms, topic.startingOffsets),
-        ("stopping_offsets", EndingForms, topic.stoppingOffsets)
+        ("starting_offsets", SourceOptionSpecs.Starting, topic.startingOffsets),
+        ("stopping_offsets", SourceOptionSpecs.Ending, topic.stoppingOffsets)
       )
       if own(cluster.id, forms, None).isEmpty && policy.exists(_.isInstanceOf[OffsetsPolicy.Committed])
       if this(cluster.id, cluster.properties).committedGroup.isEmpty
@@ -152,13 +152,10 @@ private[dynamickafka] final class ClusterConfigs(options: SourceOptions, scope: 
   /** The option of this cluster or, if it is not set, the value in the metadata. */
   private def own(
       id: String,
-      forms: Forms,
+      forms: Seq[OptionSpec[OffsetsPolicy]],
       metadata: Option[OffsetsPolicy]
   ): Option[OffsetsPolicy] =
-    scope.value(id, forms.timestamp)
-      .map(OffsetsPolicy.Timestamp)
-      .orElse(scope.offsets(id, forms.byTimestamp))
-      .orElse(scope.offsets(id, forms.offsets))
+    forms.iterator.flatMap(scope.offsets(id, _)).nextOption()
       .orElse(metadata.map(OffsetsPolicy.about(id, _)))
       .map(options.offsets.withFallback)
 }
@@ -197,21 +194,4 @@ private[dynamickafka] object ClusterConfigs {
   }
   private val MostKept = 4
   private val MostNamed = 10
-
-  /** The alternative options for one position. Precedence in this order, highest first. */
-  private final case class Forms(
-      timestamp: OptionSpec[Long],
-      byTimestamp: OptionSpec[OffsetsPolicy],
-      offsets: OptionSpec[OffsetsPolicy]
-  )
-  private val StartingForms = Forms(
-    SourceOptionSpecs.StartingTimestamp,
-    SourceOptionSpecs.StartingOffsetsByTimestamp,
-    SourceOptionSpecs.StartingOffsets
-  )
-  private val EndingForms = Forms(
-    SourceOptionSpecs.EndingTimestamp,
-    SourceOptionSpecs.EndingOffsetsByTimestamp,
-    SourceOptionSpecs.EndingOffsets
-  )
 }

@@ -11,7 +11,7 @@ import io.github.dynamickafka.base.ManualClock
 import io.github.dynamickafka.config.{
   ClusterScope,
   ProducerProperties,
-  SinkOptionsParser,
+  SinkOptions,
   TransactionOptions,
   UnknownCommitPolicy
 }
@@ -153,7 +153,7 @@ private[sink] object CommitScene {
   val PatienceMs = 400L
   val TransactionTimeoutMs: String => Long = _ => 60000L
 
-  private val options = SinkOptionsParser.parse(new CaseInsensitiveStringMap(java.util.Map.of(
+  private val options = SinkOptions.parse(new CaseInsensitiveStringMap(java.util.Map.of(
     "metadataService",
     "file",
     "streamId",

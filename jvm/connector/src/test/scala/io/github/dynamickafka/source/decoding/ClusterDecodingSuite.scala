@@ -7,7 +7,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.util.LongAccumulator
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.config.{Options, SourceOptionsParser}
+import io.github.dynamickafka.config.{Options, SourceOptions}
 import io.github.dynamickafka.format.table.Layouts
 import io.github.dynamickafka.source.ClusterDecoding
 import io.github.dynamickafka.source.read.{DecodeCounts, Decoding}
@@ -22,7 +22,7 @@ class ClusterDecodingSuite extends AnyFunSuite with TimeLimit {
       String,
       String
   )*)(topologies: Topology*): Map[(String, String), Map[String, String]] = {
-    val parsed = SourceOptionsParser.parse(
+    val parsed = SourceOptions.parse(
       new CaseInsensitiveStringMap((Options.minimal ++ options).asJava),
       isCatalogTable = true
     )

@@ -3,16 +3,17 @@ package io.github.dynamickafka.format.table
 import io.github.dynamickafka.format.{
   ChangeMode,
   Format,
+  FormatWriter,
   KafkaSerdes,
   MetadataColumn,
   MetadataItem,
   ParseErrors
 }
-import io.github.dynamickafka.option.{OptionSpec, OptionType}
+import io.github.dynamickafka.option.{FormatKey, OptionSpec, OptionSpecs, OptionType}
 import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 
 /** The options of the source about formats and columns. The options of one format are in its folder. */
-private[dynamickafka] trait FormatOptionSpecs {
+private[dynamickafka] object FormatOptionSpecs extends OptionSpecs {
   import OptionType._
 
   private val parseErrorsType = oneOf[ParseErrors](
@@ -23,177 +24,196 @@ private[dynamickafka] trait FormatOptionSpecs {
     "dead-letter" -> ParseErrors.DeadLetter
   )
 
-  val ValueFormat: OptionSpec[Format] = OptionSpec(
+  val ValueFormat = option(
     "format",
     Formats.registered.valuesToRead,
-    Some(Formats.default),
-    "`raw`",
+    "raw",
+    aliases = Seq("valueFormat", "value.format")
+  )(
     "The format of the values, also as `valueFormat`. `raw`: the binary columns of Spark's Kafka source; `string`: a " +
       "column `value` of type STRING; `metadata`: format, schema and options as the [metadata](metadata.md#formats) has them; all " +
-      "others: the columns of `schema`. See [formats](formats.md).",
-    aliases = Seq("valueFormat", "value.format")
+      "others: the columns of `schema`. See [formats](formats.md)."
   )
 
-  val KeyFormat: OptionSpec[Format] = OptionSpec(
+  val KeyFormat = optional(
     "keyFormat",
     Formats.registered.toRead,
-    None,
     "keys are not decoded",
-    "The format of the keys. `raw` and `string` give one column, `key` or the one of `keyFields`; all others require `keyFields`.",
     aliases = Seq("key.format")
+  )(
+    "The format of the keys. `raw` and `string` give one column, `key` or the one of `keyFields`; all others require `keyFields`."
   )
 
-  val KeyFields: OptionSpec[Seq[String]] = OptionSpec(
-    "keyFields",
-    names,
-    None,
-    "-",
-    "The columns of `schema` that keys contain.",
-    aliases = Seq("key.fields")
+  val ValueDeserializer = optional("valueDeserializer", KafkaSerdes.deserializers("valueDeserializer"))(
+    "A class of Kafka's interface `Deserializer` that reads the values, in place of `format`. `valueDeserializer.<property>` sets its " +
+      "properties. See [extending](extending.md#kafkas-deserializers-and-serializers)."
   )
 
-  val KeyFieldsPrefix: OptionSpec[String] = OptionSpec(
-    "keyFieldsPrefix",
-    text,
-    None,
-    "no prefix",
+  val KeyDeserializer = optional("keyDeserializer", KafkaSerdes.deserializers("keyDeserializer"))(
+    "The same for keys, in place of `keyFormat`. They are the column `key`."
+  )
+
+  val KeyFields = optional("keyFields", names, aliases = Seq("key.fields"))(
+    "The columns of `schema` that keys contain."
+  )
+
+  val KeyFieldsPrefix = optional("keyFieldsPrefix", text, "no prefix", aliases = Seq("key.fields-prefix"))(
     "A prefix of the names in `keyFields` and in `schema` that the fields in the keys do not have. Requires " +
-      "`valueFieldsInclude=EXCEPT_KEY`.",
-    aliases = Seq("key.fields-prefix")
+      "`valueFieldsInclude=EXCEPT_KEY`."
   )
 
-  val ValueFieldsInclude: OptionSpec[Boolean] = OptionSpec(
+  val ValueFieldsInclude = option(
     "valueFieldsInclude",
     oneOf("ALL" -> false, "EXCEPT_KEY" -> true),
-    Some(false),
-    "`ALL`",
-    "Whether values contain the columns of `keyFields` too: with `ALL` they are read from the values, with `EXCEPT_KEY` " +
-      "from the keys.",
+    "ALL",
     aliases = Seq("value.fields-include")
+  )(
+    "Whether values contain the columns of `keyFields` too: with `ALL` they are read from the values, with `EXCEPT_KEY` " +
+      "from the keys."
   )
 
-  val Schema: OptionSpec[String] = OptionSpec(
-    "schema",
-    text,
-    None,
-    "required by formats with fields",
+  val Schema = optional("schema", text, "required by formats with fields")(
     "The columns of the records: DDL (`id BIGINT, name STRING`), the JSON of a `StructType`, an Avro schema of a record, or " +
       "`registry`: the newest schema in the registry of a format that has one."
   )
 
-  val MetadataColumns: OptionSpec[Seq[MetadataItem]] = OptionSpec(
+  val MetadataColumns = optional(
     "metadataColumns",
     MetadataItem.list,
-    None,
-    MetadataColumn.default.map(_.name).mkString("`", " ", "`"),
+    MetadataColumn.default.map(_.name).mkString("`", " ", "`")
+  )(
     "The columns after the decoded ones, in this order: " + MetadataColumn.all.map(c =>
       s"`${c.name}`"
     ).mkString(", ") +
       "; and `value.<key>` for metadata of the format. `<column> AS <name>` renames. Empty: none."
   )
 
-  val MetadataPrefix: OptionSpec[String] = OptionSpec(
-    "metadataPrefix",
-    text,
-    None,
-    "no prefix",
+  val MetadataPrefix = optional("metadataPrefix", text, "no prefix")(
     "The prefix of the names of these columns, if `schema` has a column of the same name."
   )
 
-  val ChangeData: OptionSpec[ChangeMode] = OptionSpec(
+  val ChangeData = option(
     "changeData",
-    oneOf("rows" -> ChangeMode.Rows, "envelope" -> ChangeMode.Envelope, "upsert" -> ChangeMode.Upsert),
-    Some(ChangeMode.Rows),
-    "`rows`",
+    oneOf[ChangeMode](
+      "rows" -> ChangeMode.Rows,
+      "envelope" -> ChangeMode.Envelope,
+      "upsert" -> ChangeMode.Upsert
+    ),
+    "rows"
+  )(
     "What a record of a format of changes becomes: `rows`, the rows before and after with a column `_change_type`; " +
       "`envelope`, one row with `op`, `before`, `after`, `source` and `ts_ms`. See [change data](change-data.md). `upsert`, with any " +
       "other format: the stream is a table with a key, in which a null value deletes; requires `keyFormat` and `keyFields`. See " +
       "[upserts](change-data.md#upserts)."
   )
 
-  val OnParseErrors: OptionSpec[ParseErrors] = OptionSpec(
-    "parseErrors",
-    parseErrorsType,
-    Some(ParseErrors.Fail),
-    "`fail`",
+  val OnParseErrors = option("parseErrors", parseErrorsType, "fail")(
     "What happens when a key or value cannot be decoded: `fail` fails the query with `DECODE_FAILED`; with `null`, a field " +
       "that does not fit is null, and so are all columns if nothing can be parsed; `drop` skips the record and counts it; " +
       "`keep` is `null` with the columns `_corrupt_record` (the bytes) and `_decode_error` (the reason); " +
       "`dead-letter`, in streaming queries, writes the record to `deadLetterTopic`."
   )
 
-  val DeadLetterTopic: OptionSpec[String] = OptionSpec(
-    "deadLetterTopic",
-    text,
-    None,
-    "required by `parseErrors=dead-letter`",
+  val OnKeyParseErrors = optional("keyParseErrors", parseErrorsType, "`parseErrors`")("The same, for keys.")
+
+  val OnValueParseErrors = optional("valueParseErrors", parseErrorsType, "`parseErrors`")(
+    "The same, for values."
+  )
+
+  val DeadLetterTopic = optional("deadLetterTopic", text, "required by `parseErrors=dead-letter`")(
     "The topic for records that cannot be decoded, on the cluster of the record. Headers `dynamic-kafka-...` contain the " +
       "reason and the place of the record."
   )
 
-  val DeadLetterCluster: OptionSpec[String] = OptionSpec(
-    "deadLetterCluster",
-    text,
-    None,
-    "the cluster of the record",
+  val DeadLetterCluster = optional("deadLetterCluster", text, "the cluster of the record")(
     "The cluster with `deadLetterTopic`."
   )
 
-  val OnKeyParseErrors: OptionSpec[ParseErrors] = OptionSpec(
-    "keyParseErrors",
-    parseErrorsType,
-    None,
-    "`parseErrors`",
-    "The same, for keys."
-  )
-
-  val OnValueParseErrors: OptionSpec[ParseErrors] = OptionSpec(
-    "valueParseErrors",
-    parseErrorsType,
-    None,
-    "`parseErrors`",
-    "The same, for values."
-  )
-
-  val ValueDeserializer: OptionSpec[Format] = OptionSpec(
-    "valueDeserializer",
-    KafkaSerdes.deserializers("valueDeserializer"),
-    None,
-    "-",
-    "A class of Kafka's interface `Deserializer` that reads the values, in place of `format`. `valueDeserializer.<property>` sets its " +
-      "properties. See [extending](extending.md#kafkas-deserializers-and-serializers)."
-  )
-
-  val KeyDeserializer: OptionSpec[Format] = OptionSpec(
-    "keyDeserializer",
-    KafkaSerdes.deserializers("keyDeserializer"),
-    None,
-    "-",
-    "The same for keys, in place of `keyFormat`. They are the column `key`."
-  )
-
-  private[dynamickafka] def ofFormats: Seq[OptionSpec[_]] = Seq(
-    ValueFormat,
-    KeyFormat,
-    ValueDeserializer,
-    KeyDeserializer,
-    KeyFields,
-    KeyFieldsPrefix,
-    ValueFieldsInclude,
-    Schema,
-    MetadataColumns,
-    MetadataPrefix,
-    ChangeData,
-    OnParseErrors,
-    OnKeyParseErrors,
-    OnValueParseErrors,
-    DeadLetterTopic,
-    DeadLetterCluster
-  ) ++ RegistryOptionSpecs.reading
-}
-
-private[dynamickafka] object FormatOptionSpecs extends FormatOptionSpecs {
+  include(RegistryOptionSpecs.reading)
 
   /** Options that name a class in place of a format; they have options below their name as a format has. */
   val classes: Seq[OptionSpec[Format]] = Seq(ValueDeserializer, KeyDeserializer)
+}
+
+/** The options of the sink about formats: names and types as those of the source, see [[FormatOptionSpecs]]. */
+private[dynamickafka] object WriteOptionSpecs extends OptionSpecs {
+
+  /** Those that can be written. */
+  val formats: Seq[Format] = Formats.registered.written
+
+  val ValueFormat = declare(FormatOptionSpecs.ValueFormat.copy(
+    valueType = Formats.registered.valuesToWrite,
+    doc =
+      "The format of the values, also as `valueFormat`. `raw`: the column `value`, STRING or BINARY; `string`: the column " +
+        "`value`, STRING; `metadata`: format, schema and options as the [metadata](metadata.md#formats) has them; all others: the " +
+        "columns that do not route the record. See [formats](formats.md#writing)."
+  ))
+
+  val KeyFormat = declare(FormatOptionSpecs.KeyFormat.copy(
+    valueType = Formats.registered.toWrite,
+    defaultText = "with `raw` values: the column `key`, else records have no key",
+    doc =
+      "The format of the keys. `raw` and `string`: one column, `key` or the one of `keyFields`; all others: the columns of `keyFields`."
+  ))
+
+  val ValueSerializer = optional("valueSerializer", KafkaSerdes.serializers("valueSerializer"))(
+    "A class of Kafka's interface `Serializer` that writes the values, in place of `format`. `valueSerializer.<property>` sets its " +
+      "properties. See [extending](extending.md#kafkas-deserializers-and-serializers)."
+  )
+
+  val KeySerializer = optional("keySerializer", KafkaSerdes.serializers("keySerializer"))(
+    "The same for keys, in place of `keyFormat`. They are the column `key`."
+  )
+
+  /** See [[FormatOptionSpecs.classes]]. */
+  val classes: Seq[OptionSpec[Format]] = Seq(ValueSerializer, KeySerializer)
+
+  val KeyFields = declare(FormatOptionSpecs.KeyFields.copy(doc = "The columns that keys contain."))
+
+  val KeyFieldsPrefix = declare(FormatOptionSpecs.KeyFieldsPrefix.copy(
+    doc = "A prefix of the names in `keyFields` that the fields in the keys do not get. Requires " +
+      "`valueFieldsInclude=EXCEPT_KEY`."
+  ))
+
+  val ValueFieldsInclude = declare(FormatOptionSpecs.ValueFieldsInclude.copy(
+    doc =
+      "Whether values contain the columns of `keyFields` too: with `ALL` they do, with `EXCEPT_KEY` only keys contain them."
+  ))
+
+  val Schema = declare(FormatOptionSpecs.Schema.copy(
+    defaultText = "the columns of the DataFrame",
+    doc =
+      "The columns of the records: DDL (`id BIGINT, name STRING`), the JSON of a `StructType`, an Avro schema of a record, or " +
+        "`registry`: the newest schema in the registry of a format that has one. The columns of the DataFrame are bound by name and cast by the rules of ANSI SQL's store assignment; a missing one is null."
+  ))
+
+  val ChangeData = declare(FormatOptionSpecs.ChangeData.copy(
+    doc =
+      "`upsert`: a row with `delete` in the column `_change_type` is written as a null value, so that compaction removes its key; requires " +
+        "`keyFormat` and `keyFields`. See [upserts](change-data.md#upserts). Other values have no effect."
+  ))
+
+  val MetadataPrefix = declare(FormatOptionSpecs.MetadataPrefix.copy(
+    doc =
+      "The prefix of the names of the columns that route a record, such as `topic`, if the records have a field of the same name."
+  ))
+
+  include(RegistryOptionSpecs.all)
+
+  /** Whether an option of a format only concerns reading: the settings of a catalog, or of a session, may contain it. */
+  def readsOnly(key: FormatKey): Boolean = exists(key) { (format, writer) =>
+    format.settings.exists(s => s.named(key.option) && s.refusedInWrites.isEmpty) &&
+    !writer.settings.exists(_.named(key.option))
+  }
+
+  /** Whether an option of a format only concerns writing. */
+  def writesOnly(key: FormatKey): Boolean = exists(key) { (format, writer) =>
+    (writer.settings.exists(_.named(key.option)) && !format.settings.exists(_.named(key.option))) ||
+    (format.hasRegistry && RegistryOptionSpecs.withoutPrefix(key.option).contains(
+      RegistryOptionSpecs.AutoRegister
+    ))
+  }
+
+  private def exists(key: FormatKey)(isOne: (Format, FormatWriter) => Boolean): Boolean =
+    formats.find(_.name == key.format).exists(format => format.writer.exists(isOne(format, _)))
 }

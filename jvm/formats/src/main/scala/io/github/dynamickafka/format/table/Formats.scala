@@ -104,7 +104,7 @@ private[dynamickafka] object Formats {
   def isOption(name: String, table: OptionTable): Boolean =
     FormatKey.of(name, table.formats).isDefined ||
       table.find(name).exists(spec =>
-        (FormatOptionSpecs.ofFormats ++ WriteOptionSpecs.classes ++ RegistryOptionSpecs.all).exists(
+        (FormatOptionSpecs.all ++ WriteOptionSpecs.classes ++ RegistryOptionSpecs.all).exists(
           _.key == spec.key
         )
       )

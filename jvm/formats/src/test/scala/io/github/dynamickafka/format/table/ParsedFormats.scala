@@ -13,7 +13,7 @@ import io.github.dynamickafka.option.{FormatKey, OptionSpec, OptionTable, RawOpt
 private[dynamickafka] final class ParsedFormats(formats: Formats) {
   private val noneUnsupported = new UnsupportedOptions(Map.empty, Map.empty)
 
-  val reading: OptionTable = table(FormatOptionSpecs.ofFormats, formats.all, WriteOptionSpecs.writesOnly)
+  val reading: OptionTable = table(FormatOptionSpecs.all, formats.all, WriteOptionSpecs.writesOnly)
   private val writing = table(WriteOptionSpecs.all, formats.written, WriteOptionSpecs.readsOnly)
 
   private def table(specs: Seq[OptionSpec[_]], of: Seq[Format], elsewhere: FormatKey => Boolean) =

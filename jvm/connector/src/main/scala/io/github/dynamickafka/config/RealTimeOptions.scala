@@ -1,0 +1,55 @@
+package io.github.dynamickafka.config
+
+import io.github.dynamickafka.option.{OptionName, OptionSpec, OptionSpecs, OptionType, RawOptions}
+
+private[config] trait RealTimeSpecs extends OptionSpecs {
+  import OptionType._
+
+  private val since41 = (_: RawOptions) =>
+    Option.unless(RealTimeMode.isAvailable)("real-time mode requires Spark 4.1 or later.")
+
+  val RealTimeTasks = optional(
+    "realTimeTasks",
+    int(min = 1),
+    "Spark's default parallelism",
+    requires = since41
+  )(
+    "Real-time mode: the maximum number of tasks of a batch. Each task occupies a core as long as the query runs. Requires " +
+      "Spark 4.1 or later."
+  )
+
+  val RealTimeMinBatchMs = option("realTimeMinBatchMs", long(min = 0), "250", requires = since41)(
+    "Real-time mode: how many milliseconds a batch lasts at least before a change of the topology ends it. Requires Spark 4.1 or " +
+      "later."
+  )
+}
+
+/** @param refused the first option that is set and that this mode does not have, with its value */
+private[dynamickafka] final case class RealTimeOptions(
+    tasks: Option[Int] = None,
+    minBatchMs: Long = 250L,
+    refused: Option[(String, String)] = None
+)
+
+private[dynamickafka] object RealTimeOptions {
+  import SourceOptionSpecs._
+
+  def apply(raw: RawOptions): RealTimeOptions =
+    RealTimeOptions(raw.find(RealTimeTasks), raw.get(RealTimeMinBatchMs), refusedInRealTime(raw))
+
+  /** The first option, as the user wrote it, and its value. */
+  private def refusedInRealTime(raw: RawOptions): Option[(String, String)] = {
+    val specs = Seq[OptionSpec[_]](
+      MaxOffsetsPerTrigger,
+      MinOffsetsPerTrigger,
+      MaxTriggerDelay,
+      MinPartitions,
+      MaxRecordsPerPartition
+    ) ++ Ending
+    val ofQuery =
+      (specs ++ Seq(Alignment).filter(raw.get(_))).flatMap(raw.written(_)).map(w => w.name -> w.value)
+    val ofClusters = raw.ofClusters.map(_.writtenAs)
+      .filter(name => specs.exists(spec => OptionName.normalize(name).endsWith(s".${spec.key}")))
+    (ofQuery ++ ofClusters.map(name => name -> raw.asWritten.getOrElse(name, ""))).headOption
+  }
+}

@@ -1,0 +1,78 @@
+package io.github.dynamickafka.config
+
+import scala.util.matching.Regex
+
+import io.github.dynamickafka.option.{OptionSpecs, OptionType, RawOptions}
+
+/** Which streams a query reads, and the metadata service that describes them. */
+private[config] trait SubscriptionSpecs extends OptionSpecs {
+  import OptionType._
+
+  val MetadataService = optional("metadataService", text, "required")(
+    s"The metadata service that describes the streams: ${MetadataServiceSpecs.names("`")}, or the name of a class that " +
+      "implements `KafkaMetadataService`. Its arguments are the options `metadataService.<argument>`."
+  )
+
+  val StreamIds = optional("streamIds", names, "this or `streamPattern`")("The ids of the streams to read.")
+
+  val StreamPattern = optional(
+    "streamPattern",
+    regex,
+    "this or `streamIds`",
+    requires = raw =>
+      Option.when(raw.isSet(StreamIds))(
+        s"'${StreamIds.name}' is also set, but only one of the two options is allowed."
+      )
+  )(
+    "A Java regular expression. The query reads every stream whose whole id matches; streams are added and removed " +
+      "as the set of matching ids changes."
+  )
+
+  private[config] def service(raw: RawOptions): ServiceOptions = ServiceOptions(
+    raw.require(
+      MetadataService,
+      s"set it to the metadata service that describes the streams: ${MetadataServiceSpecs.names("'")} or the name of a class."
+    ),
+    raw.service
+  )
+
+  private[config] def subscription(raw: RawOptions): Subscription =
+    raw.find(StreamPattern).map(Subscription.Pattern).getOrElse(Subscription.Ids(raw.require(
+      StreamIds,
+      s"set it to the ids of the streams to read, or set '${StreamPattern.name}' to a pattern of the ids."
+    )))
+}
+
+/**
+ * The metadata service.
+ *
+ * @param name `file`, `http`, ..., or a class name
+ * @param arguments the `metadataService.*` options without that prefix, keys as the user wrote them
+ */
+private[dynamickafka] final case class ServiceOptions(name: String, arguments: Map[String, String]) {
+  override def toString: String = s"ServiceOptions($name)"
+}
+
+private[dynamickafka] sealed trait Subscription extends Product with Serializable {
+  def includes(stream: String): Boolean
+
+  /** For users, in progress, UI and logs. */
+  def text: String
+}
+private[dynamickafka] object Subscription {
+  final case class Ids(ids: Seq[String]) extends Subscription {
+    override def includes(stream: String): Boolean = ids.contains(stream)
+    override def text: String = s"streams: ${ids.mkString(", ")}"
+  }
+
+  /** Streams whose whole id matches. */
+  final case class Pattern(regex: Regex) extends Subscription {
+    override def includes(stream: String): Boolean = regex.matches(stream)
+    override def text: String = s"pattern: $regex"
+    override def equals(other: Any): Boolean = other match {
+      case Pattern(r) => r.regex == regex.regex
+      case _ => false
+    }
+    override def hashCode: Int = regex.regex.hashCode
+  }
+}
