@@ -8,7 +8,8 @@ import scala.util.Failure
 import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.TopicPartition
 
-import io.github.dynamickafka.admin.checkpoint.{LoggedBatch, OffsetLog, Refusal, SourceId}
+import io.github.dynamickafka.source.checkpoint.{LoggedBatch, Refusal, SourceId, SparkCheckpoint}
+import io.github.dynamickafka.base.Json
 import io.github.dynamickafka.offset.{CompositeOffset, Positions}
 
 /** `offsets` and `lag`: the positions of a query, from its checkpoint. */
@@ -27,7 +28,7 @@ private[admin] object CheckpointCommands {
       Seq(Checkpoint, Batch, NoLag, Metadata.optional, Timeout),
       "source INT, cluster STRING, topic STRING, partition INT, position BIGINT, state STRING",
       (context, arguments) => {
-        val log = new OffsetLog(arguments(Checkpoint), context.hadoop)
+        val log = SparkCheckpoint(arguments(Checkpoint), context.hadoop)
         new Offsets(context, log, arguments.get(Batch).fold(log.newest)(log.batch), !arguments.has(NoLag))
       },
       canWatch = true
@@ -39,7 +40,7 @@ private[admin] object CheckpointCommands {
       Seq(Checkpoint, Metadata.optional, Timeout),
       "source INT, cluster STRING, topic STRING, partition INT, position BIGINT, latest BIGINT, lag BIGINT, error STRING",
       (context, arguments) => {
-        val log = new OffsetLog(arguments(Checkpoint), context.hadoop)
+        val log = SparkCheckpoint(arguments(Checkpoint), context.hadoop)
         new Lag(context, log, log.newest)
       },
       canWatch = true
@@ -70,7 +71,7 @@ private[admin] object CheckpointCommands {
   }
 
   /** What both commands say of a batch. */
-  private abstract class OfBatch(context: Context, log: OffsetLog, batch: LoggedBatch) extends Result {
+  private abstract class OfBatch(context: Context, log: SparkCheckpoint, batch: LoggedBatch) extends Result {
     private lazy val isFinished = log.finished.contains(batch.number)
 
     /** @param asked of which positions the ends are asked for */
@@ -106,7 +107,7 @@ private[admin] object CheckpointCommands {
     }
   }
 
-  private final class Offsets(context: Context, log: OffsetLog, batch: LoggedBatch, withLag: Boolean)
+  private final class Offsets(context: Context, log: SparkCheckpoint, batch: LoggedBatch, withLag: Boolean)
       extends OfBatch(context, log, batch) {
     private lazy val sources = read(_ => true, asked = withLag)
 
@@ -153,7 +154,7 @@ private[admin] object CheckpointCommands {
     }
   }
 
-  private final class Lag(context: Context, log: OffsetLog, batch: LoggedBatch)
+  private final class Lag(context: Context, log: SparkCheckpoint, batch: LoggedBatch)
       extends OfBatch(context, log, batch) {
     private val sources = read(_.isRead, asked = true)
 

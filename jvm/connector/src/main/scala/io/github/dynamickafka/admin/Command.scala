@@ -2,7 +2,7 @@ package io.github.dynamickafka.admin
 
 import org.apache.spark.sql.types.StructType
 
-import io.github.dynamickafka.admin.checkpoint.Refusal
+import io.github.dynamickafka.source.checkpoint.Refusal
 import io.github.dynamickafka.error.{DynamicKafkaError, FailureText}
 import io.github.dynamickafka.sink.operate.Refused
 

@@ -2,7 +2,7 @@ package io.github.dynamickafka.admin
 
 import org.apache.hadoop.conf.Configuration
 
-import io.github.dynamickafka.admin.checkpoint.Refusal
+import io.github.dynamickafka.source.checkpoint.Refusal
 import io.github.dynamickafka.catalog.StreamCatalog
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.document.MetadataDocument

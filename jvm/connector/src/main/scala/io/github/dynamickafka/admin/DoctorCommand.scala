@@ -8,12 +8,11 @@ import scala.util.{Failure, Success, Try, Using}
 
 import org.apache.kafka.clients.admin.AdminClientConfig
 
-import io.github.dynamickafka.admin.checkpoint.OffsetLog
-import io.github.dynamickafka.base.Redaction
+import io.github.dynamickafka.source.checkpoint.SparkCheckpoint
+import io.github.dynamickafka.base.{Json, Redaction}
 import io.github.dynamickafka.error.FailureText
 import io.github.dynamickafka.kafka.{BrokerSocket, ClientDefaults, SecretReferences}
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
-import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.cluster.ClusterConfigs
 
 /** `doctor`: whether this process can use the clusters of the metadata. Nothing is written without a topic for that. */
@@ -238,9 +237,9 @@ private[admin] object DoctorCommand {
   }
 
   private def knownOf(context: Context, checkpoint: String, streams: Seq[KafkaStream]): Known = {
-    val log = new OffsetLog(checkpoint, context.hadoop)
+    val log = SparkCheckpoint(checkpoint, context.hadoop)
     val all = log.composite(log.newest).map { case (source, offset) =>
-      val stored = new SourceCheckpoint(log.folder(source).toString, context.hadoop)
+      val stored = log.source(source)
       val topology = stored.topology
       if (stored.initial.isEmpty && topology.isEmpty && offset.identities.isEmpty) {
         val migrated = QueryClusters.migrated(offset, streams)

@@ -2,7 +2,8 @@ package io.github.dynamickafka.admin
 
 import scala.jdk.CollectionConverters._
 
-import io.github.dynamickafka.admin.checkpoint.Refusal
+import io.github.dynamickafka.source.checkpoint.Refusal
+import io.github.dynamickafka.base.Json
 import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.metadata.document.{DocumentEdits, EditRefused}

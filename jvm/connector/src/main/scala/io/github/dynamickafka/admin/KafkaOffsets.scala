@@ -12,7 +12,7 @@ import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.clients.consumer.KafkaConsumer
 import org.apache.kafka.common.TopicPartition
 
-import io.github.dynamickafka.admin.checkpoint.Refusal
+import io.github.dynamickafka.source.checkpoint.Refusal
 import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.error.FailureText
 import io.github.dynamickafka.kafka.ClusterFailure

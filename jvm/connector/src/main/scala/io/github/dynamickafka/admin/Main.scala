@@ -13,7 +13,8 @@ import scala.util.control.NonFatal
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileUtil, Path, UnsupportedFileSystemException}
 
-import io.github.dynamickafka.admin.checkpoint.Refusal
+import io.github.dynamickafka.source.checkpoint.Refusal
+import io.github.dynamickafka.base.Json
 import io.github.dynamickafka.build.BuildInfo
 import io.github.dynamickafka.error.FailureText
 import io.github.dynamickafka.option.Suggestions
@@ -140,7 +141,7 @@ private[admin] final class Main(
       if (watch) repeat(() => result().text)
       else {
         val found = result()
-        val shown = if (asJson) Json.write(found.json) else found.text
+        val shown = if (asJson) Json.pretty(found.json) else found.text
         if (shown.nonEmpty) out.println(shown)
         (if (asJson) found.reasonsWithJson else found.reasons).foreach(reason => err.println(reason))
         found.exitCode

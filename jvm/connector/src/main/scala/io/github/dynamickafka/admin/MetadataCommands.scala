@@ -5,6 +5,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 import scala.jdk.CollectionConverters._
 import scala.util.Using
 
+import io.github.dynamickafka.base.Json
 import io.github.dynamickafka.metadata.document.Problem
 import io.github.dynamickafka.metadata.service.FileMetadataService
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}

@@ -2,14 +2,9 @@ package io.github.dynamickafka.admin
 
 import scala.collection.immutable.SortedMap
 
-import io.github.dynamickafka.admin.checkpoint.{
-  CheckpointEdit,
-  CheckpointFiles,
-  ClusterRename,
-  Migration,
-  OffsetLog,
-  Refusal
-}
+import io.github.dynamickafka.source.checkpoint.{Refusal, SparkCheckpoint}
+import io.github.dynamickafka.base.Json
+import io.github.dynamickafka.admin.checkpoint.{CheckpointEdit, CheckpointFiles, ClusterRename, Migration}
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.offset.CompositeOffset
 
@@ -93,8 +88,8 @@ private[admin] object MigrationCommands {
   )
 
   /** The log and the files of a checkpoint without a link, and without a file outside of it. */
-  def opened(context: Context, checkpoint: String): (OffsetLog, CheckpointFiles) = {
-    val log = new OffsetLog(checkpoint, context.hadoop)
+  def opened(context: Context, checkpoint: String): (SparkCheckpoint, CheckpointFiles) = {
+    val log = SparkCheckpoint(checkpoint, context.hadoop)
     log.logged
     val files = new CheckpointFiles(checkpoint, context.hadoop)
     files.all()

@@ -5,7 +5,8 @@ import scala.util.Try
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.{ArrayType, BooleanType, DataType, LongType, StringType}
 
-import io.github.dynamickafka.admin.checkpoint.Refusal
+import io.github.dynamickafka.source.checkpoint.Refusal
+
 
 /**
  * A parameter of a command and of a procedure.

@@ -1,6 +1,7 @@
 package io.github.dynamickafka.admin
 
-import io.github.dynamickafka.admin.checkpoint.{OffsetLog, Refusal}
+import io.github.dynamickafka.source.checkpoint.{Refusal, SparkCheckpoint}
+import io.github.dynamickafka.base.Json
 import io.github.dynamickafka.offset.{CompositeOffset, NextOffset, Positions}
 import io.github.dynamickafka.topology.Topology
 
@@ -21,7 +22,7 @@ private[admin] object PlanCommand {
       "change STRING, cluster STRING, topic STRING, partition INT, position BIGINT, target BIGINT, records BIGINT, " +
         "bytes BIGINT, lost BOOLEAN",
       (context, arguments) => {
-        val log = new OffsetLog(arguments(Parameter.Checkpoint), context.hadoop)
+        val log = SparkCheckpoint(arguments(Parameter.Checkpoint), context.hadoop)
         val file = arguments.get(Metadata)
         val streams = file.fold(context.streams())(context.streamsOf)
         val isActive: String => Boolean =

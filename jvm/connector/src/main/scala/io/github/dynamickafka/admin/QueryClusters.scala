@@ -4,14 +4,13 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.kafka.clients.consumer.ConsumerConfig
 
-import io.github.dynamickafka.admin.checkpoint.{OffsetLog, SourceId}
+import io.github.dynamickafka.source.checkpoint.{MigratedPositions, RememberedTopology, SourceId, SparkCheckpoint}
 import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.catalog.StreamProperties
 import io.github.dynamickafka.config.{SourceOptionSpecs, SourceOptions}
 import io.github.dynamickafka.kafka.KafkaProperties
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
 import io.github.dynamickafka.offset.CompositeOffset
-import io.github.dynamickafka.source.checkpoint.{MigratedPositions, RememberedTopology, SourceCheckpoint}
 import io.github.dynamickafka.source.cluster.{ClusterConfig, ClusterConfigs}
 import io.github.dynamickafka.topology.TopologyCluster
 
@@ -19,10 +18,10 @@ import io.github.dynamickafka.topology.TopologyCluster
  * How the clusters of a query are reached: as the metadata and the settings of the catalog say, and otherwise as the checkpoint
  * says, which has no secrets. Thread-safe.
  */
-private[admin] final class QueryClusters(context: Context, log: OffsetLog, streams: Seq[KafkaStream]) {
+private[admin] final class QueryClusters(context: Context, log: SparkCheckpoint, streams: Seq[KafkaStream]) {
   private type Properties = Map[String, String]
 
-  def this(context: Context, log: OffsetLog) = this(context, log, context.streams())
+  def this(context: Context, log: SparkCheckpoint) = this(context, log, context.streams())
 
   private val described: Map[String, Properties] = streams.flatMap(_.getClusterMetadataMap.asScala)
     .map { case (id, cluster) => id -> cluster.getProperties.asScala.toMap }.toMap
@@ -32,7 +31,7 @@ private[admin] final class QueryClusters(context: Context, log: OffsetLog, strea
   def remembered(source: SourceId): RememberedTopology = synchronized {
     val found = read.getOrElse(
       source,
-      new SourceCheckpoint(log.folder(source).toString, context.hadoop).topology
+      log.source(source).topology
         .getOrElse(RememberedTopology.empty)
     )
     read += source -> found

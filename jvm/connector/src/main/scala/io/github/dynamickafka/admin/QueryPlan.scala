@@ -10,7 +10,7 @@ import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException
 import org.apache.spark.sql.connector.read.streaming.ReadLimit
 
-import io.github.dynamickafka.admin.checkpoint.{OffsetLog, Refusal, SourceId}
+import io.github.dynamickafka.source.checkpoint.{Refusal, SourceId, SparkCheckpoint}
 import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.error.DynamicKafkaError
 import io.github.dynamickafka.metadata.KafkaStream
@@ -26,7 +26,6 @@ import io.github.dynamickafka.offset.{
   StoppingOffsets,
   Transition
 }
-import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.cluster.{
   ClusterAdmin,
   ClusterClient,
@@ -49,7 +48,7 @@ import io.github.dynamickafka.topology.{ReplacedClusterPolicy, Topology}
  */
 private[admin] final class QueryPlan(
     context: Context,
-    log: OffsetLog,
+    log: SparkCheckpoint,
     source: SourceId,
     start: CompositeOffset,
     streams: Seq[KafkaStream],
@@ -57,7 +56,7 @@ private[admin] final class QueryPlan(
 ) {
   private val clusters = new QueryClusters(context, log, streams)
   private val known = clusters.remembered(source)
-  private val checkpoint = new SourceCheckpoint(log.folder(source).toString, context.hadoop)
+  private val checkpoint = log.source(source)
   private val options = {
     if (known.options.isEmpty) {
       refuseMismatch()

@@ -5,7 +5,9 @@ import scala.collection.immutable.SortedMap
 import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.TopicPartition
 
-import io.github.dynamickafka.admin.checkpoint.{CheckpointEdit, Refusal, SourceId}
+import io.github.dynamickafka.source.checkpoint.{Refusal, SourceId}
+import io.github.dynamickafka.base.Json
+import io.github.dynamickafka.admin.checkpoint.CheckpointEdit
 import io.github.dynamickafka.config.OffsetsParser
 import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, CompositeOffsetJson, Positions}
 import io.github.dynamickafka.source.cluster.ClusterConfig

@@ -1,5 +1,6 @@
 package io.github.dynamickafka.admin
 
+import io.github.dynamickafka.base.Json
 import io.github.dynamickafka.sink.operate.{OpenDecision, Resolution}
 
 /** `transactions` and `resolve`: the open decision of a query that writes with `exactly-once`. */

@@ -1,16 +1,15 @@
 package io.github.dynamickafka.page
 
+import java.nio.charset.StandardCharsets.UTF_8
 import java.util.concurrent.{Executors, ScheduledExecutorService, TimeUnit}
 
 import scala.util.control.NonFatal
 
-import com.fasterxml.jackson.databind.ObjectMapper
-import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
 import org.apache.spark.SparkContext
 import org.apache.spark.scheduler.{SparkListener, SparkListenerApplicationEnd}
 import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.base.Clock
+import io.github.dynamickafka.base.{Clock, Json}
 
 /**
  * The page of a driver, with all of its queries that are shown. It is opened with the first one, and closed with the application.
@@ -138,56 +137,42 @@ private[dynamickafka] object LivePage {
 
 /** What the page's script gets. Pure. */
 private[page] object PageJson {
-  private val mapper = new ObjectMapper
 
   /** @param sinceMs only points of the charts after this moment are included */
-  def write(application: String, nowMs: Long, queries: Seq[PageQuery.View], sinceMs: Long): Array[Byte] = {
-    val root = mapper.createObjectNode()
-    root.put("application", application).put("now", nowMs)
-    val all = root.putArray("queries")
-    queries.foreach(query => write(query, all.addObject(), sinceMs))
-    mapper.writeValueAsBytes(root)
-  }
+  def write(application: String, nowMs: Long, queries: Seq[PageQuery.View], sinceMs: Long): Array[Byte] =
+    Json.write(Json.fields(
+      "application" -> application,
+      "now" -> nowMs,
+      "queries" -> queries.map(json(_, sinceMs))
+    )).getBytes(UTF_8)
 
-  private def write(query: PageQuery.View, to: ObjectNode, sinceMs: Long): Unit = {
-    to.put("name", query.name).put("part", query.part).put("title", query.title)
-    to.put("started", query.startedMs)
-    query.endedMs.fold(to.putNull("ended"))(to.put("ended", _))
-    numbers(to.putObject("total"), query.last.total)
-    val clusters = to.putArray("clusters")
-    query.last.clusters.toSeq.sortBy(_._1).foreach { case (id, values) =>
-      val cluster = clusters.addObject().put("id", id).put("state", QueryHistory.stateOf(values))
-      numbers(cluster.putObject("values"), values)
-    }
-    points(query.history.points.filter(_.atMs > sinceMs), to.putObject("points"))
-    val spans = to.putArray("spans")
-    query.history.allSpans.foreach(span =>
-      spans.addObject().put("cluster", span.cluster).put("state", span.state)
-        .put("from", span.fromMs).put("until", span.untilMs)
+  private def json(query: PageQuery.View, sinceMs: Long): Json.Fields = Json.fields(
+    "name" -> query.name,
+    "part" -> query.part,
+    "title" -> query.title,
+    "started" -> query.startedMs,
+    "ended" -> query.endedMs,
+    "total" -> query.last.total,
+    "clusters" -> query.last.clusters.toSeq.sortBy(_._1).map { case (id, values) =>
+      Json.fields("id" -> id, "state" -> QueryHistory.stateOf(values), "values" -> values)
+    },
+    "points" -> json(query.history.points.filter(_.atMs > sinceMs)),
+    "spans" -> query.history.allSpans.map(s =>
+      Json.fields("cluster" -> s.cluster, "state" -> s.state, "from" -> s.fromMs, "until" -> s.untilMs)
+    ),
+    "events" -> query.history.events.map(e =>
+      Json.fields("at" -> e.atMs, "what" -> e.what, "cluster" -> e.cluster, "detail" -> e.detail)
     )
-    val events = to.putArray("events")
-    query.history.events.foreach(event =>
-      events.addObject().put("at", event.atMs).put("what", event.what)
-        .put("cluster", event.cluster).put("detail", event.detail)
-    )
-  }
+  )
 
   /** Columns, with null where a cluster was not in the query. */
-  private def points(points: Seq[Point], to: ObjectNode): Unit = {
-    val at = to.putArray("at")
-    points.foreach(point => at.add(point.atMs))
-    val clusters = to.putObject("clusters")
-    points.flatMap(_.clusters.keys).distinct.sorted.foreach { id =>
-      val cluster = clusters.putObject(id)
-      def column(name: String, value: Counts => Long): Unit = {
-        val values: ArrayNode = cluster.putArray(name)
-        points.foreach(_.clusters.get(id).fold(values.addNull())(counts => values.add(value(counts))))
-      }
-      column("lag", _.lag)
-      column("records", _.records)
-    }
+  private def json(points: Seq[Point]): Json.Fields = {
+    def column(id: String)(value: Counts => Long) = points.map(_.clusters.get(id).map(value))
+    Json.fields(
+      "at" -> points.map(_.atMs),
+      "clusters" -> points.flatMap(_.clusters.keys).distinct.map(id =>
+        id -> Json.fields("lag" -> column(id)(_.lag), "records" -> column(id)(_.records))
+      ).toMap
+    )
   }
-
-  private def numbers(to: ObjectNode, values: Map[String, Long]): Unit =
-    values.toSeq.sorted.foreach { case (name, value) => to.put(name, value) }
 }

@@ -11,17 +11,17 @@ import io.github.dynamickafka.base.Clock
  * @param title what is read or written, as in progress
  */
 private[dynamickafka] final class PageQuery(
-    val name: String,
-    val part: String,
-    val title: String,
+    name: String,
+    part: String,
+    title: String,
     clock: Clock
 ) {
-  private val startedMs = clock.currentTimeMillis()
   private var total = Map.empty[String, () => Long]
   private var clusters = Map.empty[String, Map[String, () => Long]]
-  private var last = Reading(startedMs)
-  private var history = QueryHistory().event(PageEvent(startedMs, "started"))
-  private var endedMs = Option.empty[Long]
+  private var state = {
+    val now = clock.currentTimeMillis()
+    PageQuery.View(name, part, title, now, None, Reading(now), QueryHistory().event(PageEvent(now, "started")))
+  }
 
   /** Exactly these gauges exist from now on. */
   def show(ofQuery: Map[String, () => Long], ofClusters: Map[String, Map[String, () => Long]]): Unit =
@@ -32,42 +32,43 @@ private[dynamickafka] final class PageQuery(
     }
 
   /** Values have changed: a state that lasts only shortly is not missed. */
-  def changed(): Unit = synchronized {
-    if (isRunning) history = history.read(read())
-  }
+  def changed(): Unit = read(_.read(_))
 
   def event(what: String, cluster: String, detail: String): Unit = synchronized {
-    history = history.event(PageEvent(clock.currentTimeMillis(), what, cluster, detail))
+    val event = PageEvent(clock.currentTimeMillis(), what, cluster, detail)
+    state = state.copy(history = state.history.event(event))
   }
 
   /** A point of the charts. */
-  def point(): Unit = synchronized {
-    if (isRunning) history = history.point(read())
-  }
+  def point(): Unit = read(_.point(_))
 
   /** The values of the last moment stay. */
   def close(): Unit = synchronized {
     if (isRunning) {
-      history = history.read(read()).event(PageEvent(clock.currentTimeMillis(), "ended"))
-      endedMs = Some(clock.currentTimeMillis())
+      changed()
+      event("ended", "", "")
+      state = state.copy(endedMs = Some(clock.currentTimeMillis()))
       total = Map.empty
       clusters = Map.empty
     }
   }
 
-  def isRunning: Boolean = synchronized(endedMs.isEmpty)
+  def isRunning: Boolean = synchronized(state.endedMs.isEmpty)
 
   private[page] def view: PageQuery.View = synchronized {
-    PageQuery.View(name, part, title, startedMs, endedMs, if (isRunning) read() else last, history)
+    read((history, _) => history)
+    state
   }
 
-  private def read(): Reading = {
-    last = Reading(
-      clock.currentTimeMillis(),
-      total.map { case (gauge, value) => gauge -> value() },
-      clusters.map { case (id, gauges) => id -> gauges.map { case (gauge, value) => gauge -> value() } }
-    )
-    last
+  private def read(next: (QueryHistory, Reading) => QueryHistory): Unit = synchronized {
+    if (isRunning) {
+      val now = Reading(
+        clock.currentTimeMillis(),
+        total.map { case (gauge, value) => gauge -> value() },
+        clusters.map { case (id, gauges) => id -> gauges.map { case (gauge, value) => gauge -> value() } }
+      )
+      state = state.copy(last = now, history = next(state.history, now))
+    }
   }
 }
 

@@ -22,6 +22,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.permission.FsPermission
 import org.apache.hadoop.fs.{ChecksumFileSystem, FileUtil, Path}
 
+import io.github.dynamickafka.source.checkpoint.Refusal
 import io.github.dynamickafka.storage.AtomicFiles
 
 /**

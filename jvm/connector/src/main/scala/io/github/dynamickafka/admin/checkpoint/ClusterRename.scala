@@ -3,18 +3,12 @@ package io.github.dynamickafka.admin.checkpoint
 import scala.collection.immutable.SortedMap
 import scala.util.control.NonFatal
 
+import io.github.dynamickafka.source.checkpoint.{DeferralJson, InitialOffset, LoggedBatch, RecordsReadJson, Refusal, RememberedTopology, SourceCheckpointJson, SparkCheckpoint}
 import io.github.dynamickafka.offset.history.{HandOver, HistoryPlan}
 import io.github.dynamickafka.offset.replacement.RecordsRead
 import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, Entries}
 import io.github.dynamickafka.option.{ClusterKeys, Suggestions}
 import io.github.dynamickafka.sink.commit.{BatchInput, FreeSlots, JournalJson}
-import io.github.dynamickafka.source.checkpoint.{
-  DeferralJson,
-  InitialOffset,
-  RecordsReadJson,
-  RememberedTopology,
-  SourceCheckpointJson
-}
 import io.github.dynamickafka.topology.Topology
 
 /** What becomes of the files in a checkpoint when a cluster gets another id. Pure. */
@@ -106,7 +100,7 @@ private[admin] final class ClusterRename(old: String, now: String) {
 }
 
 private[admin] object ClusterRename {
-  private val Journal = "dynamic-kafka-sink"
+  private val Journal = SparkCheckpoint.SinkJournal
 
   /**
    * The files that change, with what they are and what they become.
@@ -116,7 +110,7 @@ private[admin] object ClusterRename {
    */
   def changes(
       files: CheckpointFiles,
-      log: OffsetLog,
+      log: SparkCheckpoint,
       newest: LoggedBatch,
       old: String,
       now: String

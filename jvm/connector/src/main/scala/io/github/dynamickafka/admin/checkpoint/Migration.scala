@@ -13,6 +13,7 @@ import com.fasterxml.jackson.databind.ObjectMapper
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode, TextNode}
 import org.apache.hadoop.conf.Configuration
 
+import io.github.dynamickafka.source.checkpoint.{LoggedBatch, Refusal, SourceId, SparkCheckpoint}
 import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, Positions}
 
 /**
@@ -46,8 +47,8 @@ private[admin] object Migration {
       to: String,
       hadoop: Configuration,
       dryRun: Boolean
-  )(plan: (CheckpointFiles, OffsetLog) => Migration): Migration = {
-    val log = new OffsetLog(checkpoint, hadoop)
+  )(plan: (CheckpointFiles, SparkCheckpoint) => Migration): Migration = {
+    val log = SparkCheckpoint(checkpoint, hadoop)
     log.logged
     val (files, target) = (new CheckpointFiles(checkpoint, hadoop), new CheckpointFiles(to, hadoop))
     checkTarget(files, target)
@@ -79,7 +80,7 @@ private[admin] object Migration {
   }
 
   /** @param ids of the clusters: one, or `N=ID` for each source */
-  def fromKafka(ids: Seq[String])(files: CheckpointFiles, log: OffsetLog): Migration = {
+  def fromKafka(ids: Seq[String])(files: CheckpointFiles, log: SparkCheckpoint): Migration = {
     val newest = log.newestFinished("old query")
     val where = s"batch ${newest.number} of ${files.location}"
     newest.offsets.collectFirst { case (source, Some(text)) if LoggedBatch.isComposite(text) => source }
@@ -116,7 +117,7 @@ private[admin] object Migration {
     )
   }
 
-  def toKafka(dropRetained: Boolean)(files: CheckpointFiles, log: OffsetLog): Migration = {
+  def toKafka(dropRetained: Boolean)(files: CheckpointFiles, log: SparkCheckpoint): Migration = {
     val newest = log.newestFinished()
     val (moved, notes) =
       log.composite(newest, "its query reads Spark's kafka source already").map { case (source, offset) =>
@@ -228,7 +229,7 @@ private[admin] object Migration {
 
   private def isCopied(name: String, moved: Set[String]): Boolean = name.split('/') match {
     // Checksums of the file system would be those of the former entries.
-    case Array("offsets" | CheckpointEdit.Folder, _*) => false
+    case Array("offsets" | SparkCheckpoint.Edits, _*) => false
     case Array("sources", source, _, _*) => !moved(source)
     case _ => true
   }

@@ -56,8 +56,18 @@ private[dynamickafka] final class SourceCheckpoint(
   /** The query is stopped. */
   def forgetPlan(): Unit = PlannedDeferrals.ofDriver.forget(place, this)
 
-  /** What others keep in the checkpoint. */
-  val ofQuery = new QueryCheckpoint(root, files)
+  /** What others keep in the checkpoint; where the location is in none, they keep nothing. */
+  val ofQuery = new SparkCheckpoint(
+    Option(root.getParent).flatMap(sources => Option(sources.getParent)).map(_.toString).filter(_.nonEmpty)
+      .getOrElse(location),
+    hadoop,
+    files
+  )
+
+  /** The offsets of this source in batches that are logged and not committed, oldest first, as text. */
+  def uncommitted: Seq[String] = ofQuery.uncommitted.flatMap(_.offsets).collect {
+    case (source, Some(text)) if source.name == root.getName && text.startsWith("{") => text
+  }
 
   // Written by the thread of the query alone.
   @volatile private var lastTopology: Option[(Long, RememberedTopology)] = None

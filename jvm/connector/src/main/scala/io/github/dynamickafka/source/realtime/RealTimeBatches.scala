@@ -96,7 +96,7 @@ private[source] final class RealTimeBatches(
     // Spark deletes these batches before it plans the first one.
     val entries = checkpoint.entries
     entries.write(
-      checkpoint.ofQuery.uncommitted.map(CompositeOffsetJson.read(_)).foldLeft(entries.current)(_.addOlder(_))
+      checkpoint.uncommitted.map(CompositeOffsetJson.read(_)).foldLeft(entries.current)(_.addOlder(_))
     )
     isPrepared = true
     reporter.showLatencies(latencies.of)

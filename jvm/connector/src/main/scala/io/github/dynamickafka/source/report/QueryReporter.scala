@@ -1,6 +1,7 @@
 package io.github.dynamickafka.source.report
 
 import java.time.Instant
+import java.{util => ju}
 
 import scala.collection.immutable.SortedMap
 import scala.util.control.NonFatal
@@ -9,9 +10,9 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.gauge.{GaugeNames, GaugeSet}
-import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, OffsetRange, Positions, Retained}
+import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, OffsetRange, Positions}
 import io.github.dynamickafka.page.PageQuery
-import io.github.dynamickafka.source.cluster.{ClusterStreams, CommitCounter, CommitCounts}
+import io.github.dynamickafka.source.cluster.{ClusterStreams, CommitCounter}
 import io.github.dynamickafka.source.trigger.{TopologyFeed, TriggerSnapshot}
 
 /**
@@ -39,59 +40,33 @@ private[source] final class QueryReporter(
     watermark: () => Option[Long] = () => None,
     page: Option[PageQuery] = None
 ) {
-  import QueryReporter._
-
   private val log = LoggerFactory.getLogger(classOf[QueryReporter])
   private val commitCounter = new CommitCounter
-  private val startedAt = clock.monotonicMs()
-  private var latencies = Option.empty[QueryGauges.Latencies]
-  private lazy val gauges = new QueryGauges(
-    new GaugeSet(GaugeNames.prefix(Thread.currentThread.getName, checkpoint), GaugeSet.registry(), page),
-    feed,
-    commitCounter,
-    clock,
-    latencies
-  )
+  private val metrics =
+    new QueryMetrics(() => feed.ageMs, () => feed.failures.toLong, commitCounter, () => streams.times.ages, clock)
+  private lazy val gauges =
+    new GaugeSet(GaugeNames.prefix(Thread.currentThread.getName, checkpoint), GaugeSet.registry(), page)
 
   private var beginning: Option[CompositeOffset] = None
   // What enters at the start of the query. The end of batch 0 has the same once more.
   private var begun = Seq.empty[OffsetChange]
   private var last: Option[TriggerSnapshot] = None
   private var latestOffsets = SortedMap.empty[String, Positions]
-  private var consumed: Option[CompositeOffset] = None
+  // Up to where each partition can be read.
+  private var ends = SortedMap.empty[String, Positions]
+  private var consumed = CompositeOffset.empty
   // Also of a batch 0 that is not complete.
   private var position = CompositeOffset.empty
   private var planned: Option[(CompositeOffset, SortedMap[String, Long])] = None
   private var read = Map.empty[String, Long]
-  private var answeredAt = Map.empty[String, Long]
-  private var shown: Option[Shown] = None
-  private val lags = new Lags
   private val lateClusters = new LateClusters(watermark, clock)
   private var counts = RecordCounts()
-  private var readable
-      : Option[(TriggerSnapshot, SortedMap[String, Positions], SortedMap[String, Positions])] =
-    None
 
   /** The query runs in real-time mode, in which it knows its latencies. */
-  def showLatencies(of: QueryGauges.Latencies): Unit = latencies = Some(of)
+  def showLatencies(of: QueryMetrics.Latencies): Unit = metrics.showLatencies(of)
 
-  /** The latencies of each cluster of the topology, of each part of the records, in milliseconds. Empty in micro-batches. */
-  def latenciesMs: Map[(String, String), Long] = (for {
-    of <- latencies.toSeq
-    snapshot <- last.toSeq
-    id <- snapshot.topology.clusters.keys
-    (name, part) <- QueryGauges.Percentiles
-  } yield (id, name) -> of(id, part)).toMap
-
-  def commitCounts: CommitCounts = commitCounter.total
-
-  /** The event-time lag and drift of each cluster of the topology, in milliseconds. */
-  def lagAndDriftMs: Map[String, (Long, Long)] = {
-    val ids = last.fold(position.clusters.keySet.toSet)(_.topology.clusters.keySet.toSet)
-    val (now, times) = (clock.currentTimeMillis(), timesOf(ids))
-    val drifts = ClusterTimes.driftMs(times, now)
-    ids.map(id => id -> (times(id).lagMs(now), drifts(id))).toMap
-  }
+  /** The metrics of the progress of the query, at the end of the last batch that is [[finished]]. */
+  def progress(pendingHistoryFiles: Long): ju.Map[String, String] = metrics.progress(pendingHistoryFiles)
 
   /** Sets the start offset of batch 0, which no batch has reached. */
   def begins(at: CompositeOffset): Unit = {
@@ -122,9 +97,11 @@ private[source] final class QueryReporter(
    * The next batch is one of files, and what Kafka has is not known.
    *
    * @param start the start offset of the batch
+   * @param known the latest offsets that an earlier trigger or run has found
    */
-  def readsFiles(start: CompositeOffset): Unit = safely {
+  def readsFiles(start: CompositeOffset, known: SortedMap[String, Positions]): Unit = safely {
     if (!beginning.contains(start)) reached(start, last)
+    latestOffsets = known
     updateTimes(start)
   }
 
@@ -145,7 +122,7 @@ private[source] final class QueryReporter(
       known: SortedMap[String, Positions]
   ): Unit =
     safely {
-      consumed = Some(reached)
+      consumed = reached
       shows(reached, snapshot, known)
     }
 
@@ -154,6 +131,7 @@ private[source] final class QueryReporter(
       snapshot: TriggerSnapshot,
       known: SortedMap[String, Positions]
   ): Unit = {
+    if (!last.exists(_ eq snapshot) || (latestOffsets ne known)) ends = TimeLags.ends(known, snapshot.next.spans)
     last = Some(snapshot)
     latestOffsets = known
     timeLags.retain(at)
@@ -195,7 +173,7 @@ private[source] final class QueryReporter(
    * not known, nothing is committed.
    */
   private def reached(offset: CompositeOffset, snapshot: Option[TriggerSnapshot]): Unit = {
-    consumed = Some(offset)
+    consumed = offset
     if (commits)
       for {
         (id, positions) <- offset.clusters
@@ -207,93 +185,29 @@ private[source] final class QueryReporter(
 
   private def updateTimes(at: CompositeOffset): Unit = {
     position = at
-    timeLags.update(at, last.fold(SortedMap.empty[String, Positions])(ends), streams.times.requestedAt)
+    timeLags.update(at, ends, streams.times.requestedAt)
   }
 
-  private def ends(snapshot: TriggerSnapshot): SortedMap[String, Positions] =
-    readable.collect { case (of, known, ends) if (of eq snapshot) && (known eq latestOffsets) => ends }
-      .getOrElse {
-        val ends = TimeLags.ends(latestOffsets, snapshot.next.spans)
-        readable = Some((snapshot, latestOffsets, ends))
-        ends
-      }
-
-  /** Nothing is read yet of a cluster whose topics do not exist, and nothing is known of one that has not responded yet. */
-  private def timesOf(ids: Set[String]): Map[String, ClusterTimes] =
-    timeLags.clusters ++ (ids -- timeLags.clusters.keySet).map(id =>
-      id -> ClusterTimes(isLevel = streams.times.requestedAt.contains(id))
+  private def show(): Unit = {
+    val answeredAt = metrics.snapshot.answeredAt ++ streams.times.requestedAt
+    val known = last.fold(
+      QuerySnapshot(consumed, metadata = consumed.clusters.keySet.toSet, answeredAt = answeredAt)
+    )(QuerySnapshot.of(_, consumed, answeredAt))
+    metrics.set(
+      known.copy(
+        latest = latestOffsets,
+        read = read,
+        unreachable = streams.unreachable,
+        times = timeLags.clusters,
+        counts = counts
+      ),
+      last.map(_ => gauges)
     )
-
-  private def show(): Unit = last.foreach { snapshot =>
-    val at = consumed.getOrElse(CompositeOffset.empty)
-    val next =
-      Shown(snapshot, at, read, streams.times.requestedAt, streams.unreachable, timeLags.clusters, counts)
-    if (!shown.exists(_.isSame(next))) {
-      shown = Some(next)
-      show(snapshot, at)
-    }
   }
-
-  private def show(snapshot: TriggerSnapshot, at: CompositeOffset): Unit = {
-    val ofPartitions = lags.of(at, latestOffsets)
-    val listed = snapshot.topology.clusters.collect {
-      case (id, of) if !hasDrained(of.topics.keySet.toSet, at.retained.get(id)) => id
-    }
-    val ids = listed.toSet ++ snapshot.transition.clusters.keySet
-    answeredAt = (answeredAt ++ streams.times.requestedAt).filter { case (id, _) => ids.contains(id) }
-    val times = timesOf(ids)
-    val drifts = ClusterTimes.driftMs(times, clock.currentTimeMillis())
-    gauges.show(GaugeValues(
-      SortedMap.from(ids.map { id =>
-        id -> ClusterGauges(
-          ofPartitions.getOrElse(id, Nil).sum,
-          read.getOrElse(id, 0L),
-          answeredAt.getOrElse(id, startedAt),
-          state(id, at),
-          times(id),
-          drifts(id)
-        )
-      }),
-      snapshot.topology.clusters.size,
-      at.draining.size,
-      at.retained.count(_._2.positions.nonEmpty),
-      counts
-    ))
-  }
-
-  /** Whether everything of the cluster has drained: the metadata still list it, and it gets no more requests. */
-  private def hasDrained(topics: Set[String], retained: Option[Retained]): Boolean =
-    topics.nonEmpty && retained.exists(of => topics.subsetOf(of.drained))
-
-  private def state(id: String, at: CompositeOffset): Long =
-    if (streams.unreachable(id)) QueryGauges.Unreachable
-    else if (at.draining.getOrElse(id, Positions.empty).nonEmpty) QueryGauges.Draining
-    else QueryGauges.Reading
 
   private def safely(update: => Unit): Unit =
     try update
     catch { case NonFatal(e) => log.warn("Failed to update the gauges or group offsets of the query", e) }
-}
-
-private object QueryReporter {
-
-  /** What the gauges show. */
-  private final case class Shown(
-      snapshot: TriggerSnapshot,
-      at: CompositeOffset,
-      read: Map[String, Long],
-      requestedAt: Map[String, Long],
-      unreachable: Set[String],
-      times: Map[String, ClusterTimes],
-      counts: RecordCounts
-  ) {
-
-    /** Whether these are the same objects, as in most triggers of an idle query. */
-    def isSame(other: Shown): Boolean =
-      (snapshot eq other.snapshot) && (at eq other.at) && (read eq other.read) &&
-        (requestedAt eq other.requestedAt) && unreachable == other.unreachable && (times eq other.times) &&
-        counts == other.counts
-  }
 }
 
 /**
