@@ -115,7 +115,7 @@ private[admin] object CheckpointCommands {
     override def rows: Seq[Seq[Any]] = for {
       source <- read(_ => true, asked = false)
       p <- source.positions
-    } yield Seq(source.id.number, p.cluster, p.topic, p.partition, p.at, stateInSql(p))
+    } yield Seq(source.id, p.cluster, p.topic, p.partition, p.at, stateInSql(p))
 
     override def json: Any = document(sources.map { source =>
       Json.Fields(
@@ -145,12 +145,12 @@ private[admin] object CheckpointCommands {
       val total = source.total("lag of the partitions being read")
       source.history.map { case (stream, files) =>
         s"stream $stream: $files files of the history are read, and Kafka follows on the last one"
-      } ++ Seq(Text.table(
+      } ++ Seq(Table(
         Seq("cluster", "topic", "partition", "position", "end", "lag", "state"),
         source.positions.map(p =>
           Seq(p.cluster, p.topic, p.partition, p.at, source.end(p), source.lag(p), stateInWords(p))
         )
-      )) ++ (if (total.isEmpty) Nil else "" +: total)
+      ).text) ++ (if (total.isEmpty) Nil else "" +: total)
     }
   }
 
@@ -162,7 +162,7 @@ private[admin] object CheckpointCommands {
       source <- sources
       p <- source.positions
     } yield Seq(
-      source.id.number,
+      source.id,
       p.cluster,
       p.topic,
       p.partition,
@@ -176,26 +176,25 @@ private[admin] object CheckpointCommands {
       Json.fields(
         "source" -> source.id.shown,
         "lag" -> total(source.lags),
-        "topics" -> byTopic(source).map(row => Json.Fields(Columns.zip(row))),
+        "topics" -> byTopic(source).json,
         "lag_unknown" -> Json.Fields(source.unknown)
       )
     ))
 
     override def text: String = lines(sources)(source =>
-      Seq(Text.table(Columns, byTopic(source)), "") ++ (if (source.lags.exists(_.isDefined)) Nil
-                                                        else Seq("")) ++
+      Seq(byTopic(source).text, "") ++ (if (source.lags.exists(_.isDefined)) Nil else Seq("")) ++
         source.total("lag")
     )
 
     override def exitCode: Int = if (sources.exists(_.unknown.nonEmpty)) 1 else 0
 
-    private val Columns = Seq("cluster", "topic", "partitions", "lag")
-
-    private def byTopic(source: Source): Seq[Seq[Any]] =
+    private def byTopic(source: Source) = Table(
+      Seq("cluster", "topic", "partitions", "lag"),
       source.positions.map(p => p.cluster -> p.topic).distinct.map { case at @ (cluster, topic) =>
         val lags = source.positions.filter(p => (p.cluster, p.topic) == at).map(source.lag)
         Seq(cluster, topic, lags.size, total(lags))
       }
+    )
 
     /** None if a part is not known. */
     private def total(lags: Seq[Option[Long]]): Option[Long] =

@@ -2,9 +2,9 @@ package io.github.dynamickafka.admin
 
 import org.apache.spark.sql.types.StructType
 
-import io.github.dynamickafka.source.checkpoint.Refusal
 import io.github.dynamickafka.error.{DynamicKafkaError, FailureText}
 import io.github.dynamickafka.sink.operate.Refused
+import io.github.dynamickafka.source.checkpoint.{Refusal, SourceId}
 
 /**
  * What operators do: a command of [[Main]] and a procedure of a catalog, by one declaration.
@@ -85,10 +85,26 @@ private[admin] trait Result {
 
 private[admin] object Result {
 
-  /** What an option holds; None: null. */
+  /** What an option holds; None: null. A source is its number. */
   def plain(value: Any): Any = value match {
+    case source: SourceId => source.number
     case Some(held) => held
     case None => null
     case other => other
   }
+}
+
+/** All commands and procedures, sorted by name. */
+private[admin] object Commands {
+  val all: Seq[Command] = Seq(
+    StreamCommands.all,
+    CheckpointCommands.all,
+    TransactionCommands.all,
+    MetadataCommands.all,
+    EditCommands.all,
+    PlanCommand.all,
+    ResetCommand.all,
+    MigrationCommands.all,
+    DoctorCommand.all
+  ).flatten.sortBy(_.name)
 }

@@ -53,30 +53,22 @@ private[admin] object DoctorCommand {
   private[admin] final class Checked(context: Context, checks: Seq[Check]) extends Result {
     private val ok = !checks.exists(_.result.isFailed)
 
-    override def rows: Seq[Seq[Any]] =
+    private val table = Table(
+      Seq("cluster", "check", "status", "message", "remedy"),
       checks.map(c => Seq(c.cluster, c.name, c.result.status, c.result.message, c.result.remedy))
-
-    override def json: Any = Json.fields(
-      "file" -> context.file,
-      "ok" -> ok,
-      "checks" -> checks.map(c =>
-        Json.fields(
-          "cluster" -> c.cluster,
-          "check" -> c.name,
-          "status" -> c.result.status,
-          "message" -> c.result.message,
-          "remedy" -> c.result.remedy
-        )
-      )
     )
 
-    override def text: String = Text.table(
-      Seq("cluster", "check", "status", "message"),
+    override def rows: Seq[Seq[Any]] = table.rows
+
+    override def json: Any = Json.fields("file" -> context.file, "ok" -> ok, "checks" -> table.json)
+
+    override def text: String = Table(
+      table.names.init,
       checks.map { c =>
         val remedy = c.result.remedy.fold("")(r => s". Remedy: $r")
         Seq(c.cluster, c.name, c.result.status, c.result.message + remedy)
       }
-    )
+    ).text
 
     override def exitCode: Int = if (ok) 0 else 1
   }
@@ -261,18 +253,17 @@ private[admin] object DoctorCommand {
     Known(all.flatMap(_.clusters).toMap, all.flatMap(_.lacking))
   }
 
-  private def lackingChecks(id: String, suggestion: Option[String]): Seq[Check] = Check.Names.map {
-    case "cluster_id" => Check(
-        id,
-        "cluster_id",
-        Finding.failed(
+  private def lackingChecks(id: String, suggestion: Option[String]): Seq[Check] = Check.run(
+    id,
+    {
+      case "cluster_id" => Finding.failed(
           "no stream has this cluster of the migrated checkpoint: MIGRATION_MISMATCH." +
             suggestion.fold("")(s => s" Did you mean '$s'?"),
           "give it its id of the metadata, with rename-cluster"
         )
-      )
-    case name => Check(id, name, Finding.skipped("no stream has the cluster"))
-  }
+      case _ => Finding.skipped("no stream has the cluster")
+    }
+  )
 }
 
 /**

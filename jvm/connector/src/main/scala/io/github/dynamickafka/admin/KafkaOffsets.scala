@@ -13,7 +13,7 @@ import org.apache.kafka.clients.consumer.KafkaConsumer
 import org.apache.kafka.common.TopicPartition
 
 import io.github.dynamickafka.source.checkpoint.Refusal
-import io.github.dynamickafka.base.Redaction
+import io.github.dynamickafka.base.{DaemonThreads, Redaction}
 import io.github.dynamickafka.error.FailureText
 import io.github.dynamickafka.kafka.ClusterFailure
 import io.github.dynamickafka.source.cluster.{ClusterClient, ClusterConfig, Futures}
@@ -47,16 +47,9 @@ private[admin] object KafkaOffsets {
   def kafkaId(context: Context, config: ClusterConfig): Option[String] =
     Option(asked(context, config)(_.clusterId)).filter(_.nonEmpty)
 
-  private def asked[A](
-      context: Context,
-      config: ClusterConfig
-  )(ask: ClusterClient => CompletableFuture[A]): A =
-    refusing(config)(
-      withClient(context, config)(ask(_).get(config.requestTimeoutMs, TimeUnit.MILLISECONDS))
-    ).get
-
-  private def refusing[A](config: ClusterConfig)(ask: => A): Try[A] =
-    Try(ask).recoverWith { case NonFatal(e) => Failure(new Refusal(reason(config, e), e)) }
+  private def asked[A](context: Context, config: ClusterConfig)(ask: ClusterClient => CompletableFuture[A]): A =
+    try withClient(context, config)(ask(_).get(config.requestTimeoutMs, TimeUnit.MILLISECONDS))
+    catch { case NonFatal(e) => throw new Refusal(reason(config, e), e) }
 
   def withClient[A](context: Context, config: ClusterConfig)(use: ClusterClient => A): A = {
     val client = context.connect(config)
@@ -75,6 +68,7 @@ private[admin] object KafkaOffsets {
     }
 
   private val Sample = 100
+  private val threads = new DaemonThreads("dynamic-kafka-procedure")
 
   /** The failure of a request, without secrets. */
   def reason(config: ClusterConfig, e: Throwable): String = located(config, text(config, e), e)
@@ -93,9 +87,7 @@ private[admin] object KafkaOffsets {
   def inParallel[A, B](all: Seq[A])(f: A => B): Seq[B] = {
     val answers = all.map { one =>
       val answer = new FutureTask[B](() => f(one))
-      val thread = new Thread(answer, "dynamic-kafka-procedure")
-      thread.setDaemon(true)
-      thread.start()
+      threads.execute(answer)
       answer
     }
     answers.map { answer =>

@@ -127,17 +127,14 @@ private[admin] object MigrationCommands {
   }
 
   private final class Moved(found: Migration, to: String, dryRun: Boolean) extends Result {
-    private val places = for {
-      of <- found.sources
-      (topic, p, at) <- of.offsets.iterator
-    } yield (of.source, of.cluster, topic, p, at)
+    private val places = Table(
+      Seq("source", "cluster", "topic", "partition", "offset"),
+      for (of <- found.sources; (topic, p, at) <- of.offsets.iterator)
+        yield Seq(of.source, of.cluster, topic, p, at)
+    )
 
-    override def rows: Seq[Seq[Any]] = {
-      val note = Option.when(reasons.nonEmpty)(reasons.mkString("; "))
-      places.map { case (source, cluster, topic, p, at) =>
-        Seq(source.number, cluster, topic, p, at, note)
-      }
-    }
+    override def rows: Seq[Seq[Any]] =
+      places.rows.map(_ :+ Option.when(reasons.nonEmpty)(reasons.mkString("; ")))
     override def json: Any = Json.fields(
       "batch" -> found.batch,
       "dry_run" -> dryRun,
@@ -145,18 +142,13 @@ private[admin] object MigrationCommands {
         Json.fields(
           "source" -> of.source.shown,
           "cluster" -> of.cluster,
-          "offsets" -> Json.Fields(of.offsets.byTopic.toSeq.map { case (topic, partitions) =>
-            topic -> Json.Fields(partitions.toSeq.map { case (p, at) => p.toString -> at })
-          })
+          "offsets" -> of.offsets.byTopic
         )
       )
     )
     override def text: String = {
       val what = if (dryRun) "would continue" else "continues"
-      s"the query $what in $to after batch ${found.batch}, at these offsets\n\n" + Text.table(
-        Seq("source", "cluster", "topic", "partition", "offset"),
-        places.map { case (source, cluster, topic, p, at) => Seq(source.name, cluster, topic, p, at) }
-      )
+      s"the query $what in $to after batch ${found.batch}, at these offsets\n\n${places.text}"
     }
     override def reasons: Seq[String] = found.notes
   }

@@ -15,6 +15,7 @@ import scala.util.{Failure, Success, Try, Using}
 
 import org.apache.kafka.clients.CommonClientConfigs.{BOOTSTRAP_SERVERS_CONFIG, SECURITY_PROTOCOL_CONFIG}
 
+import io.github.dynamickafka.base.DaemonThreads
 import io.github.dynamickafka.error.FailureText
 
 /**
@@ -96,18 +97,8 @@ private[dynamickafka] object UnansweredAddresses {
   }
 
   /** Names may take longer to resolve than a time limit of the socket can end. */
-  private def inThread(body: => String): CompletableFuture[String] = {
-    val answer = new CompletableFuture[String]
-    val thread = new Thread(
-      () => {
-        val _ = Try(body).fold(answer.completeExceptionally, answer.complete)
-      },
-      "dynamic-kafka-addresses"
-    )
-    thread.setDaemon(true)
-    thread.start()
-    answer
-  }
+  private def inThread(body: => String): CompletableFuture[String] =
+    CompletableFuture.supplyAsync[String](() => body, new DaemonThreads("dynamic-kafka-addresses"))
 
   private val Silent = "it accepts connections, but does not answer"
   private val MostAddresses = 5

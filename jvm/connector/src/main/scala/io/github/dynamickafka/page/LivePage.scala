@@ -9,7 +9,7 @@ import org.apache.spark.SparkContext
 import org.apache.spark.scheduler.{SparkListener, SparkListenerApplicationEnd}
 import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.base.{Clock, Json}
+import io.github.dynamickafka.base.{Clock, DaemonThreads, Json}
 
 /**
  * The page of a driver, with all of its queries that are shown. It is opened with the first one, and closed with the application.
@@ -62,11 +62,7 @@ private[page] final class LivePage(clock: Clock) extends AutoCloseable {
       settings,
       since => PageJson.write(application, clock.currentTimeMillis(), shown.map(_.view), since)
     )
-    val timer = Executors.newSingleThreadScheduledExecutor { task =>
-      val thread = new Thread(task, "dynamic-kafka-page-points")
-      thread.setDaemon(true)
-      thread
-    }
+    val timer = Executors.newSingleThreadScheduledExecutor(new DaemonThreads("dynamic-kafka-page-points"))
     timer.scheduleWithFixedDelay(() => points(), PointMs, PointMs, TimeUnit.MILLISECONDS)
     Open(settings, server, timer)
   }

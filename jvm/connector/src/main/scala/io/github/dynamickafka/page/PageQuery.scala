@@ -85,3 +85,97 @@ private[page] object PageQuery {
       history: QueryHistory
   )
 }
+
+/** The values of all gauges of a query at one moment, as [[io.github.dynamickafka.gauge.GaugeSet]] has them. */
+private[page] final case class Reading(
+    atMs: Long,
+    total: Map[String, Long] = Map.empty,
+    clusters: Map[String, Map[String, Long]] = Map.empty
+)
+
+/** What the charts show of one cluster: its lag, and the number of records since the query started. */
+private[page] final case class Counts(lag: Long, records: Long)
+
+private[page] final case class Point(atMs: Long, clusters: Map[String, Counts])
+
+/** A cluster had this state during this time, by its readings. */
+private[page] final case class Span(cluster: String, state: String, fromMs: Long, untilMs: Long)
+
+/**
+ * Something that has happened to a query.
+ *
+ * @param what one word: `enters`, `leaves`, `drains`, `stops`, `unreachable`, `reachable`, `started`, `ended`
+ * @param cluster empty if it concerns the whole query
+ */
+private[dynamickafka] final case class PageEvent(
+    atMs: Long,
+    what: String,
+    cluster: String = "",
+    detail: String = ""
+)
+
+/** What the page shows of the past of a query: the newest part of it. Immutable and pure. */
+private[page] final case class QueryHistory(
+    points: Vector[Point] = Vector.empty,
+    spans: Vector[Span] = Vector.empty,
+    events: Vector[PageEvent] = Vector.empty,
+    current: Map[String, Span] = Map.empty
+) {
+  import QueryHistory._
+
+  /** A reading may come between two points: it changes the states and the last moment of the past only. */
+  def read(reading: Reading): QueryHistory = {
+    val states = reading.clusters.map { case (id, values) => id -> stateOf(values) }
+    val stay = current.filter { case (id, span) => states.get(id).contains(span.state) }
+    val ended = (current -- stay.keySet).values.toVector.map(_.copy(untilMs = reading.atMs))
+    val begun = (states -- stay.keySet).map { case (id, state) =>
+      id -> Span(id, state, reading.atMs, reading.atMs)
+    }
+    val outages = (current.keySet ++ begun.keySet).toVector.sorted.flatMap { id =>
+      val (before, now) = (current.get(id).map(_.state), states.get(id))
+      if (now.contains(Unreachable) && !before.contains(Unreachable))
+        Some(PageEvent(reading.atMs, "unreachable", id))
+      else if (before.contains(Unreachable) && now.exists(_ != Unreachable))
+        Some(PageEvent(reading.atMs, "reachable", id))
+      else None
+    }
+    copy(
+      spans = (spans ++ ended.sortBy(_.cluster)).takeRight(MostSpans),
+      current = stay.map { case (id, span) => id -> span.copy(untilMs = reading.atMs) } ++ begun,
+      events = (events ++ outages).takeRight(MostEvents)
+    )
+  }
+
+  /** With a point of the charts. */
+  def point(reading: Reading): QueryHistory = read(reading).copy(points =
+    (points :+ Point(
+      reading.atMs,
+      reading.clusters.map { case (id, v) =>
+        id -> Counts(
+          v.getOrElse("pendingRecords", 0L),
+          v.getOrElse("recordsRead", v.getOrElse("recordsWritten", 0L))
+        )
+      }
+    )).takeRight(MostPoints)
+  )
+
+  def event(event: PageEvent): QueryHistory = copy(events = (events :+ event).takeRight(MostEvents))
+
+  def allSpans: Vector[Span] = spans ++ current.values.toVector.sortBy(_.cluster)
+}
+
+private[page] object QueryHistory {
+
+  /** A quarter of an hour, as [[LivePage]] makes points. */
+  val MostPoints = 450
+  val MostSpans = 1000
+  val MostEvents = 200
+
+  val Unreachable = "unreachable"
+
+  /** The gauge `state` of a query that reads. */
+  private val states = Map(0L -> "reading", 1L -> "draining", 2L -> Unreachable)
+
+  def stateOf(values: Map[String, Long]): String =
+    values.get("state").fold("writing")(states.getOrElse(_, "reading"))
+}

@@ -14,6 +14,8 @@ import scala.util.{Try, Using}
 import com.sun.net.httpserver.{HttpExchange, HttpServer}
 import org.slf4j.LoggerFactory
 
+import io.github.dynamickafka.base.DaemonThreads
+
 /**
  * Serves the files of the page and its data over HTTP, on daemon threads.
  *
@@ -45,7 +47,7 @@ private[page] final class PageServer(
     bound.createContext("/", (exchange: HttpExchange) => answer(exchange))
     bound.setExecutor(threads)
     // The server's own thread is a daemon if the one that starts it is.
-    val start = PageThreads.daemon(() => bound.start())
+    val start = PageThreads.daemons.newThread(() => bound.start())
     start.start()
     start.join()
     bound
@@ -210,7 +212,7 @@ private[page] final class PageThreads(limitMs: Long = PageThreads.LimitMs) exten
   private val running = new ju.LinkedHashSet[Thread]
 
   override def execute(request: Runnable): Unit = synchronized {
-    val thread = PageThreads.daemon { () =>
+    val thread = PageThreads.daemons.newThread { () =>
       try request.run()
       finally ended(Thread.currentThread)
     }
@@ -239,9 +241,5 @@ private[page] object PageThreads {
   /** Far longer than a request of a browser. */
   val LimitMs = 30000L
 
-  def daemon(task: Runnable): Thread = {
-    val thread = new Thread(task, "dynamic-kafka-page")
-    thread.setDaemon(true)
-    thread
-  }
+  val daemons = new DaemonThreads("dynamic-kafka-page")
 }

@@ -10,10 +10,12 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileAlreadyExistsException, Path}
 import org.slf4j.LoggerFactory
 
+import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.error.{DynamicKafkaRuntimeException, Errors}
-import io.github.dynamickafka.offset.history.HistoryPlan
-import io.github.dynamickafka.offset.replacement.RecordsRead
+import io.github.dynamickafka.kafka.KafkaProperties
 import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, Positions}
+import io.github.dynamickafka.offset.history.{HandOver, HistoryPlan}
+import io.github.dynamickafka.offset.replacement.RecordsRead
 import io.github.dynamickafka.storage.{AtomicFiles, PlannedDeferrals}
 import io.github.dynamickafka.topology.{Topology, TopologyCluster}
 
@@ -218,4 +220,82 @@ private[dynamickafka] final class SourceCheckpoint(
 private[source] object SourceCheckpoint {
   private val log = LoggerFactory.getLogger(classOf[SourceCheckpoint])
   private val Kept = 10L
+}
+
+/**
+ * The initial offset of the query.
+ *
+ * @param offset the start offset of batch 0
+ * @param unresolved clusters of the metadata that were unreachable at the first start: their topics still start at
+ *                   `startingOffsets`, not at the start position of new topics
+ * @param unresolvedTopics the same for topics of reachable clusters, by cluster, that had partitions without an answer
+ * @param history what is read before Kafka
+ */
+private[dynamickafka] final case class InitialOffset(
+    offset: CompositeOffset,
+    unresolved: Set[String],
+    unresolvedTopics: Map[String, Set[String]] = Map.empty,
+    history: Option[HistoryPlan] = None
+) {
+  def handOver: HandOver = history.fold(HandOver.none)(_.handOver)
+
+  def isUnresolved(cluster: String, topic: String): Boolean =
+    unresolvedTopics.get(cluster).exists(_.contains(topic))
+}
+
+/**
+ * The clusters in the checkpoint that a composite offset can contain. Only properties on an allow-list and references to
+ * secrets are stored, so that no secret is among them.
+ *
+ * @param current the topology of the last batch
+ * @param former clusters and topics that are no longer in `current` but in the offsets
+ * @param options what the command `plan` has to know of the options of the last batch
+ */
+private[dynamickafka] final case class RememberedTopology(
+    current: Topology,
+    former: Topology,
+    options: SortedMap[String, String] = SortedMap.empty
+)
+
+private[dynamickafka] object RememberedTopology {
+  val empty: RememberedTopology = RememberedTopology(Topology.empty, Topology.empty)
+
+  /**
+   * The state after a batch with this topology, without clusters and topics that are neither in it nor in `named`.
+   *
+   * @param named the topics in offsets that Spark logs, by cluster
+   */
+  def next(
+      before: Option[RememberedTopology],
+      topology: Topology,
+      named: LoggedOffsets.Named
+  ): RememberedTopology = {
+    val current = topology.copy(
+      unconfirmed = SortedMap.empty,
+      histories = SortedMap.empty,
+      clusters = topology.clusters.map { case (id, cluster) =>
+        val kept = Redaction.storable(cluster.properties)
+        val left = cluster.properties.keySet -- kept.keySet
+        id -> cluster.copy(
+          properties = kept,
+          withheld = cluster.withheld ++ left.filter(KafkaProperties.isKnown)
+        )
+      }
+    )
+    val old = before.toSeq.flatMap(b => Seq(b.former, b.current)).flatMap(_.clusters)
+    val former =
+      old.groupMapReduce(_._1)(_._2)((older, newer) => newer.copy(topics = older.topics ++ newer.topics))
+        .collect {
+          case (id, cluster) if named.contains(id) =>
+            id -> without(cluster, current.clusters.get(id), named(id))
+        }
+        .filter(_._2.topics.nonEmpty)
+    RememberedTopology(current, Topology(SortedMap.from(former)))
+  }
+
+  private def without(cluster: TopologyCluster, current: Option[TopologyCluster], named: Set[String]) =
+    cluster.copy(
+      topics = cluster.topics.filter { case (t, _) => named(t) && !current.exists(_.topics.contains(t)) },
+      patterns = Nil
+    )
 }

@@ -24,13 +24,13 @@ private[dynamickafka] final class SparkCheckpoint(
   import SparkCheckpoint._
 
   private lazy val files = atomic
-  private val home = new Path(location)
-  private val offsets = new Path(home, "offsets")
-  private val commits = new Path(home, "commits")
+  private val root = new Path(location)
+  private val offsets = new Path(root, "offsets")
+  private val commits = new Path(root, "commits")
 
   /** The state of a source. */
   def source(id: SourceId): SourceCheckpoint =
-    new SourceCheckpoint(new Path(new Path(home, "sources"), id.name).toString, hadoop)
+    new SourceCheckpoint(new Path(new Path(root, "sources"), id.name).toString, hadoop)
 
   /** The number of the last batch that Spark has logged; None if there is none, or this is not a checkpoint. */
   def lastLogged: Option[Long] = numbers(offsets).lastOption
@@ -59,14 +59,14 @@ private[dynamickafka] final class SparkCheckpoint(
    */
   def refuseEdited(): Unit = if (newestEdit != editAtStart) throw Errors.checkpointEdited(location)
 
-  private def newestEdit: Option[Long] = numbers(new Path(home, Edits)).lastOption
+  private def newestEdit: Option[Long] = numbers(new Path(root, Edits)).lastOption
 
   /** Whether the query has stateful operators: Spark creates the folder before it plans their first batch. */
-  def hasState: Boolean = files.exists(new Path(home, "state"))
+  def hasState: Boolean = files.exists(new Path(root, "state"))
 
   /** Whether this project's sink has decided to commit this batch. */
   def isDecided(batch: Long): Boolean =
-    files.names(new Path(home, SinkJournal)).exists(_.matches(s"$batch-\\d+\\.json"))
+    files.names(new Path(root, SinkJournal)).exists(_.matches(s"$batch-\\d+\\.json"))
 
   /**
    * The numbers of all batches in the offset log, at least one.

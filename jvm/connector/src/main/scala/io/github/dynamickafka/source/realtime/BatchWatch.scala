@@ -6,7 +6,7 @@ import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.base.Clock
+import io.github.dynamickafka.base.{Clock, DaemonThreads}
 
 /**
  * Decides on a thread of its own when a running batch ends before its duration is over, and tells its tasks. Thread-safe.
@@ -29,11 +29,7 @@ private[realtime] final class BatchWatch(
   private lazy val ends = new BatchEnds(() => isRequested = true, latencies)
   private lazy val threads: ScheduledExecutorService = {
     isOpen = true
-    Executors.newSingleThreadScheduledExecutor { task =>
-      val thread = new Thread(task, "dynamic-kafka-real-time")
-      thread.setDaemon(true)
-      thread
-    }
+    Executors.newSingleThreadScheduledExecutor(new DaemonThreads("dynamic-kafka-real-time"))
   }
   private var isOpen = false
   private var ticks: Option[ScheduledFuture[_]] = None
