@@ -1,9 +1,9 @@
 package io.github.dynamickafka.admin
 
+import java.{util => ju}
 import java.security.cert.{CertPathBuilderException, CertificateException}
 import java.time.Duration
 import java.util.concurrent.{ExecutionException, TimeUnit, TimeoutException}
-import java.{util => ju}
 
 import scala.jdk.CollectionConverters._
 import scala.util.{Failure, Success, Try, Using}
@@ -18,6 +18,7 @@ import org.apache.kafka.clients.admin.{
 }
 import org.apache.kafka.clients.consumer.KafkaConsumer
 import org.apache.kafka.clients.producer.{KafkaProducer, ProducerConfig, ProducerRecord}
+import org.apache.kafka.common.{KafkaFuture, Node}
 import org.apache.kafka.common.acl.AclOperation
 import org.apache.kafka.common.config.ConfigResource
 import org.apache.kafka.common.errors.{
@@ -27,7 +28,6 @@ import org.apache.kafka.common.errors.{
   SslAuthenticationException,
   UnknownTopicOrPartitionException
 }
-import org.apache.kafka.common.{KafkaFuture, Node}
 
 import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.kafka.{ClusterFailure, ProducerSettings}
@@ -116,9 +116,12 @@ private[admin] final class Brokers(config: ClusterConfig) extends AutoCloseable 
   }
 
   /** The rights that are missing: the topics that may not be described, and those that may not be read. */
-  def lacking(topics: Seq[String]): Seq[(String, String)] = describe(topics).flatMap {
-    case (topic, Success(found)) => Option.when(!allows(found.authorizedOperations))(topic -> Read)
-    case (topic, Failure(e)) => Option.when(isRefused(e))(topic -> Describe)
+  def lacking(topics: Seq[String]): Seq[(String, String)] =
+    describe(topics).flatMap { case (topic, found) => right(found).map(topic -> _) }
+
+  private def right(found: Try[TopicDescription]): Option[String] = found match {
+    case Success(topic) => Option.when(!allows(topic.authorizedOperations))(Read)
+    case Failure(e) => Option.when(isRefused(e))(Describe)
   }
 
   private def describe(topics: Seq[String]): Seq[(String, Try[TopicDescription])] =
@@ -127,13 +130,11 @@ private[admin] final class Brokers(config: ClusterConfig) extends AutoCloseable 
 
   /** @param patterns of names of topics */
   def topics(topics: Seq[String], patterns: Seq[String]): Finding = {
-    val failed = describe(topics).flatMap {
-      case (_, Success(found)) if allows(found.authorizedOperations) => None
-      case (topic, Success(_)) => Some(s"topic $topic: no right to $Read")
-      case (topic, Failure(e)) if isRefused(e) => Some(s"topic $topic: no right to $Describe")
-      case (topic, Failure(e)) if chain(e).exists(_.isInstanceOf[UnknownTopicOrPartitionException]) =>
-        Some(s"topic $topic does not exist")
-      case (topic, Failure(e)) => Some(s"topic $topic: ${text(e)}")
+    val failed = describe(topics).flatMap { case (topic, found) =>
+      right(found).map(lacking => s"topic $topic: no right to $lacking").orElse(found.failed.toOption.map(e =>
+        if (chain(e).exists(_.isInstanceOf[UnknownTopicOrPartitionException])) s"topic $topic does not exist"
+        else s"topic $topic: ${text(e)}"
+      ))
     }
     lazy val there = answer(admin.get.listTopics().names()).map(_.asScala.toSeq).getOrElse(Nil)
     val unmatched = patterns.filterNot(p => there.exists(_.matches(p))).map(p => s"no topic matches $p")
@@ -275,4 +276,75 @@ private[admin] object Brokers {
   private def allows(operations: ju.Set[AclOperation]): Boolean =
     operations == null || operations.isEmpty || operations.contains(AclOperation.READ) ||
       operations.contains(AclOperation.ALL)
+}
+
+/**
+ * The result of a check, without secrets.
+ *
+ * @param status `ok`, `warning`, `failed` (a query would fail, or not read or write something) or `skipped`
+ * @param remedy what to do about it, if anything has to be done
+ */
+private[admin] final case class Finding(status: String, message: String, remedy: Option[String] = None) {
+  def isFailed: Boolean = status == "failed"
+}
+
+private[admin] object Finding {
+  def ok(message: String): Finding = Finding("ok", message)
+  def warning(message: String, remedy: String): Finding = Finding("warning", message, Some(remedy))
+  def failed(message: String, remedy: String): Finding = Finding("failed", message, Some(remedy))
+  def skipped(message: String): Finding = Finding("skipped", message)
+}
+
+/** A check of one cluster. */
+private[admin] final case class Check(cluster: String, name: String, result: Finding)
+
+private[admin] object Check {
+
+  /** The checks, in their order, as the command has them. */
+  val Names: Seq[String] = Seq(
+    "dns",
+    "tcp",
+    "tls",
+    "login",
+    "versions",
+    "topics",
+    "groups",
+    "transactional_ids",
+    "cluster_id",
+    "transaction_timeout",
+    "advertised"
+  )
+
+  /** Behind a failure of one of these, nothing else can be said. */
+  private val Needed = Set("dns", "tcp", "tls", "login")
+
+  /** Runs the checks of a cluster, and skips those behind a failed one. */
+  def run(cluster: String, check: String => Finding): Seq[Check] =
+    Names.foldLeft((Vector.empty[Check], Option.empty[String])) { case ((done, failed), name) =>
+      val result = failed.fold(check(name))(before => Finding.skipped(s"behind '$before'"))
+      (
+        done :+ Check(cluster, name, result),
+        failed.orElse(Option.when(result.isFailed && Needed(name))(name))
+      )
+    }._1
+
+  private def kafkaId(c: Check) = c.result.message.takeWhile(_ != ',')
+
+  /** Two ids of one Kafka cluster are read twice where they share a topic. */
+  def withDuplicates(checks: Seq[Check]): Seq[Check] = {
+    val (ids, others) = checks.partition(c => c.name == "cluster_id" && c.result.status == "ok")
+    val first = ids.reverse.map(c => kafkaId(c) -> c.cluster).toMap
+    val marked = ids.map { c =>
+      val id = kafkaId(c)
+      if (first(id) == c.cluster) c
+      else c.copy(result =
+        Finding.warning(
+          s"$id, as cluster ${first(id)}: two ids of one Kafka cluster",
+          "remove one of them, or see allowDuplicateClusters"
+        )
+      )
+    }
+    val byCluster = marked.map(c => c.cluster -> c).toMap
+    checks.map(c => if (others.contains(c)) c else byCluster(c.cluster))
+  }
 }

@@ -1,6 +1,6 @@
 package io.github.dynamickafka.admin
 
-import java.net.{Socket, UnknownHostException}
+import java.net.UnknownHostException
 
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
@@ -301,20 +301,13 @@ private[admin] final class Network(servers: Seq[(String, Int)], timeoutMs: Int) 
   }
 
   /** Whether a port that should be without TLS answers with it. */
-  def speaksTls: Boolean = servers.headOption.exists { address =>
-    Try(Using.resource(connect(address))(socket =>
-      Using.resource(BrokerSocket.tls(socket, address))(_.startHandshake())
-    ))
-      .isSuccess
-  }
+  def speaksTls: Boolean =
+    servers.headOption.exists(address => Try(BrokerSocket.handshake(address, timeoutMs)).isSuccess)
 
   /** Kafka answers this before a log-in. */
   def versions(hasTls: Boolean): Finding = {
     val answers = servers.iterator.map(address =>
-      Try(Using.resource(connect(address)) { socket =>
-        if (hasTls) Using.resource(BrokerSocket.tls(socket, address))(BrokerSocket.newestMetadata)
-        else BrokerSocket.newestMetadata(socket)
-      })
+      Try(BrokerSocket.using(address, hasTls, timeoutMs)(BrokerSocket.newestMetadata))
     )
     answers.collectFirst { case Success(newest) => newest } match {
       case None => Finding("warning", "the broker does not say which requests it supports")
@@ -332,7 +325,7 @@ private[admin] final class Network(servers: Seq[(String, Int)], timeoutMs: Int) 
 
   private def unreachable(addresses: Seq[(String, Int)]): Seq[String] =
     addresses.distinct.flatMap { case address @ (host, port) =>
-      Try(connect(address).close()) match {
+      Try(BrokerSocket.connect(address, timeoutMs).close()) match {
         case Success(_) => None
         case Failure(e) =>
           val reason = e match {
@@ -343,8 +336,6 @@ private[admin] final class Network(servers: Seq[(String, Int)], timeoutMs: Int) 
           Some(s"$host:$port ($reason)")
       }
     }
-
-  private def connect(address: (String, Int)): Socket = BrokerSocket.connect(address, timeoutMs)
 }
 
 private[admin] object Network {

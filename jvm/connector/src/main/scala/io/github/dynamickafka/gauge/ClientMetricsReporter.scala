@@ -78,14 +78,19 @@ private[gauge] final case class ClientMetric(client: String, name: String, combi
 
 private[gauge] object ClientMetric {
 
-  /** What several clients of a cluster in one process have together. */
-  sealed trait Combine
+  /** What several clients of a cluster in one process have together, given the sum of the clients that are closed. */
+  type Combine = (Double, Seq[Double]) => Double
 
-  /** Since the first of the clients was opened, also of those that are closed. */
-  case object Total extends Combine
-  case object Sum extends Combine
-  case object Max extends Combine
-  case object Mean extends Combine
+  /** Since the first of the clients was opened. */
+  private val Total: Combine = (closed, all) => closed + all.sum
+  private val Sum: Combine = (_, all) => all.sum
+  private val Max: Combine = (_, all) => all.maxOption.getOrElse(0.0)
+
+  /** Clients that have measured nothing do not count. */
+  private val Mean: Combine = (_, all) => {
+    val measured = all.filter(_ > 0)
+    if (measured.isEmpty) 0.0 else measured.sum / measured.size
+  }
 
   private def ofGroup(client: String, group: String)(metrics: (String, Combine)*) = metrics.map {
     case (name, combine) => (group, name) -> ClientMetric(client, name, combine)
@@ -133,8 +138,7 @@ private final class ClientGauges(gauges: GaugeSet) {
     change(open(shown) = open.getOrElse(shown, Set.empty) + metric)
 
   def remove(shown: ClientMetric, metric: KafkaMetric): Unit = change {
-    if (shown.combine == ClientMetric.Total)
-      closed(shown) = closed.getOrElse(shown, 0.0) + ClientGauges.number(metric)
+    closed(shown) = closed.getOrElse(shown, 0.0) + ClientGauges.number(metric)
     open(shown) = open.getOrElse(shown, Set.empty) - metric
     if (isEmpty) open.clear()
   }
@@ -149,15 +153,7 @@ private final class ClientGauges(gauges: GaugeSet) {
   private def value(shown: ClientMetric): Long = {
     val (metrics, before) = synchronized((open.getOrElse(shown, Set.empty), closed.getOrElse(shown, 0.0)))
     val all = metrics.toSeq.map(ClientGauges.number)
-    math.round(shown.combine match {
-      case ClientMetric.Total => before + all.sum
-      case ClientMetric.Sum => all.sum
-      case ClientMetric.Max => all.maxOption.getOrElse(0.0)
-      // Clients that have measured nothing do not count.
-      case ClientMetric.Mean =>
-        val measured = all.filter(_ > 0)
-        if (measured.isEmpty) 0.0 else measured.sum / measured.size
-    })
+    math.round(shown.combine(before, all))
   }
 }
 

@@ -4,14 +4,13 @@ import java.io.EOFException
 import java.net.{
   ConnectException,
   NoRouteToHostException,
-  Socket,
   SocketTimeoutException,
   UnknownHostException
 }
 import java.util.concurrent.{CompletableFuture, TimeUnit}
 import java.util.{Locale => JLocale}
 
-import scala.util.{Failure, Success, Try, Using}
+import scala.util.{Failure, Success, Try}
 
 import org.apache.kafka.clients.CommonClientConfigs.{BOOTSTRAP_SERVERS_CONFIG, SECURITY_PROTOCOL_CONFIG}
 
@@ -40,40 +39,38 @@ private[dynamickafka] object UnansweredAddresses {
 
   private def of(address: (String, Int), protocol: String): String =
     if (!BrokerSocket.resolves(address._1)) "unknown host"
-    else Try(connect(address)(_ => ())) match {
+    else Try(BrokerSocket.connect(address, StepMs).close()) match {
       case Failure(e) => text(e)
       case Success(_) =>
         if (protocol.endsWith("SSL")) withTls(address, protocol) else withoutTls(address, protocol)
     }
 
+  private def handshake(address: (String, Int)) = Try(BrokerSocket.handshake(address, StepMs))
+
+  private def metadata(address: (String, Int)) =
+    Try(BrokerSocket.using(address, isTls = false, StepMs)(BrokerSocket.newestMetadata))
+
   private def withTls(address: (String, Int), protocol: String): String =
-    Try(connect(address)(socket =>
-      Using.resource(BrokerSocket.tls(socket, address))(_.startHandshake())
-    )) match {
+    handshake(address) match {
       case Success(_) => log(address, protocol, isTls = true)
       case Failure(_: SocketTimeoutException) => Silent
-      case Failure(_) if Try(connect(address)(BrokerSocket.newestMetadata)).isSuccess =>
+      case Failure(_) if metadata(address).isSuccess =>
         s"the TLS handshake failed: the listener has no TLS, but 'security.protocol' is $protocol"
       case Failure(e) => s"the TLS handshake failed: ${text(e)}"
     }
 
   private def withoutTls(address: (String, Int), protocol: String): String =
-    Try(connect(address)(BrokerSocket.newestMetadata)) match {
+    metadata(address) match {
       case Success(_) => log(address, protocol, isTls = false)
       case Failure(_: SocketTimeoutException) => Silent
       case Failure(e) =>
-        val tls =
-          Try(connect(address)(s => Using.resource(BrokerSocket.tls(s, address))(_.startHandshake())))
-        if (tls.isSuccess) s"the listener has TLS, but 'security.protocol' is $protocol"
+        if (handshake(address).isSuccess) s"the listener has TLS, but 'security.protocol' is $protocol"
         else s"it accepts connections, but does not answer as a Kafka broker: ${text(e)}"
     }
 
   /** Whether a log-in is missing. A log-in that the broker refuses is another error of the client. */
-  private def log(address: (String, Int), protocol: String, isTls: Boolean): String = {
-    def mechanisms(socket: Socket) =
-      if (isTls) Using.resource(BrokerSocket.tls(socket, address))(BrokerSocket.saslMechanisms)
-      else BrokerSocket.saslMechanisms(socket)
-    Try(connect(address)(mechanisms)) match {
+  private def log(address: (String, Int), protocol: String, isTls: Boolean): String =
+    Try(BrokerSocket.using(address, isTls, StepMs)(BrokerSocket.saslMechanisms)) match {
       case Success(Some(found)) if !protocol.startsWith("SASL") =>
         s"the listener requires a log-in by SASL (${found.mkString(", ")}), but 'security.protocol' is $protocol"
       case Success(_) =>
@@ -81,10 +78,6 @@ private[dynamickafka] object UnansweredAddresses {
       case Failure(_: SocketTimeoutException) => Silent
       case Failure(e) => s"it closed the connection: ${text(e)}"
     }
-  }
-
-  private def connect[A](address: (String, Int))(use: Socket => A): A =
-    Using.resource(BrokerSocket.connect(address, StepMs))(use)
 
   private def text(error: Throwable): String = error match {
     case _: UnknownHostException => "unknown host"
