@@ -97,7 +97,6 @@ private[admin] object Result {
 /** All commands and procedures, sorted by name. */
 private[admin] object Commands {
   val all: Seq[Command] = Seq(
-    StreamCommands.all,
     CheckpointCommands.all,
     TransactionCommands.all,
     MetadataCommands.all,

@@ -14,7 +14,10 @@ import io.github.dynamickafka.option.Suggestions
 import io.github.dynamickafka.sink.operate.Refused
 import io.github.dynamickafka.source.checkpoint.Refusal
 
-/** `validate`, `describe`, `diff` and `schema`: what metadata says. Nothing is changed, and no cluster is asked. */
+/**
+ * `streams`, `clusters`, `validate`, `describe`, `diff` and `schema`: what metadata says. Nothing is changed, and no cluster is asked.
+ * Properties of Kafka's clients are shown by `describe` and `diff` alone, and only harmless ones.
+ */
 private[admin] object MetadataCommands {
   private val File = Parameter.path("file", "A metadata file, any URI that Spark reads").positional
   private val Stream = Parameter.text("stream", "The id of the stream").positional
@@ -24,7 +27,24 @@ private[admin] object MetadataCommands {
   )
   private val New = Parameter.path("new", "The metadata file that replaces it").positional
 
+  private val OneOrAll = Parameter.text("stream", "The id of a stream. NULL: all streams").optional
+
   val all: Seq[Command] = Seq(
+    Command(
+      "streams",
+      "The streams of the metadata, with their clusters, and their topics or their format",
+      Seq(Parameter.File),
+      "stream STRING, clusters ARRAY<STRING>, format STRING",
+      (context, _) => new Streams(context)
+    ),
+    Command(
+      "clusters",
+      "The clusters of each stream, or of one stream, with their state and their topics",
+      Seq(OneOrAll),
+      "stream STRING, cluster STRING, state STRING, write BOOLEAN, topics ARRAY<STRING>",
+      (context, arguments) => new Clusters(context.streams(), arguments.get(OneOrAll)),
+      isCommand = false
+    ),
     Command(
       "validate",
       "Whether a query accepts a metadata file: all errors, and warnings about valid content that is probably a mistake. " +
@@ -72,6 +92,50 @@ private[admin] object MetadataCommands {
     )
   )
 
+  /** Only SQL has it. */
+  private final class Clusters(streams: Seq[KafkaStream], id: Option[String]) extends Result {
+    id.foreach(Unknown.refuseStream(_, streams.map(_.streamId)))
+    override def rows: Seq[Seq[Any]] = for {
+      stream <- streams if id.forall(_ == stream.streamId)
+      (cluster, entry) <- entries(stream)
+    } yield Seq(stream.streamId, cluster, entry.state, entry.write, StreamProperties.topics(entry))
+    override def json: Any = rows
+    override def text: String = ""
+  }
+
+  private def entries(stream: KafkaStream): Seq[(String, ClusterMetadata)] =
+    stream.getClusterMetadataMap.asScala.toSeq
+
+  private final class Streams(context: Context) extends Result {
+    private val streams = context.streams()
+
+    override def rows: Seq[Seq[Any]] = streams.map(stream =>
+      Seq(stream.streamId, entries(stream).map(_._1), context.catalog.format(stream))
+    )
+
+    override def json: Any = Json.fields(
+      "file" -> context.file,
+      "streams" -> streams.map(stream =>
+        Json.fields(
+          "stream" -> stream.streamId,
+          "clusters" -> entries(stream).map { case (id, entry) =>
+            Json.fields("cluster" -> id, "state" -> entry.state) ++ Topics.json(entry)
+          }
+        )
+      )
+    )
+
+    override def text: String = Table(
+      Seq("stream", "cluster", "state", "topics"),
+      streams.flatMap { stream =>
+        val lines = entries(stream).map { case (id, entry) =>
+          Seq(stream.streamId, id, entry.state, Topics.text(entry))
+        }
+        if (lines.isEmpty) Seq(Seq(stream.streamId, "", "", "")) else lines
+      }
+    ).text
+  }
+
   private final class Validated(context: Context, file: String) extends Result {
     private val (_, document) = FileMetadataService.check(file, context.hadoop)
 
@@ -117,7 +181,7 @@ private[admin] object MetadataCommands {
       Unknown.refuseStream(id, all.map(_.streamId))
       all.filter(_.streamId == id).head
     }
-    private val clusters = stream.getClusterMetadataMap.asScala.toSeq
+    private val clusters = entries(stream)
 
     private def offsets(entry: ClusterMetadata) = Seq(
       "starting_offsets" -> Option(entry.startingOffsets),
@@ -161,73 +225,6 @@ private[admin] object MetadataCommands {
       Json.fields("same" -> changes.isEmpty, "changes" -> changes.map(c => Json.Fields(c.fields)))
     override def text: String = changes.map(_.text).mkString("\n")
     override def exitCode: Int = if (changes.isEmpty) 0 else 1
-  }
-}
-
-/** `streams` and `clusters`: what the metadata service says, without a property of Kafka's clients. Asks no cluster. */
-private[admin] object StreamCommands {
-  private val Stream = Parameter.text("stream", "The id of a stream. NULL: all streams").optional
-
-  val all: Seq[Command] = Seq(
-    Command(
-      "streams",
-      "The streams of the metadata, with their clusters, and their topics or their format",
-      Seq(Parameter.File),
-      "stream STRING, clusters ARRAY<STRING>, format STRING",
-      (context, _) => new Streams(context)
-    ),
-    Command(
-      "clusters",
-      "The clusters of each stream, or of one stream, with their state and their topics",
-      Seq(Stream),
-      "stream STRING, cluster STRING, state STRING, write BOOLEAN, topics ARRAY<STRING>",
-      (context, arguments) => new Clusters(context.streams(), arguments.get(Stream)),
-      isCommand = false
-    )
-  )
-
-  /** Only SQL has it. */
-  private final class Clusters(streams: Seq[KafkaStream], id: Option[String]) extends Result {
-    id.foreach(Unknown.refuseStream(_, streams.map(_.streamId)))
-    override def rows: Seq[Seq[Any]] = for {
-      stream <- streams if id.forall(_ == stream.streamId)
-      (cluster, entry) <- entries(stream)
-    } yield Seq(stream.streamId, cluster, entry.state, entry.write, StreamProperties.topics(entry))
-    override def json: Any = rows
-    override def text: String = ""
-  }
-
-  private def entries(stream: KafkaStream): Seq[(String, ClusterMetadata)] =
-    stream.getClusterMetadataMap.asScala.toSeq
-
-  private final class Streams(context: Context) extends Result {
-    private val streams = context.streams()
-
-    override def rows: Seq[Seq[Any]] = streams.map(stream =>
-      Seq(stream.streamId, entries(stream).map(_._1), context.catalog.format(stream))
-    )
-
-    override def json: Any = Json.fields(
-      "file" -> context.file,
-      "streams" -> streams.map(stream =>
-        Json.fields(
-          "stream" -> stream.streamId,
-          "clusters" -> entries(stream).map { case (id, entry) =>
-            Json.fields("cluster" -> id, "state" -> entry.state) ++ Topics.json(entry)
-          }
-        )
-      )
-    )
-
-    override def text: String = Table(
-      Seq("stream", "cluster", "state", "topics"),
-      streams.flatMap { stream =>
-        val lines = entries(stream).map { case (id, entry) =>
-          Seq(stream.streamId, id, entry.state, Topics.text(entry))
-        }
-        if (lines.isEmpty) Seq(Seq(stream.streamId, "", "", "")) else lines
-      }
-    ).text
   }
 }
 

@@ -7,7 +7,6 @@ import org.apache.kafka.common.TopicPartition
 
 import io.github.dynamickafka.source.checkpoint.Refusal
 import io.github.dynamickafka.base.Json
-import io.github.dynamickafka.admin.checkpoint.CheckpointEdit
 import io.github.dynamickafka.config.OffsetsParser
 import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, CompositeOffsetJson, Positions}
 import io.github.dynamickafka.source.cluster.ClusterConfig

@@ -12,7 +12,6 @@ import org.apache.hadoop.conf.Configuration
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.source.checkpoint.{DeferralJson, InitialOffset, RecordsReadJson, Refusal, RememberedTopology, SourceCheckpointJson, SparkCheckpoint}
-import io.github.dynamickafka.admin.checkpoint.{CheckpointEdit, CheckpointFiles, ClusterRename}
 import io.github.dynamickafka.offset.alignment.LogKey
 import io.github.dynamickafka.offset.history.{HandOver, HistoryFile, HistoryPlan, HistoryTable, RowTimes}
 import io.github.dynamickafka.offset.replacement.{LastRecord, RecordsRead}

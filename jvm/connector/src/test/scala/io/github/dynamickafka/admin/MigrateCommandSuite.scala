@@ -14,7 +14,6 @@ import org.apache.hadoop.fs.{FSDataInputStream, FileStatus, Path => HadoopPath, 
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.source.checkpoint.{LoggedBatch, Refusal}
-import io.github.dynamickafka.admin.checkpoint.Migration
 import io.github.dynamickafka.offset.{CompositeOffsetJson, Positions}
 import io.github.dynamickafka.testkit.TimeLimit
 

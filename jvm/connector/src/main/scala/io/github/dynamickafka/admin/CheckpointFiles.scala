@@ -1,4 +1,4 @@
-package io.github.dynamickafka.admin.checkpoint
+package io.github.dynamickafka.admin
 
 import java.io.{FileNotFoundException, IOException}
 import java.nio.ByteBuffer

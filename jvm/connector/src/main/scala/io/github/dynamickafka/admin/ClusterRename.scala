@@ -1,4 +1,4 @@
-package io.github.dynamickafka.admin.checkpoint
+package io.github.dynamickafka.admin
 
 import scala.collection.immutable.SortedMap
 import scala.util.control.NonFatal

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.admin.checkpoint
+package io.github.dynamickafka.admin
 
 import java.nio.charset.StandardCharsets.UTF_8
 import java.security.MessageDigest
