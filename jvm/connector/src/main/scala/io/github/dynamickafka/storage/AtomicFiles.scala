@@ -7,6 +7,7 @@ import scala.util.Using
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FSDataOutputStream, FileAlreadyExistsException, FileStatus, FileSystem, Path}
+import org.apache.spark.sql.SparkSession
 import org.slf4j.LoggerFactory
 
 /**
@@ -193,4 +194,17 @@ private[storage] object ConditionalWrite {
 
   /** `Options.CreateFileOptionKeys`, which Hadoop 3.4.1 of Spark 4.0 does not have. */
   val Capability = "fs.option.create.conditional.overwrite"
+}
+
+/**
+ * The Hadoop configuration with which Spark accesses a checkpoint: that of the application and all settings of the session,
+ * among them `spark.sql.streaming.checkpointFileManagerClass`.
+ */
+private[dynamickafka] object SessionConfiguration {
+
+  def of(session: SparkSession): Configuration = {
+    val own = new Configuration(session.sparkContext.hadoopConfiguration)
+    session.conf.getAll.foreach { case (name, value) => if (value != null) own.set(name, value) }
+    own
+  }
 }

@@ -1,6 +1,9 @@
 package io.github.dynamickafka.source.read
 
+import java.util.concurrent.atomic.AtomicLong
+
 import org.apache.kafka.common.TopicPartition
+import org.apache.spark.sql.connector.metric.CustomTaskMetric
 import org.apache.spark.sql.connector.read.InputPartition
 
 import io.github.dynamickafka.kafka.ConsumerSettings
@@ -56,4 +59,22 @@ private[source] final case class SharedTask(bundles: Seq[RangeBundle]) extends I
   override def preferredLocations(): Array[String] = bundles.head.preferredLocations()
 
   override def toString: String = bundles.mkString("SharedTask(", ", ", ")")
+}
+
+/** Counts the losses after which a task continued, with the metric names of Spark's Kafka reader. Thread-safe. */
+private[source] final class ReaderMetrics {
+  private val losses = new AtomicLong
+
+  def lost(): Unit = {
+    losses.incrementAndGet()
+    ()
+  }
+
+  /** Both metrics are equal in this reader, because it detects lost records only by an offset that is out of range. */
+  def values: Array[CustomTaskMetric] =
+    Array("offsetOutOfRange", "dataLoss").map(ReaderMetrics.Metric(_, losses.get))
+}
+
+private[source] object ReaderMetrics {
+  private final case class Metric(name: String, value: Long) extends CustomTaskMetric
 }
