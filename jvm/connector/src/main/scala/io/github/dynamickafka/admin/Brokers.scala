@@ -1,9 +1,9 @@
 package io.github.dynamickafka.admin
 
-import java.{util => ju}
 import java.security.cert.{CertPathBuilderException, CertificateException}
 import java.time.Duration
 import java.util.concurrent.{ExecutionException, TimeUnit, TimeoutException}
+import java.{util => ju}
 
 import scala.jdk.CollectionConverters._
 import scala.util.{Failure, Success, Try, Using}
@@ -18,7 +18,6 @@ import org.apache.kafka.clients.admin.{
 }
 import org.apache.kafka.clients.consumer.KafkaConsumer
 import org.apache.kafka.clients.producer.{KafkaProducer, ProducerConfig, ProducerRecord}
-import org.apache.kafka.common.{KafkaFuture, Node}
 import org.apache.kafka.common.acl.AclOperation
 import org.apache.kafka.common.config.ConfigResource
 import org.apache.kafka.common.errors.{
@@ -28,6 +27,7 @@ import org.apache.kafka.common.errors.{
   SslAuthenticationException,
   UnknownTopicOrPartitionException
 }
+import org.apache.kafka.common.{KafkaFuture, Node}
 
 import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.kafka.{ClusterFailure, ProducerSettings}
@@ -59,7 +59,7 @@ private[admin] final class Brokers(config: ClusterConfig) extends AutoCloseable 
    */
   private lazy val nodes: Try[Seq[Node]] =
     cluster.flatMap(found => answer(found.nodes)).map(_.asScala.toSeq).recoverWith {
-      case e if chain(e).exists(isTimeout) =>
+      case e if ClusterFailure.chain(e).exists(isTimeout) =>
         leaders.filter(_.nonEmpty).orElse(Failure(e))
     }
 
@@ -80,12 +80,12 @@ private[admin] final class Brokers(config: ClusterConfig) extends AutoCloseable 
   /** @param speaksTls whether the port answers with TLS */
   def tls(speaksTls: => Boolean): Finding = nodes match {
     case _ if !hasTls => Finding.ok("security.protocol has no TLS")
-    case Failure(e) if chain(e).exists(isCertificate) =>
+    case Failure(e) if ClusterFailure.chain(e).exists(isCertificate) =>
       Finding.failed(
         s"the broker's certificate is not accepted: ${text(e)}",
         "correct the trust store (ssl.truststore.*), or the names in the broker's certificate"
       )
-    case Failure(e) if chain(e).exists(isTls) =>
+    case Failure(e) if ClusterFailure.chain(e).exists(isTls) =>
       Finding.failed(
         s"no TLS connection: ${text(e)}",
         "correct ssl.*, or the port, which may have no TLS"
@@ -102,7 +102,7 @@ private[admin] final class Brokers(config: ClusterConfig) extends AutoCloseable 
   /** @param speaksTls whether the port answers with TLS */
   def login(speaksTls: => Boolean): Finding = nodes match {
     case Success(_) => Finding.ok(protocol)
-    case Failure(e) if chain(e).exists(_.isInstanceOf[AuthenticationException]) =>
+    case Failure(e) if ClusterFailure.chain(e).exists(_.isInstanceOf[AuthenticationException]) =>
       Finding.failed(
         s"the credentials are refused: ${text(e)}",
         "correct user, password and sasl.mechanism in the metadata"
@@ -132,7 +132,8 @@ private[admin] final class Brokers(config: ClusterConfig) extends AutoCloseable 
   def topics(topics: Seq[String], patterns: Seq[String]): Finding = {
     val failed = describe(topics).flatMap { case (topic, found) =>
       right(found).map(lacking => s"topic $topic: no right to $lacking").orElse(found.failed.toOption.map(e =>
-        if (chain(e).exists(_.isInstanceOf[UnknownTopicOrPartitionException])) s"topic $topic does not exist"
+        if (ClusterFailure.chain(e).exists(_.isInstanceOf[UnknownTopicOrPartitionException]))
+          s"topic $topic does not exist"
         else s"topic $topic: ${text(e)}"
       ))
     }
@@ -155,7 +156,7 @@ private[admin] final class Brokers(config: ClusterConfig) extends AutoCloseable 
       answer(admin.get.describeConsumerGroups(ju.List.of(id), options).describedGroups.get(id)) match {
         case Success(found) if allows(found.authorizedOperations) => Finding.ok(s"group $id may be used")
         case Success(_) => Finding.failed(s"group $id: no right to Read", remedy)
-        case Failure(e) if chain(e).exists(_.isInstanceOf[GroupIdNotFoundException]) =>
+        case Failure(e) if ClusterFailure.chain(e).exists(_.isInstanceOf[GroupIdNotFoundException]) =>
           Finding.ok(s"group $id does not exist yet")
         case Failure(e) if isRefused(e) =>
           Finding.failed(s"group $id: no right to Describe", remedy)
@@ -258,10 +259,8 @@ private[admin] object Brokers {
   /** What the sink asks for, unless the brokers allow less. */
   private val OfSinkMs = 15L * 60 * 1000
 
-  private def chain(e: Throwable): Iterator[Throwable] =
-    Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(10)
-
-  private def isRefused(e: Throwable): Boolean = chain(e).exists(_.isInstanceOf[AuthorizationException])
+  private def isRefused(e: Throwable): Boolean =
+    ClusterFailure.chain(e).exists(_.isInstanceOf[AuthorizationException])
 
   private def isTimeout(e: Throwable): Boolean =
     e.isInstanceOf[TimeoutException] || e.isInstanceOf[org.apache.kafka.common.errors.TimeoutException]
@@ -328,23 +327,20 @@ private[admin] object Check {
       )
     }._1
 
-  private def kafkaId(c: Check) = c.result.message.takeWhile(_ != ',')
-
   /** Two ids of one Kafka cluster are read twice where they share a topic. */
   def withDuplicates(checks: Seq[Check]): Seq[Check] = {
-    val (ids, others) = checks.partition(c => c.name == "cluster_id" && c.result.status == "ok")
-    val first = ids.reverse.map(c => kafkaId(c) -> c.cluster).toMap
-    val marked = ids.map { c =>
-      val id = kafkaId(c)
-      if (first(id) == c.cluster) c
-      else c.copy(result =
-        Finding.warning(
-          s"$id, as cluster ${first(id)}: two ids of one Kafka cluster",
-          "remove one of them, or see allowDuplicateClusters"
+    def kafkaId(c: Check) =
+      Option.when(c.name == "cluster_id" && c.result.status == "ok")(c.result.message.takeWhile(_ != ','))
+    val first = checks.reverse.flatMap(c => kafkaId(c).map(_ -> c.cluster)).toMap
+    checks.map(c =>
+      kafkaId(c).filter(first(_) != c.cluster).fold(c)(id =>
+        c.copy(result =
+          Finding.warning(
+            s"$id, as cluster ${first(id)}: two ids of one Kafka cluster",
+            "remove one of them, or see allowDuplicateClusters"
+          )
         )
       )
-    }
-    val byCluster = marked.map(c => c.cluster -> c).toMap
-    checks.map(c => if (others.contains(c)) c else byCluster(c.cluster))
+    )
   }
 }

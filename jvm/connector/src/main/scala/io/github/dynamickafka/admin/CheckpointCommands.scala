@@ -8,9 +8,9 @@ import scala.util.Failure
 import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.TopicPartition
 
-import io.github.dynamickafka.source.checkpoint.{LoggedBatch, Refusal, SourceId, SparkCheckpoint}
 import io.github.dynamickafka.base.Json
 import io.github.dynamickafka.offset.{CompositeOffset, Positions}
+import io.github.dynamickafka.source.checkpoint.{LoggedBatch, Refusal, SourceId, SparkCheckpoint}
 
 /** `offsets` and `lag`: the positions of a query, from its checkpoint. */
 private[admin] object CheckpointCommands {

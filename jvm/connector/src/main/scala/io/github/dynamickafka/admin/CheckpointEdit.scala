@@ -10,8 +10,8 @@ import scala.util.control.NonFatal
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
-import io.github.dynamickafka.source.checkpoint.{Refusal, SparkCheckpoint}
 import io.github.dynamickafka.base.Json
+import io.github.dynamickafka.source.checkpoint.{Refusal, SparkCheckpoint}
 
 /**
  * Edits of a checkpoint in place, each of which can be undone. An edit is a folder `dynamic-kafka-edits/<time>` with what the files were,

@@ -8,11 +8,11 @@ import scala.util.{Failure, Success, Try, Using}
 
 import org.apache.kafka.clients.admin.AdminClientConfig
 
-import io.github.dynamickafka.source.checkpoint.SparkCheckpoint
 import io.github.dynamickafka.base.{Json, Redaction}
 import io.github.dynamickafka.error.FailureText
 import io.github.dynamickafka.kafka.{BrokerSocket, ClientDefaults, SecretReferences}
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
+import io.github.dynamickafka.source.checkpoint.SparkCheckpoint
 import io.github.dynamickafka.source.cluster.ClusterConfigs
 
 /** `doctor`: whether this process can use the clusters of the metadata. Nothing is written without a topic for that. */

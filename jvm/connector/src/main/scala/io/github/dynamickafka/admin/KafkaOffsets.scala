@@ -1,12 +1,13 @@
 package io.github.dynamickafka.admin
 
-import java.{util => ju}
 import java.time.Duration
 import java.util.concurrent.{CompletableFuture, ExecutionException, FutureTask, TimeUnit, TimeoutException}
+import java.{util => ju}
 
+import scala.collection.concurrent.TrieMap
 import scala.jdk.CollectionConverters._
-import scala.util.{Failure, Try, Using}
 import scala.util.control.NonFatal
+import scala.util.{Failure, Try, Using}
 
 import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.clients.consumer.{ConsumerConfig, KafkaConsumer}
@@ -58,7 +59,10 @@ private[admin] object KafkaOffsets {
   def kafkaId(context: Context, config: ClusterConfig): Option[String] =
     Option(asked(context, config)(_.clusterId)).filter(_.nonEmpty)
 
-  private def asked[A](context: Context, config: ClusterConfig)(ask: ClusterClient => CompletableFuture[A]): A =
+  private def asked[A](
+      context: Context,
+      config: ClusterConfig
+  )(ask: ClusterClient => CompletableFuture[A]): A =
     try withClient(context, config)(ask(_).get(config.requestTimeoutMs, TimeUnit.MILLISECONDS))
     catch { case NonFatal(e) => throw new Refusal(reason(config, e), e) }
 
@@ -124,18 +128,11 @@ private[admin] final class QueryClusters(context: Context, log: SparkCheckpoint,
 
   private val described: Map[String, Properties] = streams.flatMap(_.getClusterMetadataMap.asScala)
     .map { case (id, cluster) => id -> cluster.getProperties.asScala.toMap }.toMap
-  private var read = Map.empty[SourceId, RememberedTopology]
+  private val read = TrieMap.empty[SourceId, RememberedTopology]
 
   /** What the source has stored of the clusters in its offsets. */
-  def remembered(source: SourceId): RememberedTopology = synchronized {
-    val found = read.getOrElse(
-      source,
-      log.source(source).topology
-        .getOrElse(RememberedTopology.empty)
-    )
-    read += source -> found
-    found
-  }
+  def remembered(source: SourceId): RememberedTopology =
+    read.getOrElseUpdate(source, log.source(source).topology.getOrElse(RememberedTopology.empty))
 
   /** The settings of the catalog, and what decides up to which offset the query reads. */
   def reading(source: SourceId): SourceOptions =

@@ -13,11 +13,11 @@ import scala.util.control.NonFatal
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileUtil, Path, UnsupportedFileSystemException}
 
-import io.github.dynamickafka.source.checkpoint.Refusal
 import io.github.dynamickafka.base.Json
 import io.github.dynamickafka.build.BuildInfo
 import io.github.dynamickafka.error.FailureText
 import io.github.dynamickafka.option.Suggestions
+import io.github.dynamickafka.source.checkpoint.Refusal
 import io.github.dynamickafka.source.cluster.ClusterConfigs
 
 /**
@@ -183,38 +183,39 @@ private[admin] final class Main(
     }
 
     @tailrec
-    def next(rest: List[String], places: List[Parameter[_]], call: Map[String, Any]): Map[String, Any] = rest match {
-      case Nil =>
-        (places ++ options.filter(p => p.isRequired && !call.contains(p.name))).headOption
-          .foreach(p => throw new WrongUsage(s"${p.lineName} is missing: ${help(p)}"))
-        call
-      case "--" :: more if more.size <= places.size =>
-        next(
-          Nil,
-          places.drop(more.size),
-          places.zip(more).foldLeft(call) { case (c, (p, v)) => valueOf(p, v, c) }
-        )
-      case option :: more if option.startsWith("--") =>
-        val (name, inline) = option.split("=", 2) match {
-          case Array(n, v) => (n, Some(v))
-          case _ => (option, None)
-        }
-        def value = inline.orElse(more.headOption).getOrElse(throw new WrongUsage(s"$name needs a value"))
-        def after = if (inline.isDefined) more else more.drop(1)
-        options.find(_.lineName == name) match {
-          case Some(p) if p.kind == Kind.Flag && inline.isEmpty =>
-            next(more, places, valueOf(p, "true", call))
-          case Some(p) => next(after, places, valueOf(p, value, call))
-          case None => throw new WrongUsage(
-              s"'${command.commandName}' has no option $name." +
-                suggestion(name, options.map(_.lineName))
-            )
-        }
-      case value :: more => places match {
-          case place :: others => next(more, others, valueOf(place, value, call))
-          case _ => throw new WrongUsage(s"'$value' is one argument too many. ${usage(command)}")
-        }
-    }
+    def next(rest: List[String], places: List[Parameter[_]], call: Map[String, Any]): Map[String, Any] =
+      rest match {
+        case Nil =>
+          (places ++ options.filter(p => p.isRequired && !call.contains(p.name))).headOption
+            .foreach(p => throw new WrongUsage(s"${p.lineName} is missing: ${help(p)}"))
+          call
+        case "--" :: more if more.size <= places.size =>
+          next(
+            Nil,
+            places.drop(more.size),
+            places.zip(more).foldLeft(call) { case (c, (p, v)) => valueOf(p, v, c) }
+          )
+        case option :: more if option.startsWith("--") =>
+          val (name, inline) = option.split("=", 2) match {
+            case Array(n, v) => (n, Some(v))
+            case _ => (option, None)
+          }
+          def value = inline.orElse(more.headOption).getOrElse(throw new WrongUsage(s"$name needs a value"))
+          def after = if (inline.isDefined) more else more.drop(1)
+          options.find(_.lineName == name) match {
+            case Some(p) if p.kind == Kind.Flag && inline.isEmpty =>
+              next(more, places, valueOf(p, "true", call))
+            case Some(p) => next(after, places, valueOf(p, value, call))
+            case None => throw new WrongUsage(
+                s"'${command.commandName}' has no option $name." +
+                  suggestion(name, options.map(_.lineName))
+              )
+          }
+        case value :: more => places match {
+            case place :: others => next(more, others, valueOf(place, value, call))
+            case _ => throw new WrongUsage(s"'$value' is one argument too many. ${usage(command)}")
+          }
+      }
 
     val call = next(words.toList, positional.toList, Map.empty)
     val defaults = options.flatMap(p =>

@@ -7,9 +7,9 @@ import scala.util.Using
 
 import io.github.dynamickafka.base.Json
 import io.github.dynamickafka.catalog.StreamProperties
-import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
 import io.github.dynamickafka.metadata.document.Problem
 import io.github.dynamickafka.metadata.service.FileMetadataService
+import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
 import io.github.dynamickafka.option.Suggestions
 import io.github.dynamickafka.sink.operate.Refused
 import io.github.dynamickafka.source.checkpoint.Refusal
@@ -233,7 +233,10 @@ private[admin] object Topics {
 
   /** `topics`, and the pattern or the partitions where they are given. */
   def json(entry: ClusterMetadata): Json.Fields = Json.fields("topics" -> entry.getTopics.asScala.toSeq) ++
-    Json.present("topic_pattern" -> Option(entry.topicPattern), "partitions" -> Json.Fields(partitions(entry)))
+    Json.present(
+      "topic_pattern" -> Option(entry.topicPattern),
+      "partitions" -> Json.Fields(partitions(entry))
+    )
 
   def text(entry: ClusterMetadata): String =
     Option(entry.topicPattern).map(pattern => s"matching $pattern").getOrElse(

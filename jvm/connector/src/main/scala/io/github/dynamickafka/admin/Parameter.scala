@@ -7,7 +7,6 @@ import org.apache.spark.sql.types.{ArrayType, BooleanType, DataType, LongType, S
 
 import io.github.dynamickafka.source.checkpoint.Refusal
 
-
 /**
  * A parameter of a command and of a procedure.
  *

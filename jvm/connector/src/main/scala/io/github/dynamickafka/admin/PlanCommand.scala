@@ -2,8 +2,8 @@ package io.github.dynamickafka.admin
 
 import java.util.concurrent.TimeUnit
 
-import scala.util.{Failure, Success, Using}
 import scala.util.control.NonFatal
+import scala.util.{Failure, Success, Using}
 
 import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.TopicPartition
@@ -14,6 +14,7 @@ import io.github.dynamickafka.base.{Clock, Json}
 import io.github.dynamickafka.error.DynamicKafkaError
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.watch.{RemovalGuard, Resolution}
+import io.github.dynamickafka.offset.replacement.ReplacingClusters
 import io.github.dynamickafka.offset.{
   ClusterTransition,
   ClusterView,
@@ -25,7 +26,6 @@ import io.github.dynamickafka.offset.{
   StoppingOffsets,
   Transition
 }
-import io.github.dynamickafka.offset.replacement.ReplacingClusters
 import io.github.dynamickafka.source.checkpoint.{Refusal, SourceId, SparkCheckpoint}
 import io.github.dynamickafka.source.cluster.{
   ClusterAdmin,

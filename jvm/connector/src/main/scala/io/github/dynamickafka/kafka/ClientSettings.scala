@@ -1,7 +1,7 @@
 package io.github.dynamickafka.kafka
 
-import java.{util => ju}
 import java.util.concurrent.atomic.AtomicLong
+import java.{util => ju}
 
 import org.apache.kafka.clients.CommonClientConfigs
 import org.apache.kafka.clients.consumer.ConsumerConfig

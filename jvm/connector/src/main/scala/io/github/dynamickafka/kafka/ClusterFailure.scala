@@ -3,8 +3,8 @@ package io.github.dynamickafka.kafka
 import java.io.EOFException
 import java.net.{ConnectException, NoRouteToHostException, SocketTimeoutException, UnknownHostException}
 import java.security.GeneralSecurityException
-import java.util.{Locale => JLocale}
 import java.util.concurrent.{CompletableFuture, TimeUnit, TimeoutException}
+import java.util.{Locale => JLocale}
 
 import scala.jdk.CollectionConverters._
 import scala.util.{Failure, Success, Try}
@@ -113,7 +113,7 @@ private[dynamickafka] object ClusterFailure {
     error.isInstanceOf[AuthenticationException] || error.isInstanceOf[GeneralSecurityException] ||
       Redaction.isAboutJaas(error.getMessage)
 
-  private def chain(error: Throwable): Seq[Throwable] =
+  def chain(error: Throwable): Seq[Throwable] =
     Iterator.iterate(error)(_.getCause).takeWhile(_ != null).take(LongestChain).toSeq
 
   private val LongestChain = 10

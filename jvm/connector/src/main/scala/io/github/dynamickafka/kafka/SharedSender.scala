@@ -6,8 +6,8 @@ import scala.collection.mutable
 import scala.util.control.NonFatal
 
 import org.apache.kafka.clients.producer.{Callback, ProducerRecord}
-import org.apache.kafka.common.{InvalidRecordException, KafkaException}
 import org.apache.kafka.common.errors.{InvalidTimestampException, RecordTooLargeException}
+import org.apache.kafka.common.{InvalidRecordException, KafkaException}
 import org.apache.spark.sql.connector.write.WriterCommitMessage
 import org.slf4j.LoggerFactory
 

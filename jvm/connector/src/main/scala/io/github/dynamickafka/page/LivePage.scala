@@ -1,16 +1,16 @@
 package io.github.dynamickafka.page
 
-import java.{util => ju}
 import java.io.IOException
 import java.net.{BindException, InetSocketAddress, URLDecoder}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.security.{MessageDigest, SecureRandom}
 import java.util.Base64
-import java.util.concurrent.{CompletableFuture, Executor, Executors, ScheduledExecutorService, TimeUnit}
 import java.util.concurrent.TimeUnit.MILLISECONDS
+import java.util.concurrent.{CompletableFuture, Executor, Executors, ScheduledExecutorService, TimeUnit}
+import java.{util => ju}
 
-import scala.util.{Try, Using}
 import scala.util.control.NonFatal
+import scala.util.{Try, Using}
 
 import com.sun.net.httpserver.{HttpExchange, HttpServer}
 import org.apache.spark.SparkContext

@@ -20,7 +20,15 @@ private[dynamickafka] final class PageQuery(
   private var clusters = Map.empty[String, Map[String, () => Long]]
   private var state = {
     val now = clock.currentTimeMillis()
-    PageQuery.View(name, part, title, now, None, Reading(now), QueryHistory().event(PageEvent(now, "started")))
+    PageQuery.View(
+      name,
+      part,
+      title,
+      now,
+      None,
+      Reading(now),
+      QueryHistory().event(PageEvent(now, "started"))
+    )
   }
 
   /** Exactly these gauges exist from now on. */

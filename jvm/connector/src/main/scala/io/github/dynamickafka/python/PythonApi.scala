@@ -6,15 +6,15 @@ import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import com.fasterxml.jackson.databind.ObjectMapper
-import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.streaming.{DataStreamWriter, StreamingQuery}
+import org.apache.spark.sql.{DataFrame, Row}
 
 import io.github.dynamickafka.build.BuildInfo
 import io.github.dynamickafka.config.OffsetsFunctions
 import io.github.dynamickafka.error.{Errors, PythonServiceException}
-import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
 import io.github.dynamickafka.metadata.document.MetadataDocument
 import io.github.dynamickafka.metadata.service.ServiceRegistry
+import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
 import io.github.dynamickafka.page.LivePage
 import io.github.dynamickafka.sink.StreamWriter
 import io.github.dynamickafka.source.realtime.RealTimeQueries

@@ -52,6 +52,21 @@ private[dynamickafka] final class AtomicFiles(folder: Path, hadoop: Configuratio
     }
   }
 
+  /**
+   * Writes a file that only this query writes.
+   *
+   * @throws IOException if another one has written it, and as [[create]]
+   */
+  def createOwn(path: Path, text: String): Unit =
+    try create(path, text)
+    catch {
+      case e: FileAlreadyExistsException =>
+        throw new IOException(
+          s"could not write $path: the file exists, so another query uses this checkpoint",
+          e
+        )
+    }
+
   /** Writes a file, whether or not it exists. */
   def replace(path: Path, text: String): Unit = {
     def write() = managed.replace(path, text.getBytes(UTF_8))

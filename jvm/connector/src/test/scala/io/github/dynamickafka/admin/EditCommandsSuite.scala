@@ -11,7 +11,6 @@ import scala.util.control.ControlThrowable
 import org.apache.hadoop.conf.Configuration
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.source.checkpoint.{DeferralJson, InitialOffset, RecordsReadJson, Refusal, RememberedTopology, SourceCheckpointJson, SparkCheckpoint}
 import io.github.dynamickafka.offset.alignment.LogKey
 import io.github.dynamickafka.offset.history.{HandOver, HistoryFile, HistoryPlan, HistoryTable, RowTimes}
 import io.github.dynamickafka.offset.replacement.{LastRecord, RecordsRead}
@@ -26,6 +25,15 @@ import io.github.dynamickafka.offset.{
   Positions,
   Retained,
   TopicEnds
+}
+import io.github.dynamickafka.source.checkpoint.{
+  DeferralJson,
+  InitialOffset,
+  RecordsReadJson,
+  Refusal,
+  RememberedTopology,
+  SourceCheckpointJson,
+  SparkCheckpoint
 }
 import io.github.dynamickafka.storage.{InProcessFiles, RawInProcessFiles}
 import io.github.dynamickafka.testkit.TimeLimit

@@ -1,11 +1,9 @@
 package io.github.dynamickafka.source.checkpoint
 
-import java.io.IOException
-
 import scala.collection.immutable.SortedMap
 
 import com.fasterxml.jackson.databind.JsonNode
-import org.apache.hadoop.fs.{FileAlreadyExistsException, Path}
+import org.apache.hadoop.fs.Path
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.base.Json
@@ -48,21 +46,13 @@ private[source] final class DeferralFiles(home: Path, files: => AtomicFiles) {
     }
 
   /** @param batch one without a deferral */
-  def write(batch: Long, of: Deferral): Unit =
-    try {
-      if (files.exists(deferral(batch))) throw new FileAlreadyExistsException(deferral(batch).toString)
-      // Left by a crash in [[delete]]: it would void the new deferral.
-      files.delete(mark(batch))
-      val text = DeferralJson.write(of)
-      files.create(deferral(batch), text)
-      texts += batch -> text
-    } catch {
-      case e: FileAlreadyExistsException =>
-        throw new IOException(
-          s"could not write ${deferral(batch)}: the file exists, so another query uses this checkpoint",
-          e
-        )
-    }
+  def write(batch: Long, of: Deferral): Unit = {
+    // Left by a crash in [[delete]]: it would void the new deferral.
+    if (!files.exists(deferral(batch))) files.delete(mark(batch))
+    val text = DeferralJson.write(of)
+    files.createOwn(deferral(batch), text)
+    texts += batch -> text
+  }
 
   def markEntered(batch: Long): Unit = files.replace(mark(batch), "")
 

@@ -1,21 +1,19 @@
 package io.github.dynamickafka.source.checkpoint
 
-import java.io.IOException
-
 import scala.collection.immutable.SortedMap
 import scala.util.Try
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{FileAlreadyExistsException, Path}
+import org.apache.hadoop.fs.Path
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.error.{DynamicKafkaRuntimeException, Errors}
 import io.github.dynamickafka.kafka.KafkaProperties
-import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, Positions}
 import io.github.dynamickafka.offset.history.{HandOver, HistoryPlan}
 import io.github.dynamickafka.offset.replacement.RecordsRead
+import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, Positions}
 import io.github.dynamickafka.storage.{AtomicFiles, PlannedDeferrals}
 import io.github.dynamickafka.topology.{Topology, TopologyCluster}
 
@@ -87,7 +85,8 @@ private[dynamickafka] final class SourceCheckpoint(
   /** What is read before Kafka. Used only after the start offset is stored, which never changes. */
   lazy val history: Option[HistoryPlan] = initial.flatMap(_.history)
 
-  def writeInitial(initial: InitialOffset): Unit = write(initialFile, SourceCheckpointJson.write(initial))
+  def writeInitial(initial: InitialOffset): Unit =
+    files.createOwn(initialFile, SourceCheckpointJson.write(initial))
 
   /**
    * The latest offsets of Kafka that the last run knew when it was stopped. They are returned once, because they would be
@@ -195,7 +194,7 @@ private[dynamickafka] final class SourceCheckpoint(
   private def remember(next: RememberedTopology): Unit =
     if (!topology.contains(next) || damaged.isDefined) {
       val number = lastTopology.fold(0L)(_._1 + 1)
-      write(file(number), SourceCheckpointJson.write(next))
+      files.createOwn(file(number), SourceCheckpointJson.write(next))
       lastTopology = Some(number -> next)
       damaged = None
       files.delete(file(number - Kept))
@@ -206,15 +205,6 @@ private[dynamickafka] final class SourceCheckpoint(
   private def numbered(): Seq[Long] =
     files.names(topologies).flatMap(_.stripSuffix(".json").toLongOption).sorted
 
-  private def write(path: Path, text: String): Unit =
-    try files.create(path, text)
-    catch {
-      case e: FileAlreadyExistsException =>
-        throw new IOException(
-          s"could not write $path: the file exists, so another query uses this checkpoint",
-          e
-        )
-    }
 }
 
 private[source] object SourceCheckpoint {

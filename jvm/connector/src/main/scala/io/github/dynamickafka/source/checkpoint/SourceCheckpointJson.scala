@@ -23,7 +23,10 @@ private[dynamickafka] object SourceCheckpointJson {
 
   def write(initial: InitialOffset): String = Json.write(
     versioned("unresolved" -> initial.unresolved) ++
-      Json.present("unresolvedTopics" -> initial.unresolvedTopics, "history" -> initial.history.map(HistoryPlanJson.of)) ++
+      Json.present(
+        "unresolvedTopics" -> initial.unresolvedTopics,
+        "history" -> initial.history.map(HistoryPlanJson.of)
+      ) ++
       Json.fields("offset" -> Json.Raw(initial.offset.json))
   )
 
@@ -61,11 +64,14 @@ private[dynamickafka] object SourceCheckpointJson {
     )
   )
 
-  private def json(topology: Topology): SortedMap[String, Json.Fields] = topology.clusters.map { case (id, cluster) =>
-    id -> (Json.fields("properties" -> cluster.properties) ++
-      Json.present("withheld" -> cluster.withheld, "replaces" -> cluster.replaces) ++
-      Json.fields("topics" -> cluster.topics.map { case (name, topic) => name -> json(topic) }) ++
-      Json.present("patterns" -> cluster.patterns.map(p => Json.fields("regex" -> p.regex) ++ json(p.topic))))
+  private def json(topology: Topology): SortedMap[String, Json.Fields] = topology.clusters.map {
+    case (id, cluster) =>
+      id -> (Json.fields("properties" -> cluster.properties) ++
+        Json.present("withheld" -> cluster.withheld, "replaces" -> cluster.replaces) ++
+        Json.fields("topics" -> cluster.topics.map { case (name, topic) => name -> json(topic) }) ++
+        Json.present("patterns" -> cluster.patterns.map(p =>
+          Json.fields("regex" -> p.regex) ++ json(p.topic)
+        )))
   }
 
   private def json(topic: TopologyTopic): Json.Fields = Json.fields("stream" -> topic.stream) ++ Json.present(
@@ -105,7 +111,8 @@ private[dynamickafka] object SourceCheckpointJson {
       OffsetsParser.starting(text.asText).fold(reason => throw Errors.invalidOffset(reason), identity)
     }
 
-  private[checkpoint] def versioned(more: (String, Any)*): Json.Fields = Json.fields("version" -> Version) ++ Json.Fields(more)
+  private[checkpoint] def versioned(more: (String, Any)*): Json.Fields =
+    Json.fields("version" -> Version) ++ Json.Fields(more)
 
   private[checkpoint] def reading[A](text: String, file: String)(f: JsonNode => A): A = {
     def damaged(reason: String, cause: Throwable = null) =

@@ -1,8 +1,8 @@
 package io.github.dynamickafka.source.realtime
 
-import java.{util => ju}
 import java.util.UUID
 import java.util.concurrent.{Executors, ScheduledExecutorService, ScheduledFuture, TimeUnit}
+import java.{util => ju}
 
 import scala.concurrent.Future
 import scala.concurrent.duration.DurationInt

@@ -1,7 +1,7 @@
 package io.github.dynamickafka.source.report
 
-import java.{util => ju}
 import java.time.Instant
+import java.{util => ju}
 
 import scala.collection.immutable.SortedMap
 import scala.jdk.CollectionConverters._
@@ -50,7 +50,13 @@ private[source] final class QueryReporter(
   private val log = LoggerFactory.getLogger(classOf[QueryReporter])
   private val commitCounter = new CommitCounter
   private val metrics =
-    new QueryMetrics(() => feed.ageMs, () => feed.failures.toLong, commitCounter, () => streams.times.ages, clock)
+    new QueryMetrics(
+      () => feed.ageMs,
+      () => feed.failures.toLong,
+      commitCounter,
+      () => streams.times.ages,
+      clock
+    )
   private lazy val gauges =
     new GaugeSet(GaugeNames.prefix(Thread.currentThread.getName, checkpoint), GaugeSet.registry(), page)
 
@@ -138,7 +144,8 @@ private[source] final class QueryReporter(
       snapshot: TriggerSnapshot,
       known: SortedMap[String, Positions]
   ): Unit = {
-    if (!last.exists(_ eq snapshot) || (latestOffsets ne known)) ends = TimeLags.ends(known, snapshot.next.spans)
+    if (!last.exists(_ eq snapshot) || (latestOffsets ne known))
+      ends = TimeLags.ends(known, snapshot.next.spans)
     last = Some(snapshot)
     latestOffsets = known
     timeLags.retain(at)
@@ -373,7 +380,9 @@ private[source] final class QueryMetrics(
     Map(
       "pendingRecords" -> (() => current.pending.getOrElse(id, 0L)),
       "recordsRead" -> (() => current.read.getOrElse(id, 0L)),
-      "answerAgeMs" -> (() => math.max(0L, clock.monotonicMs() - current.answeredAt.getOrElse(id, startedAt))),
+      "answerAgeMs" -> (() =>
+        math.max(0L, clock.monotonicMs() - current.answeredAt.getOrElse(id, startedAt))
+      ),
       "state" -> (() => current.state(id)),
       "eventTimeLagMs" -> (() => times._1),
       "eventTimeDriftMs" -> (() => times._2),
@@ -408,7 +417,9 @@ private[source] final class QueryMetrics(
       "pendingHistoryFiles" -> pendingHistoryFiles,
       "repeatedRecords" -> now.counts.repeated
     )
-    (all.map { case (name, value) => name -> value.toString } + ("avgOffsetsBehindLatest" -> average.toString)).asJava
+    (all.map { case (name, value) =>
+      name -> value.toString
+    } + ("avgOffsetsBehindLatest" -> average.toString)).asJava
   }
 }
 

@@ -68,7 +68,8 @@ private[source] object QuerySnapshot {
   ): QuerySnapshot = {
     val clusters = trigger.topology.clusters
     val drained = clusters.collect {
-      case (id, of) if of.topics.nonEmpty && at.retained.get(id).exists(r => of.topics.keySet.subsetOf(r.drained)) =>
+      case (id, of)
+          if of.topics.nonEmpty && at.retained.get(id).exists(r => of.topics.keySet.subsetOf(r.drained)) =>
         id
     }
     val listed = (clusters.keySet -- drained).toSet ++ trigger.transition.clusters.keySet
