@@ -36,7 +36,7 @@ import io.github.dynamickafka.source.history.{HistoryBatches, HistoryListing}
 import io.github.dynamickafka.source.read.{BatchPlanner, DeadLetterTargets, Decoding, RecordTimes}
 import io.github.dynamickafka.source.realtime.{RealTimeBatches, RealTimeStream}
 import io.github.dynamickafka.source.replacement.{LastRecords, ReplacedClusters}
-import io.github.dynamickafka.source.report.{OffsetChangeText, QueryReporter, RecordCounts}
+import io.github.dynamickafka.source.report.{QueryReporter, RecordCounts}
 import io.github.dynamickafka.source.trigger.{
   Aligner,
   DeferredRanges,
@@ -184,9 +184,7 @@ private[source] final class DynamicMicroBatchStream(
       batches.end(start, snapshot, knownBefore, limit, clock.monotonicMs(), wait = !snapshots.isAvailableNow)
     if (end ne start) {
       checkpoint.ofQuery.refuseEdited()
-      val changes = OffsetChangeText.changes(start, end)
-      OffsetChangeText.describe(changes).foreach(log.info(_))
-      reporter.changed(changes)
+      reporter.changed(start, end).foreach(log.info(_))
     }
     end
   }

@@ -5,6 +5,7 @@ import java.util.concurrent.atomic.AtomicLong
 import org.apache.kafka.common.TopicPartition
 import org.apache.spark.sql.connector.metric.CustomTaskMetric
 import org.apache.spark.sql.connector.read.InputPartition
+import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.dynamickafka.kafka.ConsumerSettings
 import io.github.dynamickafka.offset.OffsetRange
@@ -43,6 +44,18 @@ private[source] final case class RangeBundle(
 
   def byPartition: RangeConsumer.Ranges =
     ranges.map { case StreamRange(_, r) => new TopicPartition(r.topic, r.partition) -> r }.toMap
+
+  /** @param decoder None: the columns of Spark's Kafka source, then `cluster` and `stream` */
+  def rows(decoder: Option[TaskDecoder]): Map[TopicPartition, RecordRows] = ranges.map {
+    case StreamRange(stream, range) =>
+      def plain = new RecordRow(
+        settings.includeHeaders,
+        UTF8String.fromString(range.topic),
+        UTF8String.fromString(cluster),
+        UTF8String.fromString(stream)
+      )
+      new TopicPartition(range.topic, range.partition) -> decoder.fold[RecordRows](plain)(_.rows(cluster, stream))
+  }.toMap
 
   /** The number of records, calculated from offsets. */
   def size: Long = ranges.iterator.map(_.range.size).sum

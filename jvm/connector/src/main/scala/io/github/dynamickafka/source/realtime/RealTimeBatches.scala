@@ -27,7 +27,7 @@ import io.github.dynamickafka.offset.{
 import io.github.dynamickafka.source.checkpoint.{DecidedEntries, LoggedOffsets, SourceCheckpoint}
 import io.github.dynamickafka.source.cluster.ClusterStreams
 import io.github.dynamickafka.source.read.{RangeBundle, ReadSettings, StreamRange}
-import io.github.dynamickafka.source.report.{OffsetChangeText, QueryReporter}
+import io.github.dynamickafka.source.report.QueryReporter
 import io.github.dynamickafka.source.trigger.{
   DeferredRanges,
   KnownLatestOffsets,
@@ -226,11 +226,7 @@ private[source] final class RealTimeBatches(
     ahead = None
     settled = snapshot.map(Settled(end, _))
     reporter.planned(end, ranges)
-    if (end ne batch.start) {
-      val changes = OffsetChangeText.changes(batch.start, end)
-      OffsetChangeText.describe(changes).foreach(log.info(_))
-      reporter.changed(changes)
-    }
+    if (end ne batch.start) reporter.changed(batch.start, end).foreach(log.info(_))
     end
   }
 

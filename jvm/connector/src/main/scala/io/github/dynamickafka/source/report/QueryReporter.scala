@@ -118,8 +118,14 @@ private[source] final class QueryReporter(
     updateTimes(start)
   }
 
-  /** The batch that is planned now has these changes of the topology. */
-  def changed(changes: Seq[OffsetChange]): Unit = safely {
+  /** The changes of the topology in the batch that is planned now, as text, if there are any. */
+  def changed(start: CompositeOffset, end: CompositeOffset): Option[String] = {
+    val changes = OffsetChangeText.changes(start, end)
+    changed(changes)
+    OffsetChangeText.describe(changes)
+  }
+
+  private def changed(changes: Seq[OffsetChange]): Unit = safely {
     for (shown <- page; change <- changes if !begun.contains(change))
       shown.event(change.what, change.cluster, change.topics)
   }
