@@ -47,7 +47,7 @@ private[dynamickafka] object BrokerSocket {
     }
   }
 
-  /** With a connection, with TLS or without. */
+  /** Calls a function with a connection, which has TLS or not. */
   def using[A](address: (String, Int), isTls: Boolean, timeoutMs: Int)(use: Socket => A): A =
     Using.resource(connect(address, timeoutMs))(socket =>
       if (isTls) Using.resource(tls(socket, address))(use) else use(socket)

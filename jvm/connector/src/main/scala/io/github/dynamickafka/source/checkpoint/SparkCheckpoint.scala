@@ -156,7 +156,7 @@ private[dynamickafka] final class SparkCheckpoint(
 
 private[dynamickafka] object SparkCheckpoint {
 
-  /** Of a path that Hadoop's configuration can read. */
+  /** The checkpoint at a path that Hadoop's configuration can read. */
   def apply(location: String, hadoop: Configuration): SparkCheckpoint =
     new SparkCheckpoint(location, hadoop, new AtomicFiles(new Path(location), hadoop))
 

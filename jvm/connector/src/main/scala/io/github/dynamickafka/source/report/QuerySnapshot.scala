@@ -11,7 +11,7 @@ import io.github.dynamickafka.source.trigger.TriggerSnapshot
  * @param at the position, without records that were deferred
  * @param latest the latest offsets, by cluster
  * @param metadata the clusters of the topology
- * @param listed those that have gauges: what has drained gets no more requests, and a removed cluster may still be read
+ * @param listed the clusters that have gauges: what has drained gets no more requests, and a removed cluster may still be read
  * @param read the number of records in completed batches since the query started, calculated from offsets, by cluster
  * @param answeredAt when the last response of a cluster was requested, in monotonic milliseconds
  * @param times the record times at the position, by cluster that is read
