@@ -54,7 +54,10 @@ private[source] final case class RangeBundle(
         UTF8String.fromString(cluster),
         UTF8String.fromString(stream)
       )
-      new TopicPartition(range.topic, range.partition) -> decoder.fold[RecordRows](plain)(_.rows(cluster, stream))
+      new TopicPartition(
+        range.topic,
+        range.partition
+      ) -> decoder.fold[RecordRows](plain)(_.rows(cluster, stream))
   }.toMap
 
   /** The number of records, calculated from offsets. */
