@@ -2,10 +2,10 @@ package io.github.dynamickafka
 
 import java.{util => ju}
 
+import scala.collection.immutable.SortedMap
 import scala.jdk.CollectionConverters._
 
-import com.fasterxml.jackson.databind.ObjectMapper
-
+import io.github.dynamickafka.base.Json
 import io.github.dynamickafka.config.{OffsetsFunctions, SourceOptionSpecs}
 
 /** A start or stopping position for `setStartingOffsets` and `setEndingOffsets`. Immutable. */
@@ -21,7 +21,6 @@ final class OffsetsInitializer private (kind: String, value: String, fallback: O
 }
 
 object OffsetsInitializer {
-  private val mapper = new ObjectMapper()
 
   /** The earliest available offset of each partition. Valid only as a start position. */
   def earliest(): OffsetsInitializer = plain("earliest")
@@ -51,15 +50,10 @@ object OffsetsInitializer {
     new OffsetsInitializer("Timestamp", epochMs.toString, None)
 
   /** Offsets by cluster id, topic and partition. -2 is earliest (only as a start position), -1 is latest. */
-  def offsets(byCluster: Map[String, Map[String, Map[Int, Long]]]): OffsetsInitializer = {
-    val sorted = new ju.TreeMap[String, ju.Map[String, ju.Map[Int, Long]]]
-    byCluster.foreach { case (cluster, topics) =>
-      val ofCluster = new ju.TreeMap[String, ju.Map[Int, Long]]
-      topics.foreach { case (topic, partitions) => ofCluster.put(topic, new ju.TreeMap(partitions.asJava)) }
-      sorted.put(cluster, ofCluster)
-    }
-    plain(mapper.writeValueAsString(sorted))
-  }
+  def offsets(byCluster: Map[String, Map[String, Map[Int, Long]]]): OffsetsInitializer =
+    plain(Json.write(byCluster.map { case (cluster, topics) =>
+      cluster -> topics.map { case (topic, partitions) => topic -> SortedMap.from(partitions) }
+    }))
 
   def offsets(byCluster: ju.Map[String, ju.Map[String, ju.Map[Integer, java.lang.Long]]])
       : OffsetsInitializer =

@@ -59,7 +59,7 @@ private[admin] final class Brokers(config: ClusterConfig) extends AutoCloseable 
    */
   private lazy val nodes: Try[Seq[Node]] =
     cluster.flatMap(found => answer(found.nodes)).map(_.asScala.toSeq).recoverWith {
-      case e if chain(e).exists(isTimeout) =>
+      case e if ClusterFailure.chain(e).exists(isTimeout) =>
         leaders.filter(_.nonEmpty).orElse(Failure(e))
     }
 
@@ -80,12 +80,12 @@ private[admin] final class Brokers(config: ClusterConfig) extends AutoCloseable 
   /** @param speaksTls whether the port answers with TLS */
   def tls(speaksTls: => Boolean): Finding = nodes match {
     case _ if !hasTls => Finding.ok("security.protocol has no TLS")
-    case Failure(e) if chain(e).exists(isCertificate) =>
+    case Failure(e) if ClusterFailure.chain(e).exists(isCertificate) =>
       Finding.failed(
         s"the broker's certificate is not accepted: ${text(e)}",
         "correct the trust store (ssl.truststore.*), or the names in the broker's certificate"
       )
-    case Failure(e) if chain(e).exists(isTls) =>
+    case Failure(e) if ClusterFailure.chain(e).exists(isTls) =>
       Finding.failed(
         s"no TLS connection: ${text(e)}",
         "correct ssl.*, or the port, which may have no TLS"
@@ -102,7 +102,7 @@ private[admin] final class Brokers(config: ClusterConfig) extends AutoCloseable 
   /** @param speaksTls whether the port answers with TLS */
   def login(speaksTls: => Boolean): Finding = nodes match {
     case Success(_) => Finding.ok(protocol)
-    case Failure(e) if chain(e).exists(_.isInstanceOf[AuthenticationException]) =>
+    case Failure(e) if ClusterFailure.chain(e).exists(_.isInstanceOf[AuthenticationException]) =>
       Finding.failed(
         s"the credentials are refused: ${text(e)}",
         "correct user, password and sasl.mechanism in the metadata"
@@ -116,9 +116,12 @@ private[admin] final class Brokers(config: ClusterConfig) extends AutoCloseable 
   }
 
   /** The rights that are missing: the topics that may not be described, and those that may not be read. */
-  def lacking(topics: Seq[String]): Seq[(String, String)] = describe(topics).flatMap {
-    case (topic, Success(found)) => Option.when(!allows(found.authorizedOperations))(topic -> Read)
-    case (topic, Failure(e)) => Option.when(isRefused(e))(topic -> Describe)
+  def lacking(topics: Seq[String]): Seq[(String, String)] =
+    describe(topics).flatMap { case (topic, found) => right(found).map(topic -> _) }
+
+  private def right(found: Try[TopicDescription]): Option[String] = found match {
+    case Success(topic) => Option.when(!allows(topic.authorizedOperations))(Read)
+    case Failure(e) => Option.when(isRefused(e))(Describe)
   }
 
   private def describe(topics: Seq[String]): Seq[(String, Try[TopicDescription])] =
@@ -127,13 +130,12 @@ private[admin] final class Brokers(config: ClusterConfig) extends AutoCloseable 
 
   /** @param patterns of names of topics */
   def topics(topics: Seq[String], patterns: Seq[String]): Finding = {
-    val failed = describe(topics).flatMap {
-      case (_, Success(found)) if allows(found.authorizedOperations) => None
-      case (topic, Success(_)) => Some(s"topic $topic: no right to $Read")
-      case (topic, Failure(e)) if isRefused(e) => Some(s"topic $topic: no right to $Describe")
-      case (topic, Failure(e)) if chain(e).exists(_.isInstanceOf[UnknownTopicOrPartitionException]) =>
-        Some(s"topic $topic does not exist")
-      case (topic, Failure(e)) => Some(s"topic $topic: ${text(e)}")
+    val failed = describe(topics).flatMap { case (topic, found) =>
+      right(found).map(lacking => s"topic $topic: no right to $lacking").orElse(found.failed.toOption.map(e =>
+        if (ClusterFailure.chain(e).exists(_.isInstanceOf[UnknownTopicOrPartitionException]))
+          s"topic $topic does not exist"
+        else s"topic $topic: ${text(e)}"
+      ))
     }
     lazy val there = answer(admin.get.listTopics().names()).map(_.asScala.toSeq).getOrElse(Nil)
     val unmatched = patterns.filterNot(p => there.exists(_.matches(p))).map(p => s"no topic matches $p")
@@ -154,7 +156,7 @@ private[admin] final class Brokers(config: ClusterConfig) extends AutoCloseable 
       answer(admin.get.describeConsumerGroups(ju.List.of(id), options).describedGroups.get(id)) match {
         case Success(found) if allows(found.authorizedOperations) => Finding.ok(s"group $id may be used")
         case Success(_) => Finding.failed(s"group $id: no right to Read", remedy)
-        case Failure(e) if chain(e).exists(_.isInstanceOf[GroupIdNotFoundException]) =>
+        case Failure(e) if ClusterFailure.chain(e).exists(_.isInstanceOf[GroupIdNotFoundException]) =>
           Finding.ok(s"group $id does not exist yet")
         case Failure(e) if isRefused(e) =>
           Finding.failed(s"group $id: no right to Describe", remedy)
@@ -257,10 +259,8 @@ private[admin] object Brokers {
   /** What the sink asks for, unless the brokers allow less. */
   private val OfSinkMs = 15L * 60 * 1000
 
-  private def chain(e: Throwable): Iterator[Throwable] =
-    Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(10)
-
-  private def isRefused(e: Throwable): Boolean = chain(e).exists(_.isInstanceOf[AuthorizationException])
+  private def isRefused(e: Throwable): Boolean =
+    ClusterFailure.chain(e).exists(_.isInstanceOf[AuthorizationException])
 
   private def isTimeout(e: Throwable): Boolean =
     e.isInstanceOf[TimeoutException] || e.isInstanceOf[org.apache.kafka.common.errors.TimeoutException]
@@ -275,4 +275,72 @@ private[admin] object Brokers {
   private def allows(operations: ju.Set[AclOperation]): Boolean =
     operations == null || operations.isEmpty || operations.contains(AclOperation.READ) ||
       operations.contains(AclOperation.ALL)
+}
+
+/**
+ * The result of a check, without secrets.
+ *
+ * @param status `ok`, `warning`, `failed` (a query would fail, or not read or write something) or `skipped`
+ * @param remedy what to do about it, if anything has to be done
+ */
+private[admin] final case class Finding(status: String, message: String, remedy: Option[String] = None) {
+  def isFailed: Boolean = status == "failed"
+}
+
+private[admin] object Finding {
+  def ok(message: String): Finding = Finding("ok", message)
+  def warning(message: String, remedy: String): Finding = Finding("warning", message, Some(remedy))
+  def failed(message: String, remedy: String): Finding = Finding("failed", message, Some(remedy))
+  def skipped(message: String): Finding = Finding("skipped", message)
+}
+
+/** A check of one cluster. */
+private[admin] final case class Check(cluster: String, name: String, result: Finding)
+
+private[admin] object Check {
+
+  /** The checks, in their order, as the command has them. */
+  val Names: Seq[String] = Seq(
+    "dns",
+    "tcp",
+    "tls",
+    "login",
+    "versions",
+    "topics",
+    "groups",
+    "transactional_ids",
+    "cluster_id",
+    "transaction_timeout",
+    "advertised"
+  )
+
+  /** Behind a failure of one of these, nothing else can be said. */
+  private val Needed = Set("dns", "tcp", "tls", "login")
+
+  /** Runs the checks of a cluster, and skips those behind a failed one. */
+  def run(cluster: String, check: String => Finding): Seq[Check] =
+    Names.foldLeft((Vector.empty[Check], Option.empty[String])) { case ((done, failed), name) =>
+      val result = failed.fold(check(name))(before => Finding.skipped(s"behind '$before'"))
+      (
+        done :+ Check(cluster, name, result),
+        failed.orElse(Option.when(result.isFailed && Needed(name))(name))
+      )
+    }._1
+
+  /** Two ids of one Kafka cluster are read twice where they share a topic. */
+  def withDuplicates(checks: Seq[Check]): Seq[Check] = {
+    def kafkaId(c: Check) =
+      Option.when(c.name == "cluster_id" && c.result.status == "ok")(c.result.message.takeWhile(_ != ','))
+    val first = checks.reverse.flatMap(c => kafkaId(c).map(_ -> c.cluster)).toMap
+    checks.map(c =>
+      kafkaId(c).filter(first(_) != c.cluster).fold(c)(id =>
+        c.copy(result =
+          Finding.warning(
+            s"$id, as cluster ${first(id)}: two ids of one Kafka cluster",
+            "remove one of them, or see allowDuplicateClusters"
+          )
+        )
+      )
+    )
+  }
 }

@@ -8,8 +8,9 @@ import scala.util.Failure
 import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.TopicPartition
 
-import io.github.dynamickafka.admin.checkpoint.{LoggedBatch, OffsetLog, Refusal, SourceId}
+import io.github.dynamickafka.base.Json
 import io.github.dynamickafka.offset.{CompositeOffset, Positions}
+import io.github.dynamickafka.source.checkpoint.{LoggedBatch, Refusal, SourceId, SparkCheckpoint}
 
 /** `offsets` and `lag`: the positions of a query, from its checkpoint. */
 private[admin] object CheckpointCommands {
@@ -27,7 +28,7 @@ private[admin] object CheckpointCommands {
       Seq(Checkpoint, Batch, NoLag, Metadata.optional, Timeout),
       "source INT, cluster STRING, topic STRING, partition INT, position BIGINT, state STRING",
       (context, arguments) => {
-        val log = new OffsetLog(arguments(Checkpoint), context.hadoop)
+        val log = SparkCheckpoint(arguments(Checkpoint), context.hadoop)
         new Offsets(context, log, arguments.get(Batch).fold(log.newest)(log.batch), !arguments.has(NoLag))
       },
       canWatch = true
@@ -39,7 +40,7 @@ private[admin] object CheckpointCommands {
       Seq(Checkpoint, Metadata.optional, Timeout),
       "source INT, cluster STRING, topic STRING, partition INT, position BIGINT, latest BIGINT, lag BIGINT, error STRING",
       (context, arguments) => {
-        val log = new OffsetLog(arguments(Checkpoint), context.hadoop)
+        val log = SparkCheckpoint(arguments(Checkpoint), context.hadoop)
         new Lag(context, log, log.newest)
       },
       canWatch = true
@@ -70,7 +71,7 @@ private[admin] object CheckpointCommands {
   }
 
   /** What both commands say of a batch. */
-  private abstract class OfBatch(context: Context, log: OffsetLog, batch: LoggedBatch) extends Result {
+  private abstract class OfBatch(context: Context, log: SparkCheckpoint, batch: LoggedBatch) extends Result {
     private lazy val isFinished = log.finished.contains(batch.number)
 
     /** @param asked of which positions the ends are asked for */
@@ -106,7 +107,7 @@ private[admin] object CheckpointCommands {
     }
   }
 
-  private final class Offsets(context: Context, log: OffsetLog, batch: LoggedBatch, withLag: Boolean)
+  private final class Offsets(context: Context, log: SparkCheckpoint, batch: LoggedBatch, withLag: Boolean)
       extends OfBatch(context, log, batch) {
     private lazy val sources = read(_ => true, asked = withLag)
 
@@ -114,7 +115,7 @@ private[admin] object CheckpointCommands {
     override def rows: Seq[Seq[Any]] = for {
       source <- read(_ => true, asked = false)
       p <- source.positions
-    } yield Seq(source.id.number, p.cluster, p.topic, p.partition, p.at, stateInSql(p))
+    } yield Seq(source.id, p.cluster, p.topic, p.partition, p.at, stateInSql(p))
 
     override def json: Any = document(sources.map { source =>
       Json.Fields(
@@ -144,16 +145,16 @@ private[admin] object CheckpointCommands {
       val total = source.total("lag of the partitions being read")
       source.history.map { case (stream, files) =>
         s"stream $stream: $files files of the history are read, and Kafka follows on the last one"
-      } ++ Seq(Text.table(
+      } ++ Seq(Table(
         Seq("cluster", "topic", "partition", "position", "end", "lag", "state"),
         source.positions.map(p =>
           Seq(p.cluster, p.topic, p.partition, p.at, source.end(p), source.lag(p), stateInWords(p))
         )
-      )) ++ (if (total.isEmpty) Nil else "" +: total)
+      ).text) ++ (if (total.isEmpty) Nil else "" +: total)
     }
   }
 
-  private final class Lag(context: Context, log: OffsetLog, batch: LoggedBatch)
+  private final class Lag(context: Context, log: SparkCheckpoint, batch: LoggedBatch)
       extends OfBatch(context, log, batch) {
     private val sources = read(_.isRead, asked = true)
 
@@ -161,7 +162,7 @@ private[admin] object CheckpointCommands {
       source <- sources
       p <- source.positions
     } yield Seq(
-      source.id.number,
+      source.id,
       p.cluster,
       p.topic,
       p.partition,
@@ -175,26 +176,25 @@ private[admin] object CheckpointCommands {
       Json.fields(
         "source" -> source.id.shown,
         "lag" -> total(source.lags),
-        "topics" -> byTopic(source).map(row => Json.Fields(Columns.zip(row))),
+        "topics" -> byTopic(source).json,
         "lag_unknown" -> Json.Fields(source.unknown)
       )
     ))
 
     override def text: String = lines(sources)(source =>
-      Seq(Text.table(Columns, byTopic(source)), "") ++ (if (source.lags.exists(_.isDefined)) Nil
-                                                        else Seq("")) ++
+      Seq(byTopic(source).text, "") ++ (if (source.lags.exists(_.isDefined)) Nil else Seq("")) ++
         source.total("lag")
     )
 
     override def exitCode: Int = if (sources.exists(_.unknown.nonEmpty)) 1 else 0
 
-    private val Columns = Seq("cluster", "topic", "partitions", "lag")
-
-    private def byTopic(source: Source): Seq[Seq[Any]] =
+    private def byTopic(source: Source) = Table(
+      Seq("cluster", "topic", "partitions", "lag"),
       source.positions.map(p => p.cluster -> p.topic).distinct.map { case at @ (cluster, topic) =>
         val lags = source.positions.filter(p => (p.cluster, p.topic) == at).map(source.lag)
         Seq(cluster, topic, lags.size, total(lags))
       }
+    )
 
     /** None if a part is not known. */
     private def total(lags: Seq[Option[Long]]): Option[Long] =

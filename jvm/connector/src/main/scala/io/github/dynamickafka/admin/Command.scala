@@ -2,9 +2,10 @@ package io.github.dynamickafka.admin
 
 import org.apache.spark.sql.types.StructType
 
-import io.github.dynamickafka.admin.checkpoint.Refusal
+import io.github.dynamickafka.base.Json
 import io.github.dynamickafka.error.{DynamicKafkaError, FailureText}
 import io.github.dynamickafka.sink.commit.Refused
+import io.github.dynamickafka.source.checkpoint.{Refusal, SourceId}
 
 /**
  * What operators do: a command of [[Main]] and a procedure of a catalog, by one declaration.
@@ -85,10 +86,61 @@ private[admin] trait Result {
 
 private[admin] object Result {
 
-  /** What an option holds; None: null. */
+  /** What an option holds; None: null. A source is its number. */
   def plain(value: Any): Any = value match {
+    case source: SourceId => source.number
     case Some(held) => held
     case None => null
     case other => other
   }
+}
+
+/** All commands and procedures, sorted by name. */
+private[admin] object Commands {
+  val all: Seq[Command] = Seq(
+    CheckpointCommands.all,
+    TransactionCommands.all,
+    MetadataCommands.all,
+    EditCommands.all,
+    PlanCommand.all,
+    ResetCommand.all,
+    MigrationCommands.all,
+    DoctorCommand.all
+  ).flatten.sortBy(_.name)
+}
+
+/** Rows of one shape for SQL, JSON and text, each of which has its own form of the values. */
+private[admin] final case class Table(names: Seq[String], rows: Seq[Seq[Any]]) {
+  def json: Seq[Json.Fields] = rows.map(row =>
+    Json.Fields(names.zip(row.map {
+      case source: SourceId => source.shown
+      case other => other
+    }))
+  )
+
+  /** Numbers are right-aligned, and None is an empty cell. */
+  def text: String = {
+    val plain = rows.map(_.map {
+      case source: SourceId => source.name
+      case other => Result.plain(other)
+    })
+    val right = names.indices.map(i => plain.exists(_(i) != null) && plain.forall(row => isNumber(row(i))))
+    val cells = names +: plain.map(_.map(v => if (v == null) "" else v.toString))
+    val widths = names.indices.map(i => cells.map(_(i).length).max)
+    cells.map { row =>
+      row.indices.map { i =>
+        val blanks = " " * (widths(i) - row(i).length)
+        if (right(i)) blanks + row(i) else row(i) + blanks
+      }.mkString("  ").stripTrailing
+    }.mkString("\n")
+  }
+
+  private def isNumber(value: Any) = value match {
+    case null | _: Int | _: Long => true
+    case _ => false
+  }
+}
+
+private[admin] object Text {
+  def count(number: Long, thing: String): String = if (number == 1) s"1 $thing" else s"$number ${thing}s"
 }

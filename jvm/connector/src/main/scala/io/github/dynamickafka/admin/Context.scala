@@ -2,12 +2,12 @@ package io.github.dynamickafka.admin
 
 import org.apache.hadoop.conf.Configuration
 
-import io.github.dynamickafka.admin.checkpoint.Refusal
 import io.github.dynamickafka.catalog.StreamCatalog
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.document.MetadataDocument
 import io.github.dynamickafka.metadata.service.FileMetadataService
 import io.github.dynamickafka.sink.commit.Refused
+import io.github.dynamickafka.source.checkpoint.Refusal
 import io.github.dynamickafka.source.cluster.{AdminClusterClient, ClusterClient, ClusterConfig}
 
 /**

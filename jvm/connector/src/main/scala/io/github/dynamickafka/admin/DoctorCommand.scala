@@ -1,6 +1,6 @@
 package io.github.dynamickafka.admin
 
-import java.net.{Socket, UnknownHostException}
+import java.net.UnknownHostException
 
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
@@ -8,12 +8,11 @@ import scala.util.{Failure, Success, Try, Using}
 
 import org.apache.kafka.clients.admin.AdminClientConfig
 
-import io.github.dynamickafka.admin.checkpoint.OffsetLog
-import io.github.dynamickafka.base.Redaction
+import io.github.dynamickafka.base.{Json, Redaction}
 import io.github.dynamickafka.error.FailureText
 import io.github.dynamickafka.kafka.{BrokerSocket, ClientDefaults, SecretReferences}
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
-import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
+import io.github.dynamickafka.source.checkpoint.SparkCheckpoint
 import io.github.dynamickafka.source.cluster.ClusterConfigs
 
 /** `doctor`: whether this process can use the clusters of the metadata. Nothing is written without a topic for that. */
@@ -54,30 +53,22 @@ private[admin] object DoctorCommand {
   private[admin] final class Checked(context: Context, checks: Seq[Check]) extends Result {
     private val ok = !checks.exists(_.result.isFailed)
 
-    override def rows: Seq[Seq[Any]] =
+    private val table = Table(
+      Seq("cluster", "check", "status", "message", "remedy"),
       checks.map(c => Seq(c.cluster, c.name, c.result.status, c.result.message, c.result.remedy))
-
-    override def json: Any = Json.fields(
-      "file" -> context.file,
-      "ok" -> ok,
-      "checks" -> checks.map(c =>
-        Json.fields(
-          "cluster" -> c.cluster,
-          "check" -> c.name,
-          "status" -> c.result.status,
-          "message" -> c.result.message,
-          "remedy" -> c.result.remedy
-        )
-      )
     )
 
-    override def text: String = Text.table(
-      Seq("cluster", "check", "status", "message"),
+    override def rows: Seq[Seq[Any]] = table.rows
+
+    override def json: Any = Json.fields("file" -> context.file, "ok" -> ok, "checks" -> table.json)
+
+    override def text: String = Table(
+      table.names.init,
       checks.map { c =>
         val remedy = c.result.remedy.fold("")(r => s". Remedy: $r")
         Seq(c.cluster, c.name, c.result.status, c.result.message + remedy)
       }
-    )
+    ).text
 
     override def exitCode: Int = if (ok) 0 else 1
   }
@@ -238,9 +229,9 @@ private[admin] object DoctorCommand {
   }
 
   private def knownOf(context: Context, checkpoint: String, streams: Seq[KafkaStream]): Known = {
-    val log = new OffsetLog(checkpoint, context.hadoop)
+    val log = SparkCheckpoint(checkpoint, context.hadoop)
     val all = log.composite(log.newest).map { case (source, offset) =>
-      val stored = new SourceCheckpoint(log.folder(source).toString, context.hadoop)
+      val stored = log.source(source)
       val topology = stored.topology
       if (stored.initial.isEmpty && topology.isEmpty && offset.identities.isEmpty) {
         val migrated = QueryClusters.migrated(offset, streams)
@@ -262,18 +253,17 @@ private[admin] object DoctorCommand {
     Known(all.flatMap(_.clusters).toMap, all.flatMap(_.lacking))
   }
 
-  private def lackingChecks(id: String, suggestion: Option[String]): Seq[Check] = Check.Names.map {
-    case "cluster_id" => Check(
-        id,
-        "cluster_id",
-        Finding.failed(
+  private def lackingChecks(id: String, suggestion: Option[String]): Seq[Check] = Check.run(
+    id,
+    {
+      case "cluster_id" => Finding.failed(
           "no stream has this cluster of the migrated checkpoint: MIGRATION_MISMATCH." +
             suggestion.fold("")(s => s" Did you mean '$s'?"),
           "give it its id of the metadata, with rename-cluster"
         )
-      )
-    case name => Check(id, name, Finding.skipped("no stream has the cluster"))
-  }
+      case _ => Finding.skipped("no stream has the cluster")
+    }
+  )
 }
 
 /**
@@ -311,20 +301,13 @@ private[admin] final class Network(servers: Seq[(String, Int)], timeoutMs: Int) 
   }
 
   /** Whether a port that should be without TLS answers with it. */
-  def speaksTls: Boolean = servers.headOption.exists { address =>
-    Try(Using.resource(connect(address))(socket =>
-      Using.resource(BrokerSocket.tls(socket, address))(_.startHandshake())
-    ))
-      .isSuccess
-  }
+  def speaksTls: Boolean =
+    servers.headOption.exists(address => Try(BrokerSocket.handshake(address, timeoutMs)).isSuccess)
 
   /** Kafka answers this before a log-in. */
   def versions(hasTls: Boolean): Finding = {
     val answers = servers.iterator.map(address =>
-      Try(Using.resource(connect(address)) { socket =>
-        if (hasTls) Using.resource(BrokerSocket.tls(socket, address))(BrokerSocket.newestMetadata)
-        else BrokerSocket.newestMetadata(socket)
-      })
+      Try(BrokerSocket.using(address, hasTls, timeoutMs)(BrokerSocket.newestMetadata))
     )
     answers.collectFirst { case Success(newest) => newest } match {
       case None => Finding("warning", "the broker does not say which requests it supports")
@@ -342,7 +325,7 @@ private[admin] final class Network(servers: Seq[(String, Int)], timeoutMs: Int) 
 
   private def unreachable(addresses: Seq[(String, Int)]): Seq[String] =
     addresses.distinct.flatMap { case address @ (host, port) =>
-      Try(connect(address).close()) match {
+      Try(BrokerSocket.connect(address, timeoutMs).close()) match {
         case Success(_) => None
         case Failure(e) =>
           val reason = e match {
@@ -353,8 +336,6 @@ private[admin] final class Network(servers: Seq[(String, Int)], timeoutMs: Int) 
           Some(s"$host:$port ($reason)")
       }
     }
-
-  private def connect(address: (String, Int)): Socket = BrokerSocket.connect(address, timeoutMs)
 }
 
 private[admin] object Network {

@@ -4,19 +4,31 @@ import java.time.Duration
 import java.util.concurrent.{CompletableFuture, ExecutionException, FutureTask, TimeUnit, TimeoutException}
 import java.{util => ju}
 
+import scala.collection.concurrent.TrieMap
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 import scala.util.{Failure, Try, Using}
 
 import org.apache.kafka.clients.admin.OffsetSpec
-import org.apache.kafka.clients.consumer.KafkaConsumer
+import org.apache.kafka.clients.consumer.{ConsumerConfig, KafkaConsumer}
 import org.apache.kafka.common.TopicPartition
 
-import io.github.dynamickafka.admin.checkpoint.Refusal
-import io.github.dynamickafka.base.Redaction
+import io.github.dynamickafka.base.{DaemonThreads, Redaction}
+import io.github.dynamickafka.catalog.StreamProperties
+import io.github.dynamickafka.config.{SourceOptionSpecs, SourceOptions}
 import io.github.dynamickafka.error.FailureText
-import io.github.dynamickafka.kafka.ClusterFailure
-import io.github.dynamickafka.source.cluster.{ClusterClient, ClusterConfig, Futures}
+import io.github.dynamickafka.kafka.{ClusterFailure, KafkaProperties}
+import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
+import io.github.dynamickafka.offset.CompositeOffset
+import io.github.dynamickafka.source.checkpoint.{
+  MigratedPositions,
+  Refusal,
+  RememberedTopology,
+  SourceId,
+  SparkCheckpoint
+}
+import io.github.dynamickafka.source.cluster.{ClusterClient, ClusterConfig, ClusterConfigs, Futures}
+import io.github.dynamickafka.topology.TopologyCluster
 
 /** Requests to the clusters of a catalog, each with a client of its own and the time limit of the catalog. Blocks. */
 private[admin] object KafkaOffsets {
@@ -51,12 +63,8 @@ private[admin] object KafkaOffsets {
       context: Context,
       config: ClusterConfig
   )(ask: ClusterClient => CompletableFuture[A]): A =
-    refusing(config)(
-      withClient(context, config)(ask(_).get(config.requestTimeoutMs, TimeUnit.MILLISECONDS))
-    ).get
-
-  private def refusing[A](config: ClusterConfig)(ask: => A): Try[A] =
-    Try(ask).recoverWith { case NonFatal(e) => Failure(new Refusal(reason(config, e), e)) }
+    try withClient(context, config)(ask(_).get(config.requestTimeoutMs, TimeUnit.MILLISECONDS))
+    catch { case NonFatal(e) => throw new Refusal(reason(config, e), e) }
 
   def withClient[A](context: Context, config: ClusterConfig)(use: ClusterClient => A): A = {
     val client = context.connect(config)
@@ -75,6 +83,7 @@ private[admin] object KafkaOffsets {
     }
 
   private val Sample = 100
+  private val threads = new DaemonThreads("dynamic-kafka-procedure")
 
   /** The failure of a request, without secrets. */
   def reason(config: ClusterConfig, e: Throwable): String = located(config, text(config, e), e)
@@ -93,9 +102,7 @@ private[admin] object KafkaOffsets {
   def inParallel[A, B](all: Seq[A])(f: A => B): Seq[B] = {
     val answers = all.map { one =>
       val answer = new FutureTask[B](() => f(one))
-      val thread = new Thread(answer, "dynamic-kafka-procedure")
-      thread.setDaemon(true)
-      thread.start()
+      threads.execute(answer)
       answer
     }
     answers.map { answer =>
@@ -108,4 +115,77 @@ private[admin] object KafkaOffsets {
       }
     }
   }
+}
+
+/**
+ * How the clusters of a query are reached: as the metadata and the settings of the catalog say, and otherwise as the checkpoint
+ * says, which has no secrets. Thread-safe.
+ */
+private[admin] final class QueryClusters(context: Context, log: SparkCheckpoint, streams: Seq[KafkaStream]) {
+  private type Properties = Map[String, String]
+
+  def this(context: Context, log: SparkCheckpoint) = this(context, log, context.streams())
+
+  private val described: Map[String, Properties] = streams.flatMap(_.getClusterMetadataMap.asScala)
+    .map { case (id, cluster) => id -> cluster.getProperties.asScala.toMap }.toMap
+  private val read = TrieMap.empty[SourceId, RememberedTopology]
+
+  /** What the source has stored of the clusters in its offsets. */
+  def remembered(source: SourceId): RememberedTopology =
+    read.getOrElseUpdate(source, log.source(source).topology.getOrElse(RememberedTopology.empty))
+
+  /** The settings of the catalog, and what decides up to which offset the query reads. */
+  def reading(source: SourceId): SourceOptions =
+    context.catalog.readingAs(
+      remembered(source).options.filter { case (name, _) =>
+        name.endsWith(ConsumerConfig.ISOLATION_LEVEL_CONFIG)
+      }.updated(SourceOptionSpecs.StreamIds.name, "-")
+    )
+
+  /** The reason if there is no address, or credentials are missing. */
+  def config(source: SourceId, id: String, options: SourceOptions): Either[String, ClusterConfig] = {
+    def resolve(properties: Properties) = ClusterConfigs(options, described.keySet + id)(id, properties)
+    val stored =
+      Seq(remembered(source).current, remembered(source).former).flatMap(_.clusters.get(id)).headOption
+    val properties = (described.get(id), stored) match {
+      case (Some(found), _) => Right(found)
+      case (None, Some(cluster)) => complete(cluster, resolve(Map.empty).properties.client.keySet)
+      case (None, None) => Left(s"neither the metadata nor the checkpoint has cluster '$id'")
+    }
+    properties.map(resolve).filterOrElse(
+      _.bootstrapServers.nonEmpty,
+      "the checkpoint has no address of this cluster, because the metadata has a reference instead"
+    )
+  }
+
+  /** @param set the names of properties that the settings of the catalog have */
+  private def complete(stored: TopologyCluster, set: collection.Set[String]): Either[String, Properties] = {
+    def missing(names: Iterable[String]) =
+      names.filterNot(name => set(KafkaProperties.canonical(name))).toSeq.sorted.mkString(", ")
+    // Whoever writes the checkpoint would get what references stand for on this machine, or a file that a property names.
+    val references = missing(stored.properties.collect { case (name, value) if value.contains("${") => name })
+    val withheld = missing(stored.withheld)
+    if (withheld.nonEmpty)
+      Left(s"the cluster needs credentials ($withheld), which checkpoints do not contain")
+    else if (references.nonEmpty) Left(
+      s"the checkpoint has references ($references) for this cluster, which are resolved only if the metadata has them"
+    )
+    else Right(Redaction.storable(stored.properties))
+  }
+}
+
+private[admin] object QueryClusters {
+
+  /** What the first start with a checkpoint of `migrate` would miss in the metadata. */
+  def migrated(start: CompositeOffset, streams: Seq[KafkaStream]): MigratedPositions = {
+    val entries = streams.flatMap(_.getClusterMetadataMap.asScala).groupMap(_._1)(_._2)
+    MigratedPositions(
+      start,
+      entries.map { case (id, of) => id -> ((topic: String) => of.exists(selects(_, topic))) },
+      entries.values.flatten.flatMap(e => Option(e.replaces)).toSet
+    )
+  }
+
+  private def selects(entry: ClusterMetadata, topic: String) =
+    Option(entry.topicPattern).fold(StreamProperties.topics(entry).contains(topic))(topic.matches(_))
 }

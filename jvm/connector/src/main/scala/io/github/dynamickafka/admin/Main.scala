@@ -13,10 +13,11 @@ import scala.util.control.NonFatal
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileUtil, Path, UnsupportedFileSystemException}
 
-import io.github.dynamickafka.admin.checkpoint.Refusal
+import io.github.dynamickafka.base.Json
 import io.github.dynamickafka.build.BuildInfo
 import io.github.dynamickafka.error.FailureText
 import io.github.dynamickafka.option.Suggestions
+import io.github.dynamickafka.source.checkpoint.Refusal
 import io.github.dynamickafka.source.cluster.ClusterConfigs
 
 /**
@@ -69,14 +70,16 @@ private[dynamickafka] object Main {
       |{"batchWatermarkMs":0,"batchTimestampMs":0,"conf":{}}
       |{"version":2,"clusters":{"a":{"a":{"0":1}}}}""".stripMargin
 
-  // Options that are not parameters, with what they take and their help.
-  private val Jars =
-    ("--jars", "JARS", "The connector's jar and those it needs, or their folder, separated by commas")
-  private val AsJson = ("--json", "", "Print JSON for programs")
-  private val Watch = ("--watch", "", "Repeat it every 2 seconds, until Ctrl-C")
-  private val Help = ("--help", "", "Print this text")
-
-  private final case class Call(values: Map[String, Any] = Map.empty, switches: Set[String] = Set.empty)
+  // Options of every command.
+  private val Jars = Parameter(
+    "jars",
+    Kind.Jars,
+    "The connector's jar and those it needs, or their folder, separated by commas",
+    Some("NULL")
+  )
+  private val AsJson = Parameter.flag("json", "Print JSON for programs")
+  private val Watch = Parameter.flag("watch", "Repeat it every 2 seconds, until Ctrl-C")
+  private val Help = Parameter.flag("help", "Print this text")
 }
 
 /**
@@ -124,23 +127,24 @@ private[admin] final class Main(
   private def run(command: Command, words: Seq[String]): Int =
     if (words.exists(Set("--help", "-h"))) print(help(command))
     else {
-      val call = parse(command, words)
-      val (watch, asJson) = (call.switches(Watch._1), call.switches(AsJson._1))
+      val values = parse(command, words)
+      val arguments = new Arguments(values)
+      val (watch, asJson) = (arguments.has(Watch), arguments.has(AsJson))
       if (watch && asJson) throw new WrongUsage("--watch has no --json: run the command repeatedly")
       command.onLine.filter(p => p.kind == Kind.Path || p.kind == Kind.MetadataFile).foreach(p =>
-        call.values.get(p.name).foreach(value => refuseMissing(p, value.toString))
+        values.get(p.name).foreach(value => refuseMissing(p, value.toString))
       )
       val files = command.onLine.filter(_.kind == Kind.MetadataFile)
       val context = contextOf(
-        files.flatMap(p => call.values.get(p.name)).headOption.map(_.toString),
-        call.values.get(Parameter.Timeout.name).map(_.asInstanceOf[Long]),
+        files.flatMap(arguments.get(_)).headOption.map(_.toString),
+        arguments.get(Parameter.Timeout),
         () => configuration
       )
-      def result() = command.run(context, new Arguments(call.values))
+      def result() = command.run(context, arguments)
       if (watch) repeat(() => result().text)
       else {
         val found = result()
-        val shown = if (asJson) Json.write(found.json) else found.text
+        val shown = if (asJson) Json.pretty(found.json) else found.text
         if (shown.nonEmpty) out.println(shown)
         (if (asJson) found.reasonsWithJson else found.reasons).foreach(reason => err.println(reason))
         found.exitCode
@@ -161,68 +165,63 @@ private[admin] final class Main(
     repeat(text, isFirst = false)
   }
 
-  private def parse(command: Command, words: Seq[String]): Call = {
-    val positional = command.onLine.filter(_.isPositional)
-    val options = command.onLine.filterNot(_.isPositional)
-    val switches = switchesOf(command)
+  private def parse(command: Command, words: Seq[String]): Map[String, Any] = {
+    val (positional, options) = all(command).partition(_.isPositional)
 
-    def valueOf(p: Parameter[_], text: String, call: Call): Call = {
+    def valueOf(p: Parameter[_], text: String, call: Map[String, Any]): Map[String, Any] = {
       val value: Any = p.kind.of(text).fold(
         expected => throw new WrongUsage(s"the value '$text' of ${p.lineName} is not $expected"),
         identity
       )
-      val all = (call.values.get(p.name), value) match {
+      val all = (call.get(p.name), value) match {
         case (Some(before: Seq[Any @unchecked]), more: Seq[Any @unchecked]) => before ++ more
+        case (Some(_), isSet) if p.kind == Kind.Flag => isSet
         case (Some(_), _) => throw new WrongUsage(s"${p.lineName} is given twice")
         case (None, one) => one
       }
-      call.copy(values = call.values.updated(p.name, all))
+      call.updated(p.name, all)
     }
 
     @tailrec
-    def next(rest: List[String], places: List[Parameter[_]], call: Call): Call = rest match {
-      case Nil =>
-        (places ++ options.filter(p => p.isRequired && !call.values.contains(p.name))).headOption
-          .foreach(p => throw new WrongUsage(s"${p.lineName} is missing: ${help(p)}"))
-        call
-      case "--" :: more if more.size <= places.size =>
-        next(
-          Nil,
-          places.drop(more.size),
-          places.zip(more).foldLeft(call) { case (c, (p, v)) => valueOf(p, v, c) }
-        )
-      case option :: more if option.startsWith("--") =>
-        val (name, inline) = option.split("=", 2) match {
-          case Array(n, v) => (n, Some(v))
-          case _ => (option, None)
-        }
-        def value = inline.orElse(more.headOption).getOrElse(throw new WrongUsage(s"$name needs a value"))
-        def after = if (inline.isDefined) more else more.drop(1)
-        options.find(_.lineName == name) match {
-          case Some(p) if p.kind == Kind.Flag && inline.isEmpty =>
-            next(more, places, valueOf(p, "true", call))
-          case Some(p) => next(after, places, valueOf(p, value, call))
-          case None if name == Jars._1 =>
-            val _ = value
-            next(after, places, call)
-          case None if switches.exists(_._1 == name) && inline.isEmpty =>
-            next(more, places, call.copy(switches = call.switches + name))
-          case None => throw new WrongUsage(
-              s"'${command.commandName}' has no option $name." +
-                suggestion(name, options.map(_.lineName) ++ switches.map(_._1))
-            )
-        }
-      case value :: more => places match {
-          case place :: others => next(more, others, valueOf(place, value, call))
-          case _ => throw new WrongUsage(s"'$value' is one argument too many. ${usage(command)}")
-        }
-    }
+    def next(rest: List[String], places: List[Parameter[_]], call: Map[String, Any]): Map[String, Any] =
+      rest match {
+        case Nil =>
+          (places ++ options.filter(p => p.isRequired && !call.contains(p.name))).headOption
+            .foreach(p => throw new WrongUsage(s"${p.lineName} is missing: ${help(p)}"))
+          call
+        case "--" :: more if more.size <= places.size =>
+          next(
+            Nil,
+            places.drop(more.size),
+            places.zip(more).foldLeft(call) { case (c, (p, v)) => valueOf(p, v, c) }
+          )
+        case option :: more if option.startsWith("--") =>
+          val (name, inline) = option.split("=", 2) match {
+            case Array(n, v) => (n, Some(v))
+            case _ => (option, None)
+          }
+          def value = inline.orElse(more.headOption).getOrElse(throw new WrongUsage(s"$name needs a value"))
+          def after = if (inline.isDefined) more else more.drop(1)
+          options.find(_.lineName == name) match {
+            case Some(p) if p.kind == Kind.Flag && inline.isEmpty =>
+              next(more, places, valueOf(p, "true", call))
+            case Some(p) => next(after, places, valueOf(p, value, call))
+            case None => throw new WrongUsage(
+                s"'${command.commandName}' has no option $name." +
+                  suggestion(name, options.map(_.lineName))
+              )
+          }
+        case value :: more => places match {
+            case place :: others => next(more, others, valueOf(place, value, call))
+            case _ => throw new WrongUsage(s"'$value' is one argument too many. ${usage(command)}")
+          }
+      }
 
-    val call = next(words.toList, positional.toList, Call())
+    val call = next(words.toList, positional.toList, Map.empty)
     val defaults = options.flatMap(p =>
       p.default.filterNot(_ == "NULL").flatMap(p.kind.of(_).toOption).map(p.name -> (_: Any))
     )
-    call.copy(values = defaults.toMap ++ call.values)
+    defaults.toMap ++ call
   }
 
   private def refuseMissing(p: Parameter[_], value: String): Unit = {
@@ -266,8 +265,8 @@ private[admin] final class Main(
     0
   }
 
-  private def switchesOf(command: Command) =
-    (if (command.canWatch) Seq(Watch) else Nil) ++ Seq(AsJson, Jars, Help)
+  private def all(command: Command): Seq[Parameter[_]] =
+    command.onLine ++ Option.when(command.canWatch)(Watch) ++ Seq(AsJson, Jars, Help)
 
   private def helpOfAll: String = {
     val width = known.map(_.commandName.length).max
@@ -284,16 +283,15 @@ private[admin] final class Main(
   private def firstSentence(text: String) = text.split("\\. ", 2).head.stripSuffix(".")
 
   private def usage(command: Command): String = {
-    val (required, optional) = command.onLine.partition(_.isRequired)
-    val texts = required.map(p => if (p.isPositional) p.lineName else s"${p.lineName} ${p.kind.metavar}")
-    s"Usage: ${(command.commandName +: texts).mkString(" ")}" +
-      (if (optional.isEmpty && switchesOf(command).isEmpty) "" else " [OPTIONS]")
+    val required = command.onLine.filter(_.isRequired).map(entry)
+    s"Usage: ${(command.commandName +: required :+ "[OPTIONS]").mkString(" ")}"
   }
 
+  private def entry(p: Parameter[_]) =
+    if (p.isPositional) p.lineName else s"${p.lineName} ${p.kind.metavar}".trim
+
   private def help(command: Command): String = {
-    val entries = command.onLine.map(p =>
-      (if (p.isPositional) p.lineName else s"${p.lineName} ${p.kind.metavar}".trim) -> help(p)
-    ) ++ switchesOf(command).map { case (name, takes, text) => s"$name $takes".trim -> text }
+    val entries = all(command).map(p => entry(p) -> help(p))
     val width = entries.map(_._1.length).max
     (Seq(usage(command), "", s"${command.description.stripSuffix(".")}.", "") ++
       entries.map { case (name, text) => s"  ${name.padTo(width, ' ')}  $text" }).mkString("\n")

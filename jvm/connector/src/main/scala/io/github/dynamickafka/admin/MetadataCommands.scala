@@ -5,12 +5,19 @@ import java.nio.charset.StandardCharsets.UTF_8
 import scala.jdk.CollectionConverters._
 import scala.util.Using
 
+import io.github.dynamickafka.base.Json
+import io.github.dynamickafka.catalog.StreamProperties
 import io.github.dynamickafka.metadata.document.Problem
 import io.github.dynamickafka.metadata.service.FileMetadataService
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
+import io.github.dynamickafka.option.Suggestions
 import io.github.dynamickafka.sink.commit.Refused
+import io.github.dynamickafka.source.checkpoint.Refusal
 
-/** `validate`, `describe`, `diff` and `schema`: what metadata says. Nothing is changed, and no cluster is asked. */
+/**
+ * `streams`, `clusters`, `validate`, `describe`, `diff` and `schema`: what metadata says. Nothing is changed, and no cluster is asked.
+ * Properties of Kafka's clients are shown by `describe` and `diff` alone, and only harmless ones.
+ */
 private[admin] object MetadataCommands {
   private val File = Parameter.path("file", "A metadata file, any URI that Spark reads").positional
   private val Stream = Parameter.text("stream", "The id of the stream").positional
@@ -20,7 +27,24 @@ private[admin] object MetadataCommands {
   )
   private val New = Parameter.path("new", "The metadata file that replaces it").positional
 
+  private val OneOrAll = Parameter.text("stream", "The id of a stream. NULL: all streams").optional
+
   val all: Seq[Command] = Seq(
+    Command(
+      "streams",
+      "The streams of the metadata, with their clusters, and their topics or their format",
+      Seq(Parameter.File),
+      "stream STRING, clusters ARRAY<STRING>, format STRING",
+      (context, _) => new Streams(context)
+    ),
+    Command(
+      "clusters",
+      "The clusters of each stream, or of one stream, with their state and their topics",
+      Seq(OneOrAll),
+      "stream STRING, cluster STRING, state STRING, write BOOLEAN, topics ARRAY<STRING>",
+      (context, arguments) => new Clusters(context.streams(), arguments.get(OneOrAll)),
+      isCommand = false
+    ),
     Command(
       "validate",
       "Whether a query accepts a metadata file: all errors, and warnings about valid content that is probably a mistake. " +
@@ -68,6 +92,50 @@ private[admin] object MetadataCommands {
     )
   )
 
+  /** Only SQL has it. */
+  private final class Clusters(streams: Seq[KafkaStream], id: Option[String]) extends Result {
+    id.foreach(Unknown.refuseStream(_, streams.map(_.streamId)))
+    override def rows: Seq[Seq[Any]] = for {
+      stream <- streams if id.forall(_ == stream.streamId)
+      (cluster, entry) <- entries(stream)
+    } yield Seq(stream.streamId, cluster, entry.state, entry.write, StreamProperties.topics(entry))
+    override def json: Any = rows
+    override def text: String = ""
+  }
+
+  private def entries(stream: KafkaStream): Seq[(String, ClusterMetadata)] =
+    stream.getClusterMetadataMap.asScala.toSeq
+
+  private final class Streams(context: Context) extends Result {
+    private val streams = context.streams()
+
+    override def rows: Seq[Seq[Any]] = streams.map(stream =>
+      Seq(stream.streamId, entries(stream).map(_._1), context.catalog.format(stream))
+    )
+
+    override def json: Any = Json.fields(
+      "file" -> context.file,
+      "streams" -> streams.map(stream =>
+        Json.fields(
+          "stream" -> stream.streamId,
+          "clusters" -> entries(stream).map { case (id, entry) =>
+            Json.fields("cluster" -> id, "state" -> entry.state) ++ Topics.json(entry)
+          }
+        )
+      )
+    )
+
+    override def text: String = Table(
+      Seq("stream", "cluster", "state", "topics"),
+      streams.flatMap { stream =>
+        val lines = entries(stream).map { case (id, entry) =>
+          Seq(stream.streamId, id, entry.state, Topics.text(entry))
+        }
+        if (lines.isEmpty) Seq(Seq(stream.streamId, "", "", "")) else lines
+      }
+    ).text
+  }
+
   private final class Validated(context: Context, file: String) extends Result {
     private val (_, document) = FileMetadataService.check(file, context.hadoop)
 
@@ -113,7 +181,7 @@ private[admin] object MetadataCommands {
       Unknown.refuseStream(id, all.map(_.streamId))
       all.filter(_.streamId == id).head
     }
-    private val clusters = stream.getClusterMetadataMap.asScala.toSeq
+    private val clusters = entries(stream)
 
     private def offsets(entry: ClusterMetadata) = Seq(
       "starting_offsets" -> Option(entry.startingOffsets),
@@ -137,10 +205,9 @@ private[admin] object MetadataCommands {
       "file" -> context.file,
       "stream" -> id,
       "clusters" -> Json.Fields(clusters.map { case (cluster, entry) =>
-        cluster -> Json.Fields(
-          Seq("state" -> entry.state) ++ Option.unless(entry.write)("write" -> false) ++ Topics.json(entry) ++
-            offsets(entry) :+ ("properties" -> Json.Fields(properties(entry)))
-        )
+        cluster -> (Json.fields("state" -> entry.state) ++
+          Json.present("write" -> Option.unless(entry.write)(false)) ++ Topics.json(entry) ++
+          Json.Fields(offsets(entry) :+ ("properties" -> Json.Fields(properties(entry)))))
       })
     )
 
@@ -159,4 +226,40 @@ private[admin] object MetadataCommands {
     override def text: String = changes.map(_.text).mkString("\n")
     override def exitCode: Int = if (changes.isEmpty) 0 else 1
   }
+}
+
+/** The topics of a stream on a cluster. */
+private[admin] object Topics {
+
+  /** `topics`, and the pattern or the partitions where they are given. */
+  def json(entry: ClusterMetadata): Json.Fields = Json.fields("topics" -> entry.getTopics.asScala.toSeq) ++
+    Json.present(
+      "topic_pattern" -> Option(entry.topicPattern),
+      "partitions" -> Json.Fields(partitions(entry))
+    )
+
+  def text(entry: ClusterMetadata): String =
+    Option(entry.topicPattern).map(pattern => s"matching $pattern").getOrElse(
+      if (entry.getPartitions.isEmpty) entry.getTopics.asScala.mkString(", ")
+      else partitions(entry).map { case (topic, all) => s"$topic (${all.mkString(", ")})" }.mkString(", ")
+    )
+
+  /** The key of the metadata that selects the topics, and its value. */
+  def subscription(entry: ClusterMetadata): (String, String) =
+    if (entry.topicPattern != null) "topic_pattern" -> entry.topicPattern
+    else (if (entry.getPartitions.isEmpty) "topics" else "partitions") -> text(entry)
+
+  private def partitions(entry: ClusterMetadata): Seq[(String, Seq[Int])] =
+    entry.getPartitions.asScala.toSeq.map { case (topic, all) => topic -> all.asScala.map(_.toInt).toSeq }
+}
+
+/** Names that are not known, in the words of all commands. */
+private[admin] object Unknown {
+
+  def refuseStream(id: String, known: Seq[String]): Unit =
+    if (!known.contains(id)) throw new Refusal(s"there is no stream '$id'.${suggestion(id, known)}")
+
+  /** Empty if no known name is similar. */
+  def suggestion(name: String, known: Iterable[String]): String =
+    Suggestions.closest(name, known).fold("")(s => s" Did you mean '$s'?")
 }

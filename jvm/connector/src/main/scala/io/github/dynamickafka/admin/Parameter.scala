@@ -5,7 +5,7 @@ import scala.util.Try
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.{ArrayType, BooleanType, DataType, LongType, StringType}
 
-import io.github.dynamickafka.admin.checkpoint.Refusal
+import io.github.dynamickafka.source.checkpoint.Refusal
 
 /**
  * A parameter of a command and of a procedure.
@@ -107,11 +107,15 @@ private[dynamickafka] object Kind {
     override def of(row: InternalRow, index: Int): Boolean = row.getBoolean(index)
     override def of(text: String): Either[String, Boolean] = text.toBooleanOption.toRight("true or false")
   }
-  case object Texts extends Kind[Seq[String]](ArrayType(StringType), "TEXT") {
+  sealed abstract class OfTexts(metavar: String) extends Kind[Seq[String]](ArrayType(StringType), metavar) {
     override def of(row: InternalRow, index: Int): Seq[String] =
       row.getArray(index).toSeq[Any](StringType).map(_.toString)
     override def of(text: String): Either[String, Seq[String]] = Right(Seq(text))
   }
+  case object Texts extends OfTexts("TEXT")
+
+  /** What the launcher of the command line has put on the class path. */
+  case object Jars extends OfTexts("JARS")
 
   /** Milliseconds, as users write seconds. */
   case object Seconds extends Kind[Long](LongType, "SECONDS") {

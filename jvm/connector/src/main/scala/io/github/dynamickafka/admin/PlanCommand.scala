@@ -1,8 +1,44 @@
 package io.github.dynamickafka.admin
 
-import io.github.dynamickafka.admin.checkpoint.{OffsetLog, Refusal}
-import io.github.dynamickafka.offset.{CompositeOffset, NextOffset, Positions}
-import io.github.dynamickafka.topology.Topology
+import java.util.concurrent.TimeUnit
+
+import scala.util.control.NonFatal
+import scala.util.{Failure, Success, Using}
+
+import org.apache.kafka.clients.admin.OffsetSpec
+import org.apache.kafka.common.TopicPartition
+import org.apache.kafka.common.errors.UnknownTopicOrPartitionException
+import org.apache.spark.sql.connector.read.streaming.ReadLimit
+
+import io.github.dynamickafka.base.{Clock, Json}
+import io.github.dynamickafka.error.DynamicKafkaError
+import io.github.dynamickafka.metadata.KafkaStream
+import io.github.dynamickafka.metadata.watch.{RemovalGuard, Resolution}
+import io.github.dynamickafka.offset.replacement.ReplacingClusters
+import io.github.dynamickafka.offset.{
+  ClusterTransition,
+  ClusterView,
+  CompositeOffset,
+  Continuation,
+  Loss,
+  NextOffset,
+  Positions,
+  StoppingOffsets,
+  Transition
+}
+import io.github.dynamickafka.source.checkpoint.{Refusal, SourceId, SparkCheckpoint}
+import io.github.dynamickafka.source.cluster.{
+  ClusterAdmin,
+  ClusterClient,
+  ClusterConfig,
+  ClusterConfigs,
+  FunctionCalls,
+  Futures,
+  Patience
+}
+import io.github.dynamickafka.source.replacement.{DecidedReplacements, PlannedReplacements}
+import io.github.dynamickafka.source.trigger.{Limits, Trigger, TriggerPlanner}
+import io.github.dynamickafka.topology.{ReplacedClusterPolicy, Topology}
 
 /** `plan`: what the next batch of a query would do with the metadata of the catalog, or of a file. Nothing is changed. */
 private[admin] object PlanCommand {
@@ -21,7 +57,7 @@ private[admin] object PlanCommand {
       "change STRING, cluster STRING, topic STRING, partition INT, position BIGINT, target BIGINT, records BIGINT, " +
         "bytes BIGINT, lost BOOLEAN",
       (context, arguments) => {
-        val log = new OffsetLog(arguments(Parameter.Checkpoint), context.hadoop)
+        val log = SparkCheckpoint(arguments(Parameter.Checkpoint), context.hadoop)
         val file = arguments.get(Metadata)
         val streams = file.fold(context.streams())(context.streamsOf)
         val isActive: String => Boolean =
@@ -193,4 +229,267 @@ private[admin] object PlannedChange {
 
   private def each(clusters: Iterable[(String, Positions)]): Seq[(String, String, Int, Long)] =
     clusters.toSeq.flatMap { case (id, all) => all.iterator.map { case (t, p, at) => (id, t, p, at) } }
+}
+
+/**
+ * What the next trigger of one source would decide, by the code of a trigger: the options are those that the checkpoint has of
+ * the last run, and each cluster is asked now.
+ *
+ * @param start the end of the newest batch
+ * @param isActive whether the metadata service calls a cluster active
+ */
+private[admin] final class QueryPlan(
+    context: Context,
+    log: SparkCheckpoint,
+    source: SourceId,
+    start: CompositeOffset,
+    streams: Seq[KafkaStream],
+    isActive: String => Boolean
+) {
+  private val clusters = new QueryClusters(context, log, streams)
+  private val known = clusters.remembered(source)
+  private val checkpoint = log.source(source)
+  private val options = {
+    if (known.options.isEmpty) {
+      refuseMismatch()
+      refuse("the checkpoint does not name the streams of the query: it does once the query has run with it")
+    }
+    context.catalog.readingAs(known.options)
+  }
+
+  def planned: Planned = {
+    refuseUnreadFiles()
+    if (start.ends.nonEmpty)
+      refuse("the query has stopping offsets, which are not among what is planned")
+    val (lacking, described) = withoutHidden(withTopics(resolved))
+    val now = Clock.System.currentTimeMillis()
+    val replacing = ReplacingClusters(start, described, options.drainRemovedClusters, now)
+    val topology = replacing.topology
+    val trigger = Trigger.begin(
+      replacing.start,
+      topology,
+      new ClusterConfigs.ByScope(options),
+      now,
+      Trigger.Started(checkpoint.initial)
+    )
+    val transition = trigger.transition(options, topology)
+    val views: Map[String, ClusterView] =
+      KafkaOffsets.inParallel(transition.clusters.toSeq) { case (id, work) => id -> ask(id, work) }.toMap
+    def nextOf(views: Map[String, ClusterView], continued: Map[String, Continuation]) =
+      NextOffset(replacing.start, transition, views, options.replacedClusters, _ => false, continued)
+    val asked = nextOf(views, Map.empty)
+    val decided = replacements(replacing, transition, views, asked)
+    val next = decided.fold(asked)(d => nextOf(d.views, d.continued))
+    refuseLosses(next)
+    // What the former cluster has is not known to the new one, which has its id.
+    val replaced = next.replaced.filter(_.of.isEmpty).map(_.cluster).toSet
+    val ends = latest(PlannedChange.leaving(start, next).collect {
+      case (id, topic, p, _) if !replaced(id) => id -> new TopicPartition(topic, p)
+    })
+    val changes = PlannedChange.all(
+      start,
+      topology,
+      options.drainRemovedClusters,
+      next,
+      (id, topic, p) => ends.get(id -> new TopicPartition(topic, p)).flatten,
+      next.replaced.filter(c => continues && c.former != c.cluster).map(_.former).toSet
+    ).map(c => if (c.change == "enters") c.copy(by = Some(by(c, transition, next))) else c)
+    val limit = ReadLimit.maxRows(options.limits.maxOffsetsPerTrigger.getOrElse(Long.MaxValue))
+    val granted = new Limits()
+      .grant(next.spans, limit, trigger.topologyConfigs.maxOffsetsPerTrigger, now = 0L, wait = false)
+    Planned(
+      changes.map(c => c.copy(bytes = bytes(c))),
+      next.spans.map(_.cluster).zip(granted).groupMapReduce(_._1)(_._2)(_ + _).toSeq,
+      lacking,
+      lacking.collect { case (id, topic, Brokers.Describe) =>
+        s"cluster '$id', topic '$topic': whether it exists is not known without the right Describe"
+      },
+      changes.filter(c => c.canLose && !ends.contains(c.cluster -> new TopicPartition(c.topic, c.partition)))
+        .map(c =>
+          s"cluster '${c.cluster}', topic '${c.topic}', partition ${c.partition}: how many records are unread is not " +
+            "known, because it does not answer"
+        ),
+      QueryPlan.assumed(known.options)
+    )
+  }
+
+  /** Why a partition enters where it does. */
+  private def by(
+      change: PlannedChange,
+      transition: Transition,
+      next: NextOffset
+  ): String = {
+    val id = change.cluster
+    val entering = transition.clusters.get(id).flatMap(_.entering.get(change.topic))
+    val isRenamed = next.renamed.exists(r => r.cluster == id && r.topic == change.topic)
+    val isReplaced = next.replaced.exists(r =>
+      r.cluster == id && (entering.isEmpty ||
+        r.continued.exists(_.positions.get(change.topic, change.partition).isDefined))
+    )
+    val isRetained =
+      start.retained.get(id).exists(_.positions.get(change.topic, change.partition).isDefined)
+    if (isRenamed || isRetained && !isReplaced) "retained"
+    else if (isReplaced) known.options.getOrElse("replacedClusterPolicy", "fail")
+    else entering.flatMap(StoppingOffsets.wording(id, change.topic, _)).getOrElse("earliest")
+  }
+
+  /** The rights that are missing, and the metadata without topics that may not be described and were not read. */
+  private def withoutHidden(topology: Topology): (Seq[(String, String, String)], Topology) = {
+    val lacking = KafkaOffsets.inParallel(topology.clusters.values.toSeq) { cluster =>
+      Using.resource(new Brokers(config(cluster.id)))(
+        _.lacking(cluster.topics.keys.toSeq).map { case (topic, right) => (cluster.id, topic, right) }
+      )
+    }.flatten
+    val hidden = lacking.collect {
+      case (id, topic, Brokers.Describe) if !start.position(id).topics.contains(topic) => id -> topic
+    }.toSet
+    lacking -> (if (hidden.isEmpty) topology else topology.without(hidden))
+  }
+
+  /** Whether a cluster that replaces another one is read from where that was left. */
+  private def continues: Boolean = options.replacedClusters match {
+    case ReplacedClusterPolicy.Earliest | ReplacedClusterPolicy.Latest => false
+    case _ => true
+  }
+
+  /** Where the query continues in clusters that take the place of others, or why it fails. */
+  private def replacements(
+      replacing: ReplacingClusters,
+      transition: Transition,
+      views: Map[String, ClusterView],
+      next: NextOffset
+  ): Option[DecidedReplacements] =
+    try
+      PlannedReplacements.decide(
+        options.replacedClusters,
+        checkpoint,
+        transition.clusters.map { case (id, _) => id -> config(id) }.toMap,
+        replacing.start,
+        transition,
+        views,
+        next
+      )
+    catch {
+      case e: DynamicKafkaError if e.condition.endsWith(".CLUSTER_REPLACED") =>
+        val Seq(id, found, former, reason) = Seq("cluster", "found", "known", "reason").map(e.parameters)
+        val what = replacing.former.get(id).fold(
+          s"is another Kafka cluster than the one that was read: $found instead of $former"
+        )(former => s"replaces cluster '$former'")
+        val policy = known.options.getOrElse("replacedClusterPolicy", "fail")
+        refuse(
+          s"cluster '$id' $what. The query fails with CLUSTER_REPLACED: $reason (replacedClusterPolicy is '$policy')"
+        )
+    }
+
+  /** What the first start with a checkpoint of `migrate` would fail with. */
+  private def refuseMismatch(): Unit = if (checkpoint.initial.isEmpty) {
+    val migrated = QueryClusters.migrated(start, streams)
+    if (migrated.missing.nonEmpty) refuse(
+      s"the query fails with MIGRATION_MISMATCH: the metadata lack ${migrated.missing.mkString(", ")}." +
+        migrated.suggestion.fold("")(s => s" Did you mean '$s'?") +
+        " 'rename-cluster' gives a cluster of the checkpoint its id of the metadata"
+    )
+  }
+
+  private def refuseUnreadFiles(): Unit = if (start.history.nonEmpty) {
+    val left = checkpoint.history.fold(0L)(_.pending(start))
+    if (left > 0 || checkpoint.history.isEmpty)
+      refuse(s"the query still reads a history: $left ${if (left == 1) "file is" else "files are"} left")
+  }
+
+  private def resolved: Topology = {
+    val answer = Resolution.resolve(
+      options.subscription,
+      options.discovery.allowMissingStreams,
+      streams.map(s => s.streamId -> s).toMap,
+      isActive
+    )
+    val guard = new RemovalGuard(
+      options.service.name,
+      options.discovery.maxRemovedClusters,
+      confirmations = 1,
+      options.subscription.includes
+    )
+    guard.begin(known.current)
+    guard(answer).topology
+  }
+
+  private def withTopics(topology: Topology): Topology = {
+    val open = topology.clusters.values.filter(_.patterns.nonEmpty).toSeq
+    val found = KafkaOffsets.inParallel(open)(cluster =>
+      cluster.id -> cluster.matching(on(cluster.id)((_, client) => await(cluster.id, client.topics)))
+    )
+    topology.copy(clusters = topology.clusters ++ found)
+  }
+
+  private def ask(id: String, work: ClusterTransition): ClusterView.Reachable = on(id) { (config, client) =>
+    val patience =
+      Patience(config.attemptMs, config.attemptMs, Clock.System.monotonicMs() + config.attemptMs)
+    val question = TriggerPlanner.question(work, complete = true, afterwards = true)
+    val functions = new FunctionCalls(id, () => config.attemptMs)
+    val view = await(
+      id,
+      new ClusterAdmin(id, config, client, Clock.System).ask(question, Map.empty, patience, functions)
+    ).view
+    view.unanswered.headOption.foreach { case ((topic, p), why) =>
+      refuse(s"cluster '$id', topic '$topic', partition $p: $why")
+    }
+    view.copy(kafkaId = Option(await(id, client.clusterId)).filter(_.nonEmpty))
+  }
+
+  /** What the query would fail with, or skip. */
+  private def refuseLosses(next: NextOffset): Unit = next.losses.find {
+    case _: Loss.TopicGone | _: Loss.PartitionGone => false
+    case _ => true
+  }.foreach(loss => refuse(s"cluster '${loss.cluster}', topic '${loss.topic}': ${loss.text}"))
+
+  /** The latest offsets; None of a topic that is gone, and nothing of a cluster that does not answer. */
+  private def latest(asked: Seq[(String, TopicPartition)]): Map[(String, TopicPartition), Option[Long]] =
+    KafkaOffsets.inParallel(asked.groupMap(_._1)(_._2).toSeq) { case (id, places) =>
+      val specs = places.map(_ -> OffsetSpec.latest()).toMap
+      clusters.config(source, id, options).toSeq.flatMap(KafkaOffsets.of(context, _, specs)).collect {
+        case (at, Success(offset)) => (id, at) -> Some(offset)
+        case (at, Failure(e)) if Futures.cause(e.getCause).isInstanceOf[UnknownTopicOrPartitionException] =>
+          (id, at) -> None
+      }
+    }.flatten.toMap
+
+  private def bytes(change: PlannedChange): Option[Long] = Option.when(change.lost) {
+    val at = new TopicPartition(change.topic, change.partition)
+    val each =
+      try KafkaOffsets.recordBytes(config(change.cluster), at, change.position)
+      catch { case NonFatal(e) => refuse(KafkaOffsets.reason(config(change.cluster), e)) }
+    math.round(change.records.getOrElse(0L).toDouble * each)
+  }
+
+  private def on[A](id: String)(use: (ClusterConfig, ClusterClient) => A): A = {
+    val reached = config(id)
+    try KafkaOffsets.withClient(context, reached)(use(reached, _))
+    catch {
+      case e: Refusal => throw e
+      case NonFatal(e) => refuse(s"cluster '$id': ${KafkaOffsets.reason(reached, e)}")
+    }
+  }
+
+  private def await[A](id: String, answer: java.util.concurrent.CompletableFuture[A]): A =
+    answer.get(config(id).requestTimeoutMs, TimeUnit.MILLISECONDS)
+
+  private def config(id: String): ClusterConfig =
+    clusters.config(source, id, options).fold(why => refuse(s"cluster '$id': $why"), identity)
+
+  private def refuse(reason: String): Nothing = throw new Refusal(reason)
+}
+
+private[admin] object QueryPlan {
+  private val MayBeSmaller = Seq(
+    "minOffsetsPerTrigger" -> "waits until it has %s records, which may delay the batch",
+    "maxBytesPerTrigger" -> "limits the bytes of a batch (%s), so the batch may be smaller",
+    "alignment" -> "aligns clusters by time (%s), so the batch may be smaller"
+  )
+
+  /** What the plan leaves out, given the options of the last run. */
+  def assumed(options: collection.Map[String, String]): Seq[String] = MayBeSmaller.flatMap {
+    case (name, text) =>
+      options.get(name).filterNot(_.equalsIgnoreCase("none")).map(value => s"the query ${text.format(value)}")
+  }
 }

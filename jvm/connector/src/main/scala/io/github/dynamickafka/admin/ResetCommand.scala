@@ -5,9 +5,10 @@ import scala.collection.immutable.SortedMap
 import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.TopicPartition
 
-import io.github.dynamickafka.admin.checkpoint.{CheckpointEdit, Refusal, SourceId}
+import io.github.dynamickafka.base.Json
 import io.github.dynamickafka.config.OffsetsParser
 import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, CompositeOffsetJson, Positions}
+import io.github.dynamickafka.source.checkpoint.Refusal
 import io.github.dynamickafka.source.cluster.ClusterConfig
 import io.github.dynamickafka.topology.OffsetsPolicy
 
@@ -31,36 +32,13 @@ private[admin] object ResetCommand {
     )
   )
 
-  private final case class Change(
-      source: SourceId,
-      cluster: String,
-      topic: String,
-      partition: Int,
-      old: Long,
-      at: Long
-  )
-
-  private final class Done(batch: Long, changes: Seq[Change]) extends Result {
-    override def rows: Seq[Seq[Any]] =
-      changes.map(c => Seq(c.source.number, c.cluster, c.topic, c.partition, c.old, c.at))
-
-    override def json: Any = Json.fields("changes" -> changes.map(c =>
-      Json.fields(
-        "source" -> c.source.shown,
-        "cluster" -> c.cluster,
-        "topic" -> c.topic,
-        "partition" -> c.partition,
-        "from" -> c.old,
-        "to" -> c.at
-      )
-    ))
-
+  /** @param changes with the names of the JSON */
+  private final class Done(batch: Long, changes: Table) extends Result {
+    override def rows: Seq[Seq[Any]] = changes.rows
+    override def json: Any = Json.fields("changes" -> changes.json)
     override def text: String =
-      if (changes.isEmpty) "nothing to change"
-      else s"after batch $batch, the query continues at\n\n" + Text.table(
-        Seq("source", "cluster", "topic", "partition", "from", "to"),
-        changes.map(c => Seq(c.source.name, c.cluster, c.topic, c.partition, c.old, c.at))
-      )
+      if (rows.isEmpty) "nothing to change"
+      else s"after batch $batch, the query continues at\n\n${changes.text}"
   }
 
   private def reset(context: Context, checkpoint: String, cluster: String, to: String): Result = {
@@ -86,16 +64,11 @@ private[admin] object ResetCommand {
       if (other.isDefined && found.size < now.size) throw new Refusal(
         s"cluster '$cluster' is another Kafka cluster than the one that was read, so each of its partitions needs an offset"
       )
-      val changes = found.collect {
-        case (topic, p, at) if other.isDefined || !now.get(topic, p).contains(at) =>
-          Change(source, cluster, topic, p, now.get(topic, p).get, at)
-      }
-      (source, start, changes)
+      (source, start, found.filter { case (t, p, at) => other.isDefined || !now.get(t, p).contains(at) })
     }.filter(_._3.nonEmpty)
     if (moves.nonEmpty) {
       val texts = moves.map { case (source, start, changes) =>
-        val moved = Positions.from(changes.map(c => (c.topic, c.partition, c.at)))
-        source -> CompositeOffsetJson.write(movedTo(start, cluster, moved))
+        source -> CompositeOffsetJson.write(movedTo(start, cluster, Positions.from(changes)))
       }
       edit.apply(
         s"reset --cluster $cluster --to $to",
@@ -105,7 +78,14 @@ private[admin] object ResetCommand {
         log.logged.last == newest.number
       )
     }
-    new Done(newest.number, moves.flatMap(_._3))
+    new Done(
+      newest.number,
+      Table(
+        Seq("source", "cluster", "topic", "partition", "from", "to"),
+        for ((source, start, changes) <- moves; (topic, p, at) <- changes)
+          yield Seq(source, cluster, topic, p, start.position(cluster).get(topic, p).get, at)
+      )
+    )
   }
 
   private def resolved(

@@ -1,5 +1,6 @@
 package io.github.dynamickafka.admin
 
+import io.github.dynamickafka.base.Json
 import io.github.dynamickafka.sink.commit.{OpenDecision, Resolution}
 
 /** `transactions` and `resolve`: the open decision of a query that writes with `exactly-once`. */
@@ -50,25 +51,23 @@ private[admin] object TransactionCommands {
     }
   }
 
-  private def fields(found: OpenDecision.Found): Seq[(String, Any)] = Seq(
-    "batch" -> found.batch,
-    "generation" -> found.generation,
-    "transactions" -> found.transactions.map(t =>
-      Json.fields("cluster" -> t.cluster, "transactional_id" -> t.id, "state" -> t.state)
-    )
-  )
-
-  private def table(found: OpenDecision.Found): String = Text.table(
+  private def table(found: OpenDecision.Found) = Table(
     Seq("cluster", "transactional_id", "state"),
     found.transactions.map(t => Seq(t.cluster, t.id, t.state))
   )
 
+  private def fields(found: OpenDecision.Found) = Json.fields(
+    "batch" -> found.batch,
+    "generation" -> found.generation,
+    "transactions" -> table(found).json
+  )
+
   private[admin] final class Open(found: Option[OpenDecision.Found]) extends Result {
     override def rows: Seq[Seq[Any]] =
-      found.toSeq.flatMap(f => f.transactions.map(t => Seq(f.batch, f.generation, t.cluster, t.id, t.state)))
-    override def json: Any = Json.fields("decisions" -> found.toSeq.map(f => Json.Fields(fields(f))))
+      found.toSeq.flatMap(f => table(f).rows.map(Seq(f.batch, f.generation) ++ _))
+    override def json: Any = Json.fields("decisions" -> found.toSeq.map(fields))
     override def text: String = found.fold("no decision is open")(f =>
-      s"batch ${f.batch}, decided by generation ${f.generation}, not finished\n\n${table(f)}"
+      s"batch ${f.batch}, decided by generation ${f.generation}, not finished\n\n${table(f).text}"
     )
     override def reasons: Seq[String] = found.fold(Seq.empty[String])(_.reasons)
     override def exitCode: Int = found.size
@@ -77,14 +76,14 @@ private[admin] object TransactionCommands {
   private[admin] final class Closed(found: OpenDecision.Found, how: Resolution) extends Result {
     override def rows: Seq[Seq[Any]] = Seq(Seq(found.batch, how.name, found.transactions.size.toLong))
     override def json: Any =
-      Json.Fields(fields(found) ++ Seq("resolution" -> how.name) ++ how.cluster.map("cluster" -> _))
+      fields(found) ++ Json.fields("resolution" -> how.name) ++ Json.present("cluster" -> how.cluster)
     override def text: String = {
       val after = how match {
         case Resolution.AcceptLoss => "is closed: what is lost stays lost"
         case Resolution.Rewrite => "is not decided any more: the next start of the query writes it again"
         case Resolution.AbandonCluster(id) => s"is closed, without what is missing on cluster $id"
       }
-      s"batch ${found.batch} $after\n\n${table(found)}"
+      s"batch ${found.batch} $after\n\n${table(found).text}"
     }
   }
 }

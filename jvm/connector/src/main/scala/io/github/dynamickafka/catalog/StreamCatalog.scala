@@ -13,7 +13,7 @@ import org.apache.spark.sql.connector.read.ScanBuilder
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.base.Clock
+import io.github.dynamickafka.base.{Clock, DaemonThreads}
 import io.github.dynamickafka.config.{SinkOptions, SourceOptionSpecs, SourceOptions}
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Errors, FailureText}
 import io.github.dynamickafka.metadata.service.MetadataServices
@@ -231,8 +231,7 @@ private[dynamickafka] final class StreamLookup(service: KafkaMetadataService, na
     // Before the wait, which an interrupt may end as well.
     last = Some(result)
     // A thread of its own, because the call may never return.
-    val thread = new Thread(() => complete(result, call), s"dynamic-kafka-catalog-$name")
-    thread.setDaemon(true)
+    val thread = new DaemonThreads(s"dynamic-kafka-catalog-$name").newThread(() => complete(result, call))
     thread.start()
     val found =
       try result.get(timeoutMs, TimeUnit.MILLISECONDS)

@@ -6,7 +6,7 @@ import java.nio.ByteBuffer
 import java.nio.charset.StandardCharsets.UTF_8
 import java.security.cert.X509Certificate
 
-import scala.util.Try
+import scala.util.{Try, Using}
 
 import javax.net.ssl.{SSLContext, SSLSocket, TrustManager, X509TrustManager}
 
@@ -47,8 +47,19 @@ private[dynamickafka] object BrokerSocket {
     }
   }
 
+  /** Calls a function with a connection, which has TLS or not. */
+  def using[A](address: (String, Int), isTls: Boolean, timeoutMs: Int)(use: Socket => A): A =
+    Using.resource(connect(address, timeoutMs))(socket =>
+      if (isTls) Using.resource(tls(socket, address))(use) else use(socket)
+    )
+
+  def handshake(address: (String, Int), timeoutMs: Int): Unit =
+    Using.resource(connect(address, timeoutMs))(socket =>
+      Using.resource(tls(socket, address))(_.startHandshake())
+    )
+
   /** TLS on a connection; the handshake happens with the first request. */
-  def tls(socket: Socket, address: (String, Int)): SSLSocket = {
+  private def tls(socket: Socket, address: (String, Int)): SSLSocket = {
     val context = SSLContext.getInstance("TLS")
     context.init(null, Array[TrustManager](AnyCertificate), null)
     context.getSocketFactory.createSocket(socket, address._1, address._2, true).asInstanceOf[SSLSocket]

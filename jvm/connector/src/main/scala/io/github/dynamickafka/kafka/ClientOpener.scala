@@ -1,19 +1,17 @@
 package io.github.dynamickafka.kafka
 
-import java.util.concurrent.{CompletableFuture, ExecutionException, Executor, TimeUnit}
+import java.util.concurrent.{CompletableFuture, ExecutionException, TimeUnit}
 
 import org.apache.kafka.common.errors.TimeoutException
+
+import io.github.dynamickafka.base.DaemonThreads
 
 /**
  * Opens clients, each on a thread of its own: it resolves addresses, reads key stores and may log in, which can take any time.
  * Who opens a client must not hold a lock that others need, and must not wait without a time limit.
  */
 private[dynamickafka] object ClientOpener {
-  private val threads: Executor = task => {
-    val thread = new Thread(task, "dynamic-kafka-open")
-    thread.setDaemon(true)
-    thread.start()
-  }
+  private val threads = new DaemonThreads("dynamic-kafka-open")
 
   /** Does not wait. */
   def open[A](client: => A): CompletableFuture[A] =

@@ -4,6 +4,10 @@ import java.util.concurrent.atomic.AtomicLong
 import java.{util => ju}
 
 import org.apache.kafka.clients.CommonClientConfigs
+import org.apache.kafka.clients.consumer.ConsumerConfig
+import org.apache.kafka.clients.producer.ProducerConfig
+import org.apache.kafka.common.serialization.{ByteArrayDeserializer, ByteArraySerializer}
+import org.apache.spark.kafka010.DynamicKafkaTokens
 
 import io.github.dynamickafka.base.Redaction
 
@@ -54,4 +58,89 @@ private[dynamickafka] abstract class ClientSettings(val cluster: String, val pro
 
 private object ClientSettings {
   private val count = new AtomicLong
+}
+
+/** How the consumers of one cluster are created. */
+private[dynamickafka] final class ConsumerSettings(cluster: String, properties: Map[String, String])
+    extends ClientSettings(cluster, properties) {
+
+  /** Whether the latest offset of a partition is its last stable offset, instead of the end of the log. */
+  def readsCommitted: Boolean =
+    properties.get(ConsumerConfig.ISOLATION_LEVEL_CONFIG).exists(_.trim.equalsIgnoreCase("read_committed"))
+
+  def readingUncommitted: ConsumerSettings =
+    new ConsumerSettings(cluster, properties + (ConsumerConfig.ISOLATION_LEVEL_CONFIG -> "read_uncommitted"))
+
+  /**
+   * For a consumer that waits for records: brokers reply as soon as there are any, and a poll returns few of them, so that other
+   * clusters have their turn. Not where the user has set something else than the defaults.
+   */
+  def forRealTime: ConsumerSettings = {
+    val replaced = ClientDefaults.consumerFetch.toMap
+    val waiting = ClientDefaults.realTimeFetch.filter { case (name, _) =>
+      properties.get(name) == replaced.get(name)
+    }
+    new ConsumerSettings(cluster, properties ++ waiting)
+  }
+
+  /** With Spark's delegation token for the cluster, if this process has one: a token that is renewed makes other settings. */
+  def withToken: ConsumerSettings = new ConsumerSettings(cluster, DynamicKafkaTokens.in(properties))
+
+  /** For a consumer that is assigned partitions and offsets, and keeps no positions of its own. */
+  def forConsumer: ju.Map[String, AnyRef] = clientProperties(
+    "dynamic-kafka",
+    // Reading a topic that was deleted must not recreate it.
+    defaults = Map(ConsumerConfig.ALLOW_AUTO_CREATE_TOPICS_CONFIG -> "false"),
+    fixed = Map(
+      ConsumerConfig.KEY_DESERIALIZER_CLASS_CONFIG -> classOf[ByteArrayDeserializer].getName,
+      ConsumerConfig.VALUE_DESERIALIZER_CLASS_CONFIG -> classOf[ByteArrayDeserializer].getName,
+      ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG -> "false",
+      ConsumerConfig.AUTO_OFFSET_RESET_CONFIG -> "none"
+    )
+  )
+}
+
+/**
+ * How the producers of one cluster are created.
+ *
+ * @param limits the properties that are time limits of the connector's, and none of the user's
+ */
+private[dynamickafka] final class ProducerSettings(
+    cluster: String,
+    properties: Map[String, String],
+    limits: Set[String] = Set.empty
+) extends ClientSettings(cluster, properties) {
+
+  def and(more: (String, String)*): ProducerSettings =
+    new ProducerSettings(cluster, properties ++ more, limits -- more.map(_._1))
+
+  /** With these time limits, except for those that the user has set. */
+  def limitedTo(more: (String, String)*): ProducerSettings = {
+    val unset = more.filter { case (name, _) => limits(name) || !properties.contains(name) }
+    new ProducerSettings(cluster, properties ++ unset, limits ++ unset.map(_._1))
+  }
+
+  /** Without the delay that collects records, unless the user has set one. */
+  def forRealTime: ProducerSettings = {
+    val linger = ProducerConfig.LINGER_MS_CONFIG
+    if (properties.get(linger) == ClientDefaults.producerBatches.toMap.get(linger)) and(linger -> "0")
+    else this
+  }
+
+  /** Kafka's limit for what a producer does before it sends a record. */
+  def maxBlockMs: Long =
+    properties.get(ProducerConfig.MAX_BLOCK_MS_CONFIG).flatMap(_.trim.toLongOption).getOrElse(60000L)
+
+  /** Whether the size of a batch differs from the sizes of its records. */
+  def compresses: Boolean =
+    properties.get(ProducerConfig.COMPRESSION_TYPE_CONFIG).exists(!_.trim.equalsIgnoreCase("none"))
+
+  def forProducer: ju.Map[String, AnyRef] = clientProperties(
+    "dynamic-kafka-sink",
+    defaults = Map.empty,
+    fixed = Map(
+      ProducerConfig.KEY_SERIALIZER_CLASS_CONFIG -> classOf[ByteArraySerializer].getName,
+      ProducerConfig.VALUE_SERIALIZER_CLASS_CONFIG -> classOf[ByteArraySerializer].getName
+    )
+  )
 }

@@ -1,5 +1,7 @@
 package io.github.dynamickafka.python
 
+import java.{util => ju}
+
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
@@ -9,8 +11,10 @@ import org.apache.spark.sql.{DataFrame, Row}
 
 import io.github.dynamickafka.build.BuildInfo
 import io.github.dynamickafka.config.OffsetsFunctions
-import io.github.dynamickafka.error.PythonServiceException
+import io.github.dynamickafka.error.{Errors, PythonServiceException}
+import io.github.dynamickafka.metadata.document.MetadataDocument
 import io.github.dynamickafka.metadata.service.ServiceRegistry
+import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
 import io.github.dynamickafka.page.LivePage
 import io.github.dynamickafka.sink.StreamWriter
 import io.github.dynamickafka.source.realtime.RealTimeQueries
@@ -71,4 +75,80 @@ private[dynamickafka] final class JsonOffsetsFunction(python: PythonOffsetsFunct
 
 private object JsonOffsetsFunction {
   private val mapper = new ObjectMapper
+}
+
+/**
+ * Adapts a metadata service written in Python to the SPI.
+ *
+ * Its calls cannot be interrupted while Python code runs. The time limit of the watcher does not rely on interruption.
+ */
+private[dynamickafka] final class JsonMetadataService(python: PythonMetadataService)
+    extends KafkaMetadataService {
+  import JsonMetadataService._
+
+  override def getAllStreams(): ju.Set[KafkaStream] = {
+    val document = parse(called("get_all_streams")(python.getAllStreams()), "get_all_streams")
+    new ju.LinkedHashSet(document.values.toSeq.asJava)
+  }
+
+  override def describeStreams(streamIds: ju.Collection[String]): ju.Map[String, KafkaStream] = {
+    val ids = mapper.writeValueAsString(streamIds)
+    val document = parse(called("describe_streams")(python.describeStreams(ids)), "describe_streams")
+    new ju.LinkedHashMap(document.asJava)
+  }
+
+  override def isClusterActive(clusterId: String): Boolean =
+    called("is_cluster_active")(python.isClusterActive(clusterId))
+
+  override def close(): Unit = called("close")(python.close())
+
+  private def parse(json: String, method: String): Map[String, KafkaStream] = {
+    val origin = s"the return value of $method()"
+    if (json == null) throw Errors.metadataInvalid(origin, "it is None")
+    MetadataDocument.parse(json, origin)
+  }
+
+  private def called[A](method: String)(call: => A): A =
+    try call
+    catch { case NonFatal(e) => throw new PythonServiceException(s"$method() raised ${pythonText(e)}", e) }
+}
+
+private[dynamickafka] object JsonMetadataService {
+  private val mapper = new ObjectMapper
+
+  /**
+   * The last line of the Python exception, such as `ValueError: no such table`, without the traceback that py4j
+   * includes. A text without traceback is returned unchanged.
+   */
+  private[dynamickafka] def pythonText(e: Throwable): String = {
+    val text = Option(e.getMessage).getOrElse(e.toString)
+    val lines = text.replace("\\n", "\n").linesIterator.toVector
+    val lastFrame = lines.lastIndexWhere(_.startsWith("  File \""))
+    if (lastFrame < 0) text
+    else lines.drop(lastFrame).dropWhile(_.startsWith("  ")).mkString("\n").trim
+  }
+}
+
+/**
+ * The interface that a metadata service written in Python implements over py4j. It passes streams as JSON in the format
+ * of the metadata file, so that a call takes one round trip.
+ */
+trait PythonMetadataService {
+
+  /** Returns `{"version": 1, "clusters": {...}, "streams": {...}}` with all streams. */
+  def getAllStreams(): String
+
+  /** Returns the same format, with the existing streams of these ids. */
+  def describeStreams(idsAsJsonArray: String): String
+
+  def isClusterActive(id: String): Boolean
+
+  def close(): Unit
+}
+
+/** The interface that Python implements over py4j for a function of `OffsetsInitializer.of`. */
+trait PythonOffsetsFunction {
+
+  /** Returns the offsets by partition, as a JSON object. */
+  def offsets(cluster: String, topic: String, partitionsAsJsonArray: String): String
 }

@@ -36,13 +36,7 @@ import io.github.dynamickafka.source.history.{HistoryBatches, HistoryListing}
 import io.github.dynamickafka.source.read.{BatchPlanner, DeadLetterTargets, Decoding, RecordTimes}
 import io.github.dynamickafka.source.realtime.{RealTimeBatches, RealTimeStream}
 import io.github.dynamickafka.source.replacement.{LastRecords, ReplacedClusters}
-import io.github.dynamickafka.source.report.{
-  Lags,
-  OffsetChangeText,
-  QueryReporter,
-  RecordCounts,
-  SourceMetrics
-}
+import io.github.dynamickafka.source.report.{QueryReporter, RecordCounts}
 import io.github.dynamickafka.source.trigger.{
   Aligner,
   DeferredRanges,
@@ -120,7 +114,6 @@ private[source] final class DynamicMicroBatchStream(
   private val partitions =
     new BatchPartitions(histories, batches, replay, batchPlanner, streams, checkpoint, reporter)
   private val offsets = new OffsetReader
-  private val lags = new Lags
   override protected lazy val realTime: RealTimeBatches = new RealTimeBatches(
     options,
     feed,
@@ -172,7 +165,7 @@ private[source] final class DynamicMicroBatchStream(
       case Some(snapshot) =>
         val _ = latestOffsets.update(snapshot)
         reporter.triggered(start, snapshot, latestOffsets.current)
-      case None => reporter.readsFiles(start)
+      case None => reporter.readsFiles(start, latestOffsets.current)
     }
     checkpoint.ofQuery.refuseEdited()
     logged.next(start, end)
@@ -191,9 +184,7 @@ private[source] final class DynamicMicroBatchStream(
       batches.end(start, snapshot, knownBefore, limit, clock.monotonicMs(), wait = !snapshots.isAvailableNow)
     if (end ne start) {
       checkpoint.ofQuery.refuseEdited()
-      val changes = OffsetChangeText.changes(start, end)
-      OffsetChangeText.describe(changes).foreach(log.info(_))
-      reporter.changed(changes)
+      reporter.changed(start, end).foreach(log.info(_))
     }
     end
   }
@@ -238,26 +229,8 @@ private[source] final class DynamicMicroBatchStream(
     // Spark reports a batch when it is complete.
     val end = consumed.toOption.flatMap(found => Option(found.orElse(null)))
     val at = end.getOrElse(CompositeOffset.empty)
-    val reached = deferred.reached(at)
-    val countsAt = counts(at)
-    end.foreach { offset =>
-      lastRecords.finished(offset, reached)
-      reporter.finished(offset, reached, countsAt)
-    }
-    SourceMetrics(
-      reached,
-      lags.of(reached, latestOffsets.current),
-      snapshots.last.fold(reached.clusters.keySet.toSet)(_.topology.clusters.keySet.toSet),
-      streams.unreachable,
-      feed.ageMs,
-      feed.failures,
-      reporter.commitCounts,
-      countsAt,
-      streams.times.ages,
-      reporter.lagAndDriftMs,
-      Try(histories.pending(at)).getOrElse(0L),
-      reporter.latenciesMs
-    )
+    end.foreach(finished(_))
+    reporter.progress(Try(histories.pending(at)).getOrElse(0L))
   }
 
   private def counts(at: CompositeOffset): RecordCounts = RecordCounts(

@@ -7,6 +7,7 @@ import scala.util.Using
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FSDataOutputStream, FileAlreadyExistsException, FileStatus, FileSystem, Path}
+import org.apache.spark.sql.SparkSession
 import org.slf4j.LoggerFactory
 
 /**
@@ -50,6 +51,21 @@ private[dynamickafka] final class AtomicFiles(folder: Path, hadoop: Configuratio
       case None => throw exists(s"$path was deleted by another process right after it was written")
     }
   }
+
+  /**
+   * Writes a file that only this query writes.
+   *
+   * @throws IOException if another one has written it, and as [[create]]
+   */
+  def createOwn(path: Path, text: String): Unit =
+    try create(path, text)
+    catch {
+      case e: FileAlreadyExistsException =>
+        throw new IOException(
+          s"could not write $path: the file exists, so another query uses this checkpoint",
+          e
+        )
+    }
 
   /** Writes a file, whether or not it exists. */
   def replace(path: Path, text: String): Unit = {
@@ -193,4 +209,17 @@ private[storage] object ConditionalWrite {
 
   /** `Options.CreateFileOptionKeys`, which Hadoop 3.4.1 of Spark 4.0 does not have. */
   val Capability = "fs.option.create.conditional.overwrite"
+}
+
+/**
+ * The Hadoop configuration with which Spark accesses a checkpoint: that of the application and all settings of the session,
+ * among them `spark.sql.streaming.checkpointFileManagerClass`.
+ */
+private[dynamickafka] object SessionConfiguration {
+
+  def of(session: SparkSession): Configuration = {
+    val own = new Configuration(session.sparkContext.hadoopConfiguration)
+    session.conf.getAll.foreach { case (name, value) => if (value != null) own.set(name, value) }
+    own
+  }
 }

@@ -1,10 +1,12 @@
 package io.github.dynamickafka.storage
 
-import java.util.concurrent.{ScheduledThreadPoolExecutor, ThreadFactory, TimeUnit}
+import java.util.concurrent.{ScheduledThreadPoolExecutor, TimeUnit}
 
 import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
+
+import io.github.dynamickafka.base.DaemonThreads
 
 /** Shows that something is being done, on a thread of its own, so that it also does while a request hangs. */
 private[dynamickafka] object Heartbeat {
@@ -46,12 +48,7 @@ private[dynamickafka] object Heartbeat {
   }
 
   private lazy val threads: ScheduledThreadPoolExecutor = {
-    val daemon: ThreadFactory = task => {
-      val thread = new Thread(task, "dynamic-kafka-heartbeat")
-      thread.setDaemon(true)
-      thread
-    }
-    val pool = new ScheduledThreadPoolExecutor(1, daemon)
+    val pool = new ScheduledThreadPoolExecutor(1, new DaemonThreads("dynamic-kafka-heartbeat"))
     pool.setRemoveOnCancelPolicy(true)
     pool
   }

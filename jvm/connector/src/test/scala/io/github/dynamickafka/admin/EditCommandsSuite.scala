@@ -11,13 +11,6 @@ import scala.util.control.ControlThrowable
 import org.apache.hadoop.conf.Configuration
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.admin.checkpoint.{
-  CheckpointEdit,
-  CheckpointFiles,
-  ClusterRename,
-  OffsetLog,
-  Refusal
-}
 import io.github.dynamickafka.offset.alignment.LogKey
 import io.github.dynamickafka.offset.history.{HandOver, HistoryFile, HistoryPlan, HistoryTable, RowTimes}
 import io.github.dynamickafka.offset.replacement.{LastRecord, RecordsRead}
@@ -37,8 +30,10 @@ import io.github.dynamickafka.source.checkpoint.{
   DeferralJson,
   InitialOffset,
   RecordsReadJson,
+  Refusal,
   RememberedTopology,
-  SourceCheckpointJson
+  SourceCheckpointJson,
+  SparkCheckpoint
 }
 import io.github.dynamickafka.storage.{InProcessFiles, RawInProcessFiles}
 import io.github.dynamickafka.testkit.TimeLimit
@@ -401,11 +396,11 @@ class EditCommandsSuite extends AnyFunSuite with TimeLimit with Checkpoints {
     finally RawInProcessFiles.renaming = _ => ()
   }
 
-  private def opened(folder: Path): (CheckpointFiles, OffsetLog) = {
+  private def opened(folder: Path): (CheckpointFiles, SparkCheckpoint) = {
     val hadoop = new Configuration
     hadoop.set("fs.file.impl", classOf[InProcessFiles].getName)
     hadoop.setBoolean("fs.file.impl.disable.cache", true)
-    (new CheckpointFiles(s"$folder", hadoop), new OffsetLog(s"$folder", hadoop))
+    (new CheckpointFiles(s"$folder", hadoop), SparkCheckpoint(s"$folder", hadoop))
   }
 
   private def edit(folder: Path): Unit = {

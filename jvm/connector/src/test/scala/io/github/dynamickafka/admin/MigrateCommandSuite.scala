@@ -13,8 +13,8 @@ import org.apache.hadoop.fs.permission.FsPermission
 import org.apache.hadoop.fs.{FSDataInputStream, FileStatus, Path => HadoopPath, RawLocalFileSystem}
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.admin.checkpoint.{LoggedBatch, Migration, Refusal}
 import io.github.dynamickafka.offset.{CompositeOffsetJson, Positions}
+import io.github.dynamickafka.source.checkpoint.{LoggedBatch, Refusal}
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** `migrate`: checkpoints of Spark's own Kafka source, as Spark has written them, and back. */

@@ -1,13 +1,12 @@
 package io.github.dynamickafka.source.checkpoint
 
-import java.io.IOException
-
 import scala.collection.immutable.SortedMap
 
 import com.fasterxml.jackson.databind.JsonNode
-import org.apache.hadoop.fs.{FileAlreadyExistsException, Path}
+import org.apache.hadoop.fs.Path
 import org.slf4j.LoggerFactory
 
+import io.github.dynamickafka.base.Json
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.offset.{ClusterIdentity, Deferral, Deferrals, OffsetRange}
 import io.github.dynamickafka.storage.AtomicFiles
@@ -47,21 +46,13 @@ private[source] final class DeferralFiles(home: Path, files: => AtomicFiles) {
     }
 
   /** @param batch one without a deferral */
-  def write(batch: Long, of: Deferral): Unit =
-    try {
-      if (files.exists(deferral(batch))) throw new FileAlreadyExistsException(deferral(batch).toString)
-      // Left by a crash in [[delete]]: it would void the new deferral.
-      files.delete(mark(batch))
-      val text = DeferralJson.write(of)
-      files.create(deferral(batch), text)
-      texts += batch -> text
-    } catch {
-      case e: FileAlreadyExistsException =>
-        throw new IOException(
-          s"could not write ${deferral(batch)}: the file exists, so another query uses this checkpoint",
-          e
-        )
-    }
+  def write(batch: Long, of: Deferral): Unit = {
+    // Left by a crash in [[delete]]: it would void the new deferral.
+    if (!files.exists(deferral(batch))) files.delete(mark(batch))
+    val text = DeferralJson.write(of)
+    files.createOwn(deferral(batch), text)
+    texts += batch -> text
+  }
 
   def markEntered(batch: Long): Unit = files.replace(mark(batch), "")
 
@@ -81,58 +72,45 @@ private[source] final class DeferralFiles(home: Path, files: => AtomicFiles) {
 
 /** The codec of the files of [[DeferralFiles]]. */
 private[dynamickafka] object DeferralJson {
-  import SourceCheckpointJson.{fields, reading, required, versioned}
+  import SourceCheckpointJson.{byName, reading, required, versioned}
 
   def write(deferral: Deferral): String = {
-    val root = versioned().put("start", deferral.start).put("end", deferral.end)
-    val clusters = root.putObject("clusters")
-    deferral.ranges.foreach { case (id, ranges) =>
+    def json(id: String, ranges: Seq[OffsetRange]) = {
       val identity = deferral.identities.getOrElse(id, ClusterIdentity.unknown)
-      val cluster = clusters.putObject(id)
-      identity.kafkaId.foreach(cluster.put("cluster", _))
-      val topics = cluster.putObject("topics")
-      ranges.groupBy(_.topic).toSeq.sortBy(_._1).foreach { case (name, ofTopic) =>
-        val topic = topics.putObject(name)
-        identity.topics.get(name).foreach(topic.put("id", _))
-        val partitions = topic.putObject("ranges")
-        ofTopic.sortBy(_.partition).foreach { range =>
-          val numbers = partitions.putArray(range.partition.toString).add(range.from).add(range.until)
-          range.epoch.foreach(numbers.add(_))
-        }
+      val topics = ranges.groupBy(_.topic).map { case (name, ofTopic) =>
+        val byPartition = ofTopic.map(r => r.partition -> (Seq(r.from, r.until) ++ r.epoch))
+        name -> (Json.present("id" -> identity.topics.get(name)) ++
+          Json.fields("ranges" -> SortedMap.from(byPartition)))
       }
+      Json.present("cluster" -> identity.kafkaId) ++ Json.fields("topics" -> topics)
     }
-    root.toString
+    val clusters = deferral.ranges.map { case (id, ranges) => id -> json(id, ranges) }
+    Json.write(versioned("start" -> deferral.start, "end" -> deferral.end, "clusters" -> clusters))
   }
 
   /** @param file the path of the file, for errors */
   def read(text: String, file: String): Deferral = reading(text, file) { root =>
-    val clusters = fields(required(root, "clusters")).toSeq
+    val clusters = byName(required(root, "clusters"))(identity)
     Deferral(
       start = required(root, "start").asText,
       end = required(root, "end").asText,
-      ranges = SortedMap.from(clusters.map { case (id, cluster) =>
-        id -> topics(cluster).flatMap { case (name, topic) =>
-          fields(required(topic, "ranges")).map { case (partition, range) =>
-            OffsetRange(
-              name,
-              partition.toInt,
-              offset(range, 0),
-              offset(range, 1),
-              Option.when(range.size == 3)(offset(range, 2))
-            )
-          }
-        }
-      }),
-      identities = SortedMap.from(clusters.map { case (id, cluster) =>
+      ranges = clusters.map { case (id, cluster) => id -> topics(cluster).flatMap((ranges _).tupled) },
+      identities = clusters.map { case (id, cluster) =>
         val ids = topics(cluster).flatMap { case (name, topic) =>
           Option(topic.get("id")).map(name -> _.asText)
         }
         id -> ClusterIdentity(Option(cluster.get("cluster")).map(_.asText), SortedMap.from(ids))
-      }.filterNot(_._2.isEmpty))
+      }.filterNot(_._2.isEmpty)
     )
   }
 
-  private def topics(cluster: JsonNode) = fields(required(cluster, "topics")).toSeq
+  private def ranges(topic: String, node: JsonNode): Seq[OffsetRange] =
+    byName(required(node, "ranges"))(identity).toSeq.map { case (partition, range) =>
+      val epoch = Option.when(range.size == 3)(offset(range, 2))
+      OffsetRange(topic, partition.toInt, offset(range, 0), offset(range, 1), epoch)
+    }
+
+  private def topics(cluster: JsonNode) = byName(required(cluster, "topics"))(identity).toSeq
 
   private def offset(range: JsonNode, index: Int): Long = {
     val value = range.get(index)

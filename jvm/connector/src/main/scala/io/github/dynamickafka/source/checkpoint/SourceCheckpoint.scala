@@ -1,17 +1,17 @@
 package io.github.dynamickafka.source.checkpoint
 
-import java.io.IOException
-
 import scala.collection.immutable.SortedMap
 import scala.util.Try
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{FileAlreadyExistsException, Path}
+import org.apache.hadoop.fs.Path
 import org.slf4j.LoggerFactory
 
+import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.error.{DynamicKafkaRuntimeException, Errors}
-import io.github.dynamickafka.offset.history.HistoryPlan
+import io.github.dynamickafka.kafka.KafkaProperties
+import io.github.dynamickafka.offset.history.{HandOver, HistoryPlan}
 import io.github.dynamickafka.offset.replacement.RecordsRead
 import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, Positions}
 import io.github.dynamickafka.storage.{AtomicFiles, PlannedDeferrals}
@@ -56,8 +56,18 @@ private[dynamickafka] final class SourceCheckpoint(
   /** The query is stopped. */
   def forgetPlan(): Unit = PlannedDeferrals.ofDriver.forget(place, this)
 
-  /** What others keep in the checkpoint. */
-  val ofQuery = new QueryCheckpoint(root, files)
+  /** What others keep in the checkpoint; where the location is in none, they keep nothing. */
+  val ofQuery = new SparkCheckpoint(
+    Option(root.getParent).flatMap(sources => Option(sources.getParent)).map(_.toString).filter(_.nonEmpty)
+      .getOrElse(location),
+    hadoop,
+    files
+  )
+
+  /** The offsets of this source in batches that are logged and not committed, oldest first, as text. */
+  def uncommitted: Seq[String] = ofQuery.uncommitted.flatMap(_.offsets).collect {
+    case (source, Some(text)) if source.name == root.getName && text.startsWith("{") => text
+  }
 
   // Written by the thread of the query alone.
   @volatile private var lastTopology: Option[(Long, RememberedTopology)] = None
@@ -75,7 +85,8 @@ private[dynamickafka] final class SourceCheckpoint(
   /** What is read before Kafka. Used only after the start offset is stored, which never changes. */
   lazy val history: Option[HistoryPlan] = initial.flatMap(_.history)
 
-  def writeInitial(initial: InitialOffset): Unit = write(initialFile, SourceCheckpointJson.write(initial))
+  def writeInitial(initial: InitialOffset): Unit =
+    files.createOwn(initialFile, SourceCheckpointJson.write(initial))
 
   /**
    * The latest offsets of Kafka that the last run knew when it was stopped. They are returned once, because they would be
@@ -183,7 +194,7 @@ private[dynamickafka] final class SourceCheckpoint(
   private def remember(next: RememberedTopology): Unit =
     if (!topology.contains(next) || damaged.isDefined) {
       val number = lastTopology.fold(0L)(_._1 + 1)
-      write(file(number), SourceCheckpointJson.write(next))
+      files.createOwn(file(number), SourceCheckpointJson.write(next))
       lastTopology = Some(number -> next)
       damaged = None
       files.delete(file(number - Kept))
@@ -194,18 +205,87 @@ private[dynamickafka] final class SourceCheckpoint(
   private def numbered(): Seq[Long] =
     files.names(topologies).flatMap(_.stripSuffix(".json").toLongOption).sorted
 
-  private def write(path: Path, text: String): Unit =
-    try files.create(path, text)
-    catch {
-      case e: FileAlreadyExistsException =>
-        throw new IOException(
-          s"could not write $path: the file exists, so another query uses this checkpoint",
-          e
-        )
-    }
 }
 
 private[source] object SourceCheckpoint {
   private val log = LoggerFactory.getLogger(classOf[SourceCheckpoint])
   private val Kept = 10L
+}
+
+/**
+ * The initial offset of the query.
+ *
+ * @param offset the start offset of batch 0
+ * @param unresolved clusters of the metadata that were unreachable at the first start: their topics still start at
+ *                   `startingOffsets`, not at the start position of new topics
+ * @param unresolvedTopics the same for topics of reachable clusters, by cluster, that had partitions without an answer
+ * @param history what is read before Kafka
+ */
+private[dynamickafka] final case class InitialOffset(
+    offset: CompositeOffset,
+    unresolved: Set[String],
+    unresolvedTopics: Map[String, Set[String]] = Map.empty,
+    history: Option[HistoryPlan] = None
+) {
+  def handOver: HandOver = history.fold(HandOver.none)(_.handOver)
+
+  def isUnresolved(cluster: String, topic: String): Boolean =
+    unresolvedTopics.get(cluster).exists(_.contains(topic))
+}
+
+/**
+ * The clusters in the checkpoint that a composite offset can contain. Only properties on an allow-list and references to
+ * secrets are stored, so that no secret is among them.
+ *
+ * @param current the topology of the last batch
+ * @param former clusters and topics that are no longer in `current` but in the offsets
+ * @param options what the command `plan` has to know of the options of the last batch
+ */
+private[dynamickafka] final case class RememberedTopology(
+    current: Topology,
+    former: Topology,
+    options: SortedMap[String, String] = SortedMap.empty
+)
+
+private[dynamickafka] object RememberedTopology {
+  val empty: RememberedTopology = RememberedTopology(Topology.empty, Topology.empty)
+
+  /**
+   * The state after a batch with this topology, without clusters and topics that are neither in it nor in `named`.
+   *
+   * @param named the topics in offsets that Spark logs, by cluster
+   */
+  def next(
+      before: Option[RememberedTopology],
+      topology: Topology,
+      named: LoggedOffsets.Named
+  ): RememberedTopology = {
+    val current = topology.copy(
+      unconfirmed = SortedMap.empty,
+      histories = SortedMap.empty,
+      clusters = topology.clusters.map { case (id, cluster) =>
+        val kept = Redaction.storable(cluster.properties)
+        val left = cluster.properties.keySet -- kept.keySet
+        id -> cluster.copy(
+          properties = kept,
+          withheld = cluster.withheld ++ left.filter(KafkaProperties.isKnown)
+        )
+      }
+    )
+    val old = before.toSeq.flatMap(b => Seq(b.former, b.current)).flatMap(_.clusters)
+    val former =
+      old.groupMapReduce(_._1)(_._2)((older, newer) => newer.copy(topics = older.topics ++ newer.topics))
+        .collect {
+          case (id, cluster) if named.contains(id) =>
+            id -> without(cluster, current.clusters.get(id), named(id))
+        }
+        .filter(_._2.topics.nonEmpty)
+    RememberedTopology(current, Topology(SortedMap.from(former)))
+  }
+
+  private def without(cluster: TopologyCluster, current: Option[TopologyCluster], named: Set[String]) =
+    cluster.copy(
+      topics = cluster.topics.filter { case (t, _) => named(t) && !current.exists(_.topics.contains(t)) },
+      patterns = Nil
+    )
 }

@@ -11,7 +11,6 @@ import org.apache.kafka.common.{KafkaException, TopicPartition}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.metric.CustomTaskMetric
 import org.apache.spark.sql.connector.read.PartitionReader
-import org.apache.spark.unsafe.types.UTF8String
 import org.apache.spark.{TaskContext, TaskKilledException}
 import org.slf4j.LoggerFactory
 
@@ -41,11 +40,7 @@ private[source] final class BundleReader(
 ) extends PartitionReader[InternalRow] {
   import BundleReader._
 
-  private val rows: Map[TopicPartition, RecordRows] =
-    bundle.ranges.map { case StreamRange(stream, range) =>
-      val rows = decoder.fold(plain(stream, range.topic))(_.rows(bundle.cluster, stream))
-      new TopicPartition(range.topic, range.partition) -> rows
-    }.toMap
+  private val rows = bundle.rows(decoder)
 
   private val times: Map[TopicPartition, RangeTimes] =
     recordTimes.fold(Map.empty[TopicPartition, RangeTimes]) {
@@ -55,13 +50,6 @@ private[source] final class BundleReader(
             all.of(LogKey(bundle.cluster, range.topic, range.partition), range.log.topicId)
         }.toMap
     }
-
-  private def plain(stream: String, topic: String): RecordRows = new RecordRow(
-    bundle.settings.includeHeaders,
-    UTF8String.fromString(topic),
-    UTF8String.fromString(bundle.cluster),
-    UTF8String.fromString(stream)
-  )
 
   private val task = Option(TaskContext.get())
   private val retried = task.exists(_.attemptNumber() > 0)

@@ -1,7 +1,11 @@
 package io.github.dynamickafka.source.read
 
+import java.util.concurrent.atomic.AtomicLong
+
 import org.apache.kafka.common.TopicPartition
+import org.apache.spark.sql.connector.metric.CustomTaskMetric
 import org.apache.spark.sql.connector.read.InputPartition
+import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.dynamickafka.kafka.ConsumerSettings
 import io.github.dynamickafka.offset.OffsetRange
@@ -41,6 +45,21 @@ private[source] final case class RangeBundle(
   def byPartition: RangeConsumer.Ranges =
     ranges.map { case StreamRange(_, r) => new TopicPartition(r.topic, r.partition) -> r }.toMap
 
+  /** @param decoder None: the columns of Spark's Kafka source, then `cluster` and `stream` */
+  def rows(decoder: Option[TaskDecoder]): Map[TopicPartition, RecordRows] = ranges.map {
+    case StreamRange(stream, range) =>
+      def plain = new RecordRow(
+        settings.includeHeaders,
+        UTF8String.fromString(range.topic),
+        UTF8String.fromString(cluster),
+        UTF8String.fromString(stream)
+      )
+      new TopicPartition(
+        range.topic,
+        range.partition
+      ) -> decoder.fold[RecordRows](plain)(_.rows(cluster, stream))
+  }.toMap
+
   /** The number of records, calculated from offsets. */
   def size: Long = ranges.iterator.map(_.range.size).sum
 
@@ -56,4 +75,22 @@ private[source] final case class SharedTask(bundles: Seq[RangeBundle]) extends I
   override def preferredLocations(): Array[String] = bundles.head.preferredLocations()
 
   override def toString: String = bundles.mkString("SharedTask(", ", ", ")")
+}
+
+/** Counts the losses after which a task continued, with the metric names of Spark's Kafka reader. Thread-safe. */
+private[source] final class ReaderMetrics {
+  private val losses = new AtomicLong
+
+  def lost(): Unit = {
+    losses.incrementAndGet()
+    ()
+  }
+
+  /** Both metrics are equal in this reader, because it detects lost records only by an offset that is out of range. */
+  def values: Array[CustomTaskMetric] =
+    Array("offsetOutOfRange", "dataLoss").map(ReaderMetrics.Metric(_, losses.get))
+}
+
+private[source] object ReaderMetrics {
+  private final case class Metric(name: String, value: Long) extends CustomTaskMetric
 }

@@ -8,6 +8,8 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.metric.CustomTaskMetric
 import org.apache.spark.sql.connector.read.PartitionReader
 
+import io.github.dynamickafka.base.DaemonThreads
+
 /**
  * Reads the bundles of a [[SharedTask]], one after the other. Meanwhile, the next bundles open their consumers and wait
  * for their first records on other threads, because with distant clusters these waits dominate the time.
@@ -76,9 +78,5 @@ private[source] object SharedTaskReader {
   val Ahead = 7
 
   /** The threads of this JVM; each terminates after a minute without work. */
-  lazy val threads: ExecutorService = Executors.newCachedThreadPool { task =>
-    val thread = new Thread(task, "dynamic-kafka-fetch")
-    thread.setDaemon(true)
-    thread
-  }
+  lazy val threads: ExecutorService = Executors.newCachedThreadPool(new DaemonThreads("dynamic-kafka-fetch"))
 }

@@ -1,12 +1,18 @@
 package io.github.dynamickafka.source.realtime
 
+import java.util.UUID
 import java.util.concurrent.{Executors, ScheduledExecutorService, ScheduledFuture, TimeUnit}
+import java.{util => ju}
 
+import scala.concurrent.Future
+import scala.concurrent.duration.DurationInt
+import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
+import org.apache.spark.rpc.DynamicKafkaEndpoint
 import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.base.Clock
+import io.github.dynamickafka.base.{Clock, DaemonThreads}
 
 /**
  * Decides on a thread of its own when a running batch ends before its duration is over, and tells its tasks. Thread-safe.
@@ -29,11 +35,7 @@ private[realtime] final class BatchWatch(
   private lazy val ends = new BatchEnds(() => isRequested = true, latencies)
   private lazy val threads: ScheduledExecutorService = {
     isOpen = true
-    Executors.newSingleThreadScheduledExecutor { task =>
-      val thread = new Thread(task, "dynamic-kafka-real-time")
-      thread.setDaemon(true)
-      thread
-    }
+    Executors.newSingleThreadScheduledExecutor(new DaemonThreads("dynamic-kafka-real-time"))
   }
   private var isOpen = false
   private var ticks: Option[ScheduledFuture[_]] = None
@@ -116,4 +118,77 @@ private[realtime] object BatchWatch {
     /** Used by the thread of the watch alone. */
     var isTold = false
   }
+}
+
+/**
+ * Tells the tasks of a query that their batch has ended: an endpoint in the driver, to which the reply is late. Thread-safe.
+ *
+ * A question is the number of a batch; the reply, that it has ended. The negative number asks that it ends.
+ *
+ * @param requested called when a task asks that the batch ends
+ * @param latencies gets what tasks report while the batch runs
+ */
+private[realtime] final class BatchEnds(requested: () => Unit, latencies: BatchLatencies)
+    extends AutoCloseable {
+  private val name = s"dynamic-kafka-${UUID.randomUUID()}"
+  private var batch = 0L
+  private var isRunning = false
+  private var waiting = List.empty[Boolean => Unit]
+  private val endpoint = DynamicKafkaEndpoint.open(name, reported => latencies.add(reported.asScala))(answer)
+
+  /** A batch begins, whose tasks get this. */
+  def begin(): BatchAddress = synchronized {
+    batch += 1
+    isRunning = true
+    BatchAddress(name, batch)
+  }
+
+  /** The number of tasks of the batch that have asked for its end, and so run. */
+  def tasks: Int = synchronized(waiting.size)
+
+  /** The batch ends. */
+  def end(): Unit = {
+    val replies = synchronized {
+      isRunning = false
+      val all = waiting
+      waiting = Nil
+      all
+    }
+    replies.foreach(_(true))
+  }
+
+  private def answer(question: Long, reply: Boolean => Unit): Unit = {
+    val isOver = synchronized {
+      val over = !isRunning || math.abs(question) != batch
+      if (!over && question > 0) waiting ::= reply
+      over
+    }
+    if (isOver || question < 0) reply(isOver)
+    if (!isOver && question < 0) requested()
+  }
+
+  override def close(): Unit = {
+    end()
+    endpoint.close()
+  }
+}
+
+private[realtime] object BatchEnds {
+
+  /** Longer than batches are, because a question has no cost while it waits. */
+  private val Within = 24.hours
+
+  /** Reports latencies of a batch to the driver. */
+  def reporter(batch: BatchAddress): Iterable[(String, Array[Long])] => Unit = {
+    val tell = DynamicKafkaEndpoint.teller(batch.endpoint)
+    counts => tell(new ju.HashMap(counts.toMap.asJava))
+  }
+
+  /** Completed when the batch has ended. */
+  def await(batch: BatchAddress): Future[Boolean] =
+    DynamicKafkaEndpoint.ask(batch.endpoint, batch.batch, Within)
+
+  /** Asks that the batch ends, because a range cannot be read further. */
+  def request(batch: BatchAddress): Future[Boolean] =
+    DynamicKafkaEndpoint.ask(batch.endpoint, -batch.batch, Within)
 }

@@ -9,6 +9,7 @@ import org.apache.kafka.common.errors.{InterruptException, RetriableException, W
 import org.apache.kafka.common.{KafkaException, TopicPartition}
 import org.slf4j.LoggerFactory
 
+import io.github.dynamickafka.base.DaemonThreads
 import io.github.dynamickafka.kafka.ClusterFailure
 import io.github.dynamickafka.offset.{Loss, OffsetRange}
 import io.github.dynamickafka.source.read.{ConsumerPool, RangeBundle, RangeConsumer, ReaderMetrics, Slice}
@@ -46,8 +47,7 @@ private[realtime] final class ClusterLane(
 
   // Finds the classes in the properties of the user.
   private val loader = Thread.currentThread.getContextClassLoader
-  private val thread = new Thread(() => run(), s"dynamic-kafka-poll-${bundle.cluster}")
-  thread.setDaemon(true)
+  private val thread = new DaemonThreads(s"dynamic-kafka-poll-${bundle.cluster}").newThread(() => run())
   thread.setContextClassLoader(loader)
 
   def cluster: String = bundle.cluster

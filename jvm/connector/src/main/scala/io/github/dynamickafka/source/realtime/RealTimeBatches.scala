@@ -1,11 +1,13 @@
 package io.github.dynamickafka.source.realtime
 
 import java.util.UUID
-import java.util.concurrent.{CountDownLatch, TimeUnit}
+import java.util.concurrent.{ConcurrentHashMap, CountDownLatch, TimeUnit}
 
+import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import org.apache.spark.sql.connector.read.InputPartition
+import org.apache.spark.sql.streaming.StreamingQuery
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.base.Clock
@@ -25,7 +27,7 @@ import io.github.dynamickafka.offset.{
 import io.github.dynamickafka.source.checkpoint.{DecidedEntries, LoggedOffsets, SourceCheckpoint}
 import io.github.dynamickafka.source.cluster.ClusterStreams
 import io.github.dynamickafka.source.read.{RangeBundle, ReadSettings, StreamRange}
-import io.github.dynamickafka.source.report.{OffsetChangeText, QueryReporter}
+import io.github.dynamickafka.source.report.QueryReporter
 import io.github.dynamickafka.source.trigger.{
   DeferredRanges,
   KnownLatestOffsets,
@@ -96,7 +98,7 @@ private[source] final class RealTimeBatches(
     // Spark deletes these batches before it plans the first one.
     val entries = checkpoint.entries
     entries.write(
-      checkpoint.ofQuery.uncommitted.map(CompositeOffsetJson.read(_)).foldLeft(entries.current)(_.addOlder(_))
+      checkpoint.uncommitted.map(CompositeOffsetJson.read(_)).foldLeft(entries.current)(_.addOlder(_))
     )
     isPrepared = true
     reporter.showLatencies(latencies.of)
@@ -224,11 +226,7 @@ private[source] final class RealTimeBatches(
     ahead = None
     settled = snapshot.map(Settled(end, _))
     reporter.planned(end, ranges)
-    if (end ne batch.start) {
-      val changes = OffsetChangeText.changes(batch.start, end)
-      OffsetChangeText.describe(changes).foreach(log.info(_))
-      reporter.changed(changes)
-    }
+    if (end ne batch.start) reporter.changed(batch.start, end).foreach(log.info(_))
     end
   }
 
@@ -452,4 +450,25 @@ private[source] object RealTimeRanges {
       identity.epochs.get(topic, p),
       LogIdentity(identity.topics.get(topic))
     )
+}
+
+/** The sources of this driver's queries in real-time mode, by the id of the query. Thread-safe. */
+private[dynamickafka] object RealTimeQueries {
+  private val all = ConcurrentHashMap.newKeySet[(UUID, RealTimeBatches)]()
+  private val LookEveryMs = 50L
+
+  private[realtime] def add(query: UUID, source: RealTimeBatches): Unit = { val _ = all.add(query -> source) }
+
+  private[realtime] def remove(source: RealTimeBatches): Unit = { val _ = all.removeIf(_._2 eq source) }
+
+  /** Stops a query when its batch has ended and is logged, so that the next start repeats nothing. Other queries are stopped at once. */
+  def stop(query: StreamingQuery): Unit = {
+    val sources = all.asScala.toSeq.collect { case (id, source) if id == query.id => source }
+    sources.foreach(_.stopAfterBatch())
+    // One of them holds the thread of the query before its next batch.
+    while (
+      sources.nonEmpty && query.isActive && !sources.exists(_.awaitHeld(LookEveryMs, TimeUnit.MILLISECONDS))
+    ) ()
+    query.stop()
+  }
 }

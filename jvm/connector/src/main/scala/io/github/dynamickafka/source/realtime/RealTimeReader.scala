@@ -9,7 +9,6 @@ import scala.concurrent.ExecutionContext
 import org.apache.kafka.clients.consumer.ConsumerRecord
 import org.apache.kafka.common.TopicPartition
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.unsafe.types.UTF8String
 import org.apache.spark.{TaskContext, TaskKilledException}
 
 import io.github.dynamickafka.offset.Positions
@@ -17,10 +16,8 @@ import io.github.dynamickafka.source.read.{
   ConsumerPool,
   RangeBundle,
   ReaderMetrics,
-  RecordRow,
   RecordRows,
   Slice,
-  StreamRange,
   TaskDecoder
 }
 
@@ -176,11 +173,7 @@ private[source] final class RealTimeReader(
       () => if (arrived.availablePermits == 0) arrived.release(),
       () => { val _ = BatchEnds.request(task.batch) }
     )
-    private val rowsOf: Map[TopicPartition, RecordRows] = bundle.ranges.map {
-      case StreamRange(stream, range) =>
-        new TopicPartition(range.topic, range.partition) ->
-          decoder.fold(plain(stream, range.topic))(_.rows(bundle.cluster, stream))
-    }.toMap
+    private val rowsOf = bundle.rows(decoder)
     private val done = mutable.Map.empty[TopicPartition, (Long, Option[Long])]
     private var slice: Slice = _
     private var index = 0
@@ -242,13 +235,6 @@ private[source] final class RealTimeReader(
         })
       )
     }
-
-    private def plain(stream: String, topic: String): RecordRows = new RecordRow(
-      bundle.settings.includeHeaders,
-      UTF8String.fromString(topic),
-      UTF8String.fromString(bundle.cluster),
-      UTF8String.fromString(stream)
-    )
   }
 }
 

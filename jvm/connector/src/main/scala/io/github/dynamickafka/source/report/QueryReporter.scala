@@ -1,17 +1,25 @@
 package io.github.dynamickafka.source.report
 
 import java.time.Instant
+import java.{util => ju}
 
 import scala.collection.immutable.SortedMap
+import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.gauge.{GaugeNames, GaugeSet}
-import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, OffsetRange, Positions, Retained}
+import io.github.dynamickafka.offset.{
+  ClusterView,
+  CompositeOffset,
+  CompositeOffsetJson,
+  OffsetRange,
+  Positions
+}
 import io.github.dynamickafka.page.PageQuery
-import io.github.dynamickafka.source.cluster.{ClusterStreams, CommitCounter, CommitCounts}
+import io.github.dynamickafka.source.cluster.{ClusterStreams, CommitCounter}
 import io.github.dynamickafka.source.trigger.{TopologyFeed, TriggerSnapshot}
 
 /**
@@ -39,59 +47,39 @@ private[source] final class QueryReporter(
     watermark: () => Option[Long] = () => None,
     page: Option[PageQuery] = None
 ) {
-  import QueryReporter._
-
   private val log = LoggerFactory.getLogger(classOf[QueryReporter])
   private val commitCounter = new CommitCounter
-  private val startedAt = clock.monotonicMs()
-  private var latencies = Option.empty[QueryGauges.Latencies]
-  private lazy val gauges = new QueryGauges(
-    new GaugeSet(GaugeNames.prefix(Thread.currentThread.getName, checkpoint), GaugeSet.registry(), page),
-    feed,
-    commitCounter,
-    clock,
-    latencies
-  )
+  private val metrics =
+    new QueryMetrics(
+      () => feed.ageMs,
+      () => feed.failures.toLong,
+      commitCounter,
+      () => streams.times.ages,
+      clock
+    )
+  private lazy val gauges =
+    new GaugeSet(GaugeNames.prefix(Thread.currentThread.getName, checkpoint), GaugeSet.registry(), page)
 
   private var beginning: Option[CompositeOffset] = None
   // What enters at the start of the query. The end of batch 0 has the same once more.
   private var begun = Seq.empty[OffsetChange]
   private var last: Option[TriggerSnapshot] = None
   private var latestOffsets = SortedMap.empty[String, Positions]
-  private var consumed: Option[CompositeOffset] = None
+  // Up to where each partition can be read.
+  private var ends = SortedMap.empty[String, Positions]
+  private var consumed = CompositeOffset.empty
   // Also of a batch 0 that is not complete.
   private var position = CompositeOffset.empty
   private var planned: Option[(CompositeOffset, SortedMap[String, Long])] = None
   private var read = Map.empty[String, Long]
-  private var answeredAt = Map.empty[String, Long]
-  private var shown: Option[Shown] = None
-  private val lags = new Lags
   private val lateClusters = new LateClusters(watermark, clock)
   private var counts = RecordCounts()
-  private var readable
-      : Option[(TriggerSnapshot, SortedMap[String, Positions], SortedMap[String, Positions])] =
-    None
 
   /** The query runs in real-time mode, in which it knows its latencies. */
-  def showLatencies(of: QueryGauges.Latencies): Unit = latencies = Some(of)
+  def showLatencies(of: QueryMetrics.Latencies): Unit = metrics.showLatencies(of)
 
-  /** The latencies of each cluster of the topology, of each part of the records, in milliseconds. Empty in micro-batches. */
-  def latenciesMs: Map[(String, String), Long] = (for {
-    of <- latencies.toSeq
-    snapshot <- last.toSeq
-    id <- snapshot.topology.clusters.keys
-    (name, part) <- QueryGauges.Percentiles
-  } yield (id, name) -> of(id, part)).toMap
-
-  def commitCounts: CommitCounts = commitCounter.total
-
-  /** The event-time lag and drift of each cluster of the topology, in milliseconds. */
-  def lagAndDriftMs: Map[String, (Long, Long)] = {
-    val ids = last.fold(position.clusters.keySet.toSet)(_.topology.clusters.keySet.toSet)
-    val (now, times) = (clock.currentTimeMillis(), timesOf(ids))
-    val drifts = ClusterTimes.driftMs(times, now)
-    ids.map(id => id -> (times(id).lagMs(now), drifts(id))).toMap
-  }
+  /** The metrics of the progress of the query, at the end of the last batch that is [[finished]]. */
+  def progress(pendingHistoryFiles: Long): ju.Map[String, String] = metrics.progress(pendingHistoryFiles)
 
   /** Sets the start offset of batch 0, which no batch has reached. */
   def begins(at: CompositeOffset): Unit = {
@@ -122,14 +110,22 @@ private[source] final class QueryReporter(
    * The next batch is one of files, and what Kafka has is not known.
    *
    * @param start the start offset of the batch
+   * @param known the latest offsets that an earlier trigger or run has found
    */
-  def readsFiles(start: CompositeOffset): Unit = safely {
+  def readsFiles(start: CompositeOffset, known: SortedMap[String, Positions]): Unit = safely {
     if (!beginning.contains(start)) reached(start, last)
+    latestOffsets = known
     updateTimes(start)
   }
 
-  /** The batch that is planned now has these changes of the topology. */
-  def changed(changes: Seq[OffsetChange]): Unit = safely {
+  /** The changes of the topology in the batch that is planned now, as text, if there are any. */
+  def changed(start: CompositeOffset, end: CompositeOffset): Option[String] = {
+    val changes = OffsetChangeText.changes(start, end)
+    changed(changes)
+    OffsetChangeText.describe(changes)
+  }
+
+  private def changed(changes: Seq[OffsetChange]): Unit = safely {
     for (shown <- page; change <- changes if !begun.contains(change))
       shown.event(change.what, change.cluster, change.topics)
   }
@@ -145,7 +141,7 @@ private[source] final class QueryReporter(
       known: SortedMap[String, Positions]
   ): Unit =
     safely {
-      consumed = Some(reached)
+      consumed = reached
       shows(reached, snapshot, known)
     }
 
@@ -154,6 +150,8 @@ private[source] final class QueryReporter(
       snapshot: TriggerSnapshot,
       known: SortedMap[String, Positions]
   ): Unit = {
+    if (!last.exists(_ eq snapshot) || (latestOffsets ne known))
+      ends = TimeLags.ends(known, snapshot.next.spans)
     last = Some(snapshot)
     latestOffsets = known
     timeLags.retain(at)
@@ -195,7 +193,7 @@ private[source] final class QueryReporter(
    * not known, nothing is committed.
    */
   private def reached(offset: CompositeOffset, snapshot: Option[TriggerSnapshot]): Unit = {
-    consumed = Some(offset)
+    consumed = offset
     if (commits)
       for {
         (id, positions) <- offset.clusters
@@ -207,93 +205,29 @@ private[source] final class QueryReporter(
 
   private def updateTimes(at: CompositeOffset): Unit = {
     position = at
-    timeLags.update(at, last.fold(SortedMap.empty[String, Positions])(ends), streams.times.requestedAt)
+    timeLags.update(at, ends, streams.times.requestedAt)
   }
 
-  private def ends(snapshot: TriggerSnapshot): SortedMap[String, Positions] =
-    readable.collect { case (of, known, ends) if (of eq snapshot) && (known eq latestOffsets) => ends }
-      .getOrElse {
-        val ends = TimeLags.ends(latestOffsets, snapshot.next.spans)
-        readable = Some((snapshot, latestOffsets, ends))
-        ends
-      }
-
-  /** Nothing is read yet of a cluster whose topics do not exist, and nothing is known of one that has not responded yet. */
-  private def timesOf(ids: Set[String]): Map[String, ClusterTimes] =
-    timeLags.clusters ++ (ids -- timeLags.clusters.keySet).map(id =>
-      id -> ClusterTimes(isLevel = streams.times.requestedAt.contains(id))
+  private def show(): Unit = {
+    val answeredAt = metrics.snapshot.answeredAt ++ streams.times.requestedAt
+    val known = last.fold(
+      QuerySnapshot(consumed, metadata = consumed.clusters.keySet.toSet, answeredAt = answeredAt)
+    )(QuerySnapshot.of(_, consumed, answeredAt))
+    metrics.set(
+      known.copy(
+        latest = latestOffsets,
+        read = read,
+        unreachable = streams.unreachable,
+        times = timeLags.clusters,
+        counts = counts
+      ),
+      last.map(_ => gauges)
     )
-
-  private def show(): Unit = last.foreach { snapshot =>
-    val at = consumed.getOrElse(CompositeOffset.empty)
-    val next =
-      Shown(snapshot, at, read, streams.times.requestedAt, streams.unreachable, timeLags.clusters, counts)
-    if (!shown.exists(_.isSame(next))) {
-      shown = Some(next)
-      show(snapshot, at)
-    }
   }
-
-  private def show(snapshot: TriggerSnapshot, at: CompositeOffset): Unit = {
-    val ofPartitions = lags.of(at, latestOffsets)
-    val listed = snapshot.topology.clusters.collect {
-      case (id, of) if !hasDrained(of.topics.keySet.toSet, at.retained.get(id)) => id
-    }
-    val ids = listed.toSet ++ snapshot.transition.clusters.keySet
-    answeredAt = (answeredAt ++ streams.times.requestedAt).filter { case (id, _) => ids.contains(id) }
-    val times = timesOf(ids)
-    val drifts = ClusterTimes.driftMs(times, clock.currentTimeMillis())
-    gauges.show(GaugeValues(
-      SortedMap.from(ids.map { id =>
-        id -> ClusterGauges(
-          ofPartitions.getOrElse(id, Nil).sum,
-          read.getOrElse(id, 0L),
-          answeredAt.getOrElse(id, startedAt),
-          state(id, at),
-          times(id),
-          drifts(id)
-        )
-      }),
-      snapshot.topology.clusters.size,
-      at.draining.size,
-      at.retained.count(_._2.positions.nonEmpty),
-      counts
-    ))
-  }
-
-  /** Whether everything of the cluster has drained: the metadata still list it, and it gets no more requests. */
-  private def hasDrained(topics: Set[String], retained: Option[Retained]): Boolean =
-    topics.nonEmpty && retained.exists(of => topics.subsetOf(of.drained))
-
-  private def state(id: String, at: CompositeOffset): Long =
-    if (streams.unreachable(id)) QueryGauges.Unreachable
-    else if (at.draining.getOrElse(id, Positions.empty).nonEmpty) QueryGauges.Draining
-    else QueryGauges.Reading
 
   private def safely(update: => Unit): Unit =
     try update
     catch { case NonFatal(e) => log.warn("Failed to update the gauges or group offsets of the query", e) }
-}
-
-private object QueryReporter {
-
-  /** What the gauges show. */
-  private final case class Shown(
-      snapshot: TriggerSnapshot,
-      at: CompositeOffset,
-      read: Map[String, Long],
-      requestedAt: Map[String, Long],
-      unreachable: Set[String],
-      times: Map[String, ClusterTimes],
-      counts: RecordCounts
-  ) {
-
-    /** Whether these are the same objects, as in most triggers of an idle query. */
-    def isSame(other: Shown): Boolean =
-      (snapshot eq other.snapshot) && (at eq other.at) && (read eq other.read) &&
-        (requestedAt eq other.requestedAt) && unreachable == other.unreachable && (times eq other.times) &&
-        counts == other.counts
-  }
 }
 
 /**
@@ -341,4 +275,164 @@ private object LateClusters {
       "watermark as late, without an error. To read the clusters together by time, use alignment=timestamp with an " +
       "alignmentMaxDrift of at most the delay of the watermark: see docs/event-time.md"
   }
+}
+
+/**
+ * What has changed for a cluster.
+ *
+ * @param what `enters`, `leaves`, `drains` or `stops`
+ */
+private[source] final case class OffsetChange(what: String, cluster: String, positions: Positions) {
+
+  /** Without offsets, for people. */
+  def topics: String = positions.byTopic.map { case (topic, partitions) =>
+    s"$topic: ${partitions.size} partition${if (partitions.size == 1) "" else "s"}"
+  }.mkString(", ")
+}
+
+/** The changes of the topology, also as a log message: topics that enter, leave, drain or have new stopping offsets. */
+private[source] object OffsetChangeText {
+
+  def changes(start: CompositeOffset, end: CompositeOffset): Seq[OffsetChange] = {
+    val entered = end.entered.toSeq.map { case (id, positions) => OffsetChange("enters", id, positions) }
+    val retired = end.retained.toSeq.map { case (id, kept) =>
+      id -> newly(kept.positions, start.retained.get(id).map(_.positions))
+    }.collect { case (id, left) if left.nonEmpty => OffsetChange("leaves", id, left) }
+    val draining = end.draining.toSeq.map { case (id, targets) =>
+      id -> newly(targets, start.draining.get(id))
+    }
+      .collect { case (id, fresh) if fresh.nonEmpty => OffsetChange("drains", id, fresh) }
+    val ending = end.ends.toSeq.map { case (id, topics) =>
+      id -> Positions(topics.toSeq.collect {
+        case (topic, ends) if !start.endsOf(id).get(topic).contains(ends) => topic -> ends.offsets
+      })
+    }.collect { case (id, fresh) if fresh.nonEmpty => OffsetChange("stops", id, fresh) }
+    entered ++ retired ++ draining ++ ending
+  }
+
+  def describe(changes: Seq[OffsetChange]): Option[String] = Option.when(changes.nonEmpty)(
+    changes.map { change =>
+      val verb = if (change.what == "drains") "drains up to" else s"${change.what} at"
+      s"cluster '${change.cluster}' $verb ${json(change.positions)}"
+    }.mkString("Topology change: ", "; ", "")
+  )
+
+  private def newly(now: Positions, before: Option[Positions]): Positions =
+    now.filterTopics(topic => !before.exists(_.topics(topic)))
+
+  private def json(positions: Positions) = CompositeOffsetJson.writePositions(positions)
+}
+
+/**
+ * Renders the snapshot of a query that reads as gauges and as metrics of its progress. The gauges of a cluster exist while it is read. The
+ * thread of the query sets the snapshot, and any thread reads the gauges.
+ *
+ * @param metadataAgeMs of the last good answer
+ * @param responseAgesMs how old the offsets of the clusters were that the last trigger used
+ */
+private[source] final class QueryMetrics(
+    metadataAgeMs: () => Long,
+    metadataFailures: () => Long,
+    commits: CommitCounter,
+    responseAgesMs: () => Map[String, Long],
+    clock: Clock
+) {
+  import QueryMetrics._
+
+  @volatile private var current = QuerySnapshot()
+  @volatile private var latencies = Option.empty[Latencies]
+  private val startedAt = clock.monotonicMs()
+  private var shown = Option.empty[Set[String]]
+
+  def snapshot: QuerySnapshot = current
+
+  /** The query runs in real-time mode, in which it knows its latencies. */
+  def showLatencies(of: Latencies): Unit = latencies = Some(of)
+
+  /** @param gauges None: no trigger has found out which clusters there are */
+  def set(next: QuerySnapshot, gauges: Option[GaugeSet]): Unit = {
+    val isSame = current.isSame(next)
+    if (!isSame) current = next
+    gauges.foreach { set =>
+      if (!shown.contains(next.listed)) {
+        shown = Some(next.listed)
+        set.show(ofQuery, next.listed.iterator.map(id => id -> ofCluster(id)).toMap)
+      } else if (!isSame) set.changed()
+    }
+  }
+
+  private def ofQuery: Map[String, () => Long] = Map(
+    "kafkaClustersCount" -> (() => current.metadata.size.toLong),
+    "pendingRecords" -> (() => current.pending.valuesIterator.sum),
+    "unreachableClusters" -> (() => current.unreachable.size.toLong),
+    "drainingClusters" -> (() => current.at.draining.size.toLong),
+    "retainedClusters" -> (() => current.retained.toLong),
+    "lostRecords" -> (() => current.counts.lost),
+    "deferredRecords" -> (() => current.counts.deferred),
+    "decodeErrors" -> (() => current.counts.decodeErrors),
+    "droppedRecords" -> (() => current.counts.dropped),
+    "deadLetterRecords" -> (() => current.counts.deadLetters),
+    "metadataAgeMs" -> metadataAgeMs,
+    "metadataFailures" -> metadataFailures,
+    "commitsSucceeded" -> (() => commits.total.succeeded),
+    "commitsFailed" -> (() => commits.total.failed)
+  )
+
+  private def ofCluster(id: String): Map[String, () => Long] = {
+    def times = {
+      val now = current
+      now.lagAndDriftMs(now.listed + id, clock.currentTimeMillis())(id)
+    }
+    Map(
+      "pendingRecords" -> (() => current.pending.getOrElse(id, 0L)),
+      "recordsRead" -> (() => current.read.getOrElse(id, 0L)),
+      "answerAgeMs" -> (() =>
+        math.max(0L, clock.monotonicMs() - current.answeredAt.getOrElse(id, startedAt))
+      ),
+      "state" -> (() => current.state(id)),
+      "eventTimeLagMs" -> (() => times._1),
+      "eventTimeDriftMs" -> (() => times._2),
+      "commitsSucceeded" -> (() => commits.of(id).succeeded),
+      "commitsFailed" -> (() => commits.of(id).failed)
+    ) ++ latenciesOf(id).map { case (percentile, ms) => s"latencyMs.$percentile" -> ms }
+  }
+
+  private def latenciesOf(id: String): Seq[(String, () => Long)] = latencies.toSeq.flatMap(of =>
+    Percentiles.map { case (percentile, part) => percentile -> (() => of(id, part)) }
+  )
+
+  /** The metrics of the source in `StreamingQueryProgress.sources[].metrics`. */
+  def progress(pendingHistoryFiles: Long): ju.Map[String, String] = {
+    val now = current
+    val lags = now.lags.valuesIterator.flatten.toSeq
+    val average = if (lags.isEmpty) 0.0 else lags.map(_.toDouble).sum / lags.size
+    val ages = responseAgesMs()
+    val times = now.lagAndDriftMs(now.metadata, clock.currentTimeMillis())
+    val byCluster = now.metadata.toSeq.flatMap(id =>
+      Seq(
+        "pendingRecords" -> now.pending.getOrElse(id, 0L),
+        "snapshotAgeMs" -> ages.getOrElse(id, -1L),
+        "eventTimeLagMs" -> times(id)._1,
+        "eventTimeDriftMs" -> times(id)._2
+      ).map { case (name, value) => s"$name.$id" -> value } ++
+        latenciesOf(id).map { case (percentile, ms) => s"latencyMs.$id.$percentile" -> ms() }
+    )
+    val all = ofQuery.map { case (name, value) => name -> value() } ++ byCluster ++ Seq(
+      "minOffsetsBehindLatest" -> lags.minOption.getOrElse(0L),
+      "maxOffsetsBehindLatest" -> lags.maxOption.getOrElse(0L),
+      "pendingHistoryFiles" -> pendingHistoryFiles,
+      "repeatedRecords" -> now.counts.repeated
+    )
+    (all.map { case (name, value) =>
+      name -> value.toString
+    } + ("avgOffsetsBehindLatest" -> average.toString)).asJava
+  }
+}
+
+private[source] object QueryMetrics {
+
+  /** The latency that this part of the records of a cluster does not exceed, in milliseconds; -1 if it is not known. */
+  type Latencies = (String, Double) => Long
+
+  private val Percentiles: Seq[(String, Double)] = Seq("p50" -> 0.5, "p99" -> 0.99)
 }

@@ -32,8 +32,6 @@ private[source] final class TimeLags(
 
   private var last = Seen(CompositeOffset.empty, SortedMap.empty, LogTimes.none, Map.empty)
   private var found = Map.empty[String, ClusterTimes]
-  // By cluster, of the reports that it is computed from.
-  private var lastRead = (last.read, Map.empty[String, Long])
   // The first position of this run within a history, and what its files are since then.
   private var historyFrom: Option[CompositeOffset] = None
   private var ofFiles = Map.empty[String, ClusterFiles]
@@ -98,14 +96,14 @@ private[source] final class TimeLags(
 
   private def timesOf(now: Seen): Map[String, ClusterTimes] = {
     val firsts = unread.groupMap(_._1.cluster) { case (key, u) => first(now.reached, key, u) }
-    if (now.read ne lastRead._1) lastRead = now.read -> TimeLags.lastRead(now.read)
+    val lastRead = TimeLags.lastRead(now.read)
     (now.reached.clusters.keySet ++ ofFiles.keySet).iterator.map { id =>
       val ofCluster = firsts.getOrElse(id, Nil)
       val rows = ofFiles.getOrElse(id, ClusterFiles.none)
       val hasResponded =
         if (now.reached.clusters.contains(id)) now.ends.contains(id) else now.answeredAt.contains(id)
       id -> ClusterTimes(
-        (lastRead._2.get(id) ++ rows.read).maxOption,
+        (lastRead.get(id) ++ rows.read).maxOption,
         isLevel = ofCluster.isEmpty && rows.areRead && hasResponded,
         (ofCluster.flatten.map(_.time) ++ rows.unread).minOption,
         (ofCluster.flatten.filter(_.isCertain).map(_.time) ++ rows.unread).minOption

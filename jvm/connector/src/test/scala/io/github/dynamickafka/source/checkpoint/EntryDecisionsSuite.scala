@@ -95,6 +95,6 @@ class EntryDecisionsSuite extends AnyFunSuite with TimeLimit {
     log("offsets", 5, "v1\n{}\n-\n{\"b\":5}")
     log("offsets", 6, "v2\n{}\n1:{\"b\":6}\n0:{\"a\":6}")
     log("offsets", 7, "v1\n{}\n{\"a\":7}\n-")
-    assert(checkpoint().ofQuery.uncommitted == Seq("{\"b\":5}", "{\"b\":6}"))
+    assert(checkpoint().uncommitted == Seq("{\"b\":5}", "{\"b\":6}"))
   }
 }

@@ -5,7 +5,7 @@ import scala.collection.immutable.SortedMap
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, Positions}
-import io.github.dynamickafka.source.report.Lags
+import io.github.dynamickafka.source.report.QuerySnapshot
 
 /** The latest offsets from which lags are computed while clusters and partitions do not respond. */
 class KnownLatestOffsetsSuite extends AnyFunSuite {
@@ -19,7 +19,7 @@ class KnownLatestOffsetsSuite extends AnyFunSuite {
       val after = KnownLatestOffsets.after(before, Map("a" -> none, "b" -> reachable(0 -> 6L)))
       assert(after == SortedMap("a" -> before("a"), "b" -> ends(0 -> 6L)))
       val read = CompositeOffset(SortedMap("a" -> ends(0 -> 4L, 1 -> 20L), "b" -> ends(0 -> 6L)))
-      assert(Lags.of(read, after) == SortedMap("a" -> Seq(6L, 0L), "b" -> Seq(0L)))
+      assert(QuerySnapshot(read, after).lags == SortedMap("a" -> Seq(6L, 0L), "b" -> Seq(0L)))
     }
   }
 

@@ -1,10 +1,7 @@
-package io.github.dynamickafka.admin.checkpoint
+package io.github.dynamickafka.admin
 
-import java.io.{FileNotFoundException, IOException}
-import java.nio.ByteBuffer
-import java.nio.channels.FileChannel
+import java.io.{FileNotFoundException, FileOutputStream, IOException}
 import java.nio.charset.StandardCharsets.UTF_8
-import java.nio.file.StandardOpenOption.{CREATE, TRUNCATE_EXISTING, WRITE}
 import java.nio.file.attribute.{
   BasicFileAttributes,
   PosixFileAttributeView,
@@ -22,6 +19,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.permission.FsPermission
 import org.apache.hadoop.fs.{ChecksumFileSystem, FileUtil, Path}
 
+import io.github.dynamickafka.source.checkpoint.Refusal
 import io.github.dynamickafka.storage.AtomicFiles
 
 /**
@@ -218,10 +216,9 @@ private[admin] final class CheckpointFiles(val location: String, hadoop: Configu
   // Hadoop starts a process for each mode and each owner of a local file.
   private def write(path: Path, content: Array[Byte]): Unit = if (isLocal) {
     Files.createDirectories(local(path).getParent)
-    Using.resource(FileChannel.open(local(path), CREATE, TRUNCATE_EXISTING, WRITE)) { out =>
-      val bytes = ByteBuffer.wrap(content)
-      while (bytes.hasRemaining) out.write(bytes)
-      out.force(true)
+    Using.resource(new FileOutputStream(local(path).toFile)) { out =>
+      out.write(content)
+      out.getFD.sync()
     }
   } else Using.resource(fs.create(path, true))(_.write(content))
 

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.admin.checkpoint
+package io.github.dynamickafka.source.checkpoint
 
 import java.nio.file.{Files, Path}
 
@@ -10,12 +10,12 @@ import io.github.dynamickafka.Conformance
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** Spark's offset log, of each version of Spark in `tests/conformance/checkpoints`. */
-class OffsetLogSuite extends AnyFunSuite with TimeLimit {
+class SparkCheckpointSuite extends AnyFunSuite with TimeLimit {
   private val mapper = new ObjectMapper
   private val checkpoints =
     Path.of(sys.props("dynamickafka.root"), "tests", "conformance", "checkpoints")
 
-  private def log(checkpoint: Path) = new OffsetLog(checkpoint.toString, new Configuration)
+  private def log(checkpoint: Path) = SparkCheckpoint(checkpoint.toString, new Configuration)
 
   Conformance.cases("offset-log").foreach { one =>
     val name = one.get("name").asText

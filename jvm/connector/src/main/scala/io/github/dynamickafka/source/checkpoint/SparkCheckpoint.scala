@@ -1,4 +1,4 @@
-package io.github.dynamickafka.admin.checkpoint
+package io.github.dynamickafka.source.checkpoint
 
 import scala.jdk.CollectionConverters._
 import scala.util.Try
@@ -7,21 +7,72 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
+import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, Positions}
-import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.storage.AtomicFiles
 
-/** Spark's offset log and commit log in the checkpoint of a query. Only read. */
-private[admin] final class OffsetLog(location: String, hadoop: Configuration) {
+/**
+ * What Spark keeps in the checkpoint of a query, and the sink and commands beside it, for the source and for commands. Only read.
+ *
+ * @param location the folder of the checkpoint, which may not exist
+ */
+private[dynamickafka] final class SparkCheckpoint(
+    location: String,
+    hadoop: Configuration,
+    atomic: => AtomicFiles
+) {
+  import SparkCheckpoint._
+
+  private lazy val files = atomic
   private val root = new Path(location)
-  private val files = new AtomicFiles(root, hadoop)
   private val offsets = new Path(root, "offsets")
   private val commits = new Path(root, "commits")
 
-  /** The folder that a source has in the checkpoint. */
-  def folder(source: SourceId): Path = new Path(new Path(root, "sources"), source.name)
+  /** The state of a source. */
+  def source(id: SourceId): SourceCheckpoint =
+    new SourceCheckpoint(new Path(new Path(root, "sources"), id.name).toString, hadoop)
 
-  /** The numbers of all batches in the offset log, at least one. */
+  /** The number of the last batch that Spark has logged; None if there is none, or this is not a checkpoint. */
+  def lastLogged: Option[Long] = numbers(offsets).lastOption
+
+  /** When Spark logged the last batch, in milliseconds since the epoch, as far as it is known. */
+  def lastLoggedMs: Option[Long] = Try(newest).toOption.flatMap(_.timestampMs).filter(_ > 0)
+
+  /** Batches that are logged and not committed, oldest first, without those that Spark cannot read either. */
+  def uncommitted: Seq[LoggedBatch] = {
+    val last = finished.lastOption.getOrElse(-1L)
+    numbers(offsets).filter(_ > last).flatMap { number =>
+      val file = new Path(offsets, number.toString)
+      files.read(file).flatMap(text => Try(LoggedBatch.read(number, text, file.toString)).toOption)
+    }
+  }
+
+  private lazy val editAtStart = newestEdit
+
+  /** Notes the edits of the checkpoint when the query starts. Later calls do nothing. */
+  def begin(): Unit = { val _ = editAtStart }
+
+  /**
+   * The query has its positions in memory, so it would never notice that a command has changed them in the checkpoint.
+   *
+   * @throws DynamicKafkaRuntimeException `CHECKPOINT_EDITED` if one did so since the start
+   */
+  def refuseEdited(): Unit = if (newestEdit != editAtStart) throw Errors.checkpointEdited(location)
+
+  private def newestEdit: Option[Long] = numbers(new Path(root, Edits)).lastOption
+
+  /** Whether the query has stateful operators: Spark creates the folder before it plans their first batch. */
+  def hasState: Boolean = files.exists(new Path(root, "state"))
+
+  /** Whether this project's sink has decided to commit this batch. */
+  def isDecided(batch: Long): Boolean =
+    files.names(new Path(root, SinkJournal)).exists(_.matches(s"$batch-\\d+\\.json"))
+
+  /**
+   * The numbers of all batches in the offset log, at least one.
+   *
+   * @throws Refusal if there is none
+   */
   def logged: Seq[Long] = {
     if (!files.exists(offsets))
       throw new Refusal(s"$location is not a checkpoint of a streaming query: it has no folder 'offsets'")
@@ -32,16 +83,15 @@ private[admin] final class OffsetLog(location: String, hadoop: Configuration) {
 
   def finished: Seq[Long] = numbers(commits)
 
-  def text(number: Long): String = {
+  /** @throws Refusal if the log does not have the batch, or it has another format */
+  def batch(number: Long): LoggedBatch = {
     val all = logged
-    files.read(new Path(offsets, number.toString)).getOrElse(throw new Refusal(
+    val file = new Path(offsets, number.toString)
+    val text = files.read(file).getOrElse(throw new Refusal(
       s"$location has no batch $number: its offset log has the batches ${all.head} to ${all.last}"
     ))
+    LoggedBatch.read(number, text, file.toString)
   }
-
-  /** @throws Refusal if the log does not have the batch, or it has another format */
-  def batch(number: Long): LoggedBatch =
-    LoggedBatch.read(number, text(number), new Path(offsets, number.toString).toString)
 
   def newest: LoggedBatch = batch(logged.last)
 
@@ -52,7 +102,7 @@ private[admin] final class OffsetLog(location: String, hadoop: Configuration) {
    * @throws Refusal if a batch is not finished, with what to do
    */
   def newestFinished(query: String = "query"): LoggedBatch = {
-    val again = OffsetLog.onceMore(query)
+    val again = onceMore(query)
     val (planned, done) = (logged, finished)
     val unfinished = planned.filter(n => done.lastOption.forall(n > _))
     def refuseIf(wrong: Boolean)(why: => String): Unit = if (wrong) throw new Refusal(why)
@@ -70,17 +120,17 @@ private[admin] final class OffsetLog(location: String, hadoop: Configuration) {
     )
     val commit = new Path(commits, planned.last.toString)
     val version = files.read(commit).fold("")(_.linesIterator.nextOption().fold("")(_.trim))
-    if (!OffsetLog.CommitVersions.contains(version)) throw new Refusal(
-      s"$commit: this release supports versions ${OffsetLog.CommitVersions.mkString(", ")} of Spark's commit log"
+    if (!CommitVersions.contains(version)) throw new Refusal(
+      s"$commit: this release supports versions ${CommitVersions.mkString(", ")} of Spark's commit log"
     )
     batch(planned.last)
   }
 
   /** @throws Refusal if records of the source are deferred, because the next batch has to read them */
   def refuseDeferred(source: SourceId, offset: CompositeOffset, batch: LoggedBatch): Unit = {
-    val deferrals = new SourceCheckpoint(folder(source).toString, hadoop).deferrals.read()
-    if (deferrals.all.values.exists(e => !e.entered && e.deferral.endsAt(offset))) throw new Refusal(
-      s"records of batch ${batch.number} of $location are deferred, and not read yet: ${OffsetLog.onceMore("query")}"
+    val deferred = this.source(source).deferrals.read().all.values
+    if (deferred.exists(e => !e.entered && e.deferral.endsAt(offset))) throw new Refusal(
+      s"records of batch ${batch.number} of $location are deferred, and not read yet: ${onceMore("query")}"
     )
   }
 
@@ -104,7 +154,17 @@ private[admin] final class OffsetLog(location: String, hadoop: Configuration) {
     files.names(folder).filter(_.matches("\\d{1,18}")).map(_.toLong).sorted
 }
 
-private[admin] object OffsetLog {
+private[dynamickafka] object SparkCheckpoint {
+
+  /** The checkpoint at a path that Hadoop's configuration can read. */
+  def apply(location: String, hadoop: Configuration): SparkCheckpoint =
+    new SparkCheckpoint(location, hadoop, new AtomicFiles(new Path(location), hadoop))
+
+  /** The edits of commands. */
+  val Edits = "dynamic-kafka-edits"
+
+  /** The journal of this project's sink: a decision is `<batch>-<round>.json`. */
+  val SinkJournal = "dynamic-kafka-sink"
   private val CommitVersions = Seq("v1", "v2", "v3")
 
   private def onceMore(query: String) =
@@ -120,7 +180,7 @@ private[admin] object OffsetLog {
  * @param timestampMs when the batch was planned, if the entry has it
  * @param written the whole entry
  */
-private[admin] final case class LoggedBatch(
+private[dynamickafka] final case class LoggedBatch(
     number: Long,
     version: String,
     metadata: String,
@@ -151,7 +211,7 @@ private[admin] final case class LoggedBatch(
  * @param name Spark's number of the source, or the name that the query gives to it; also that of its folder
  * @param index its place in the entry, from 0
  */
-private[admin] final case class SourceId(name: String, index: Int) {
+private[dynamickafka] final case class SourceId(name: String, index: Int) {
 
   /** The number; of a source with a name, its place. The name `01` is not the number 1. */
   def number: Int = name.toIntOption.filter(_.toString == name).getOrElse(index)
@@ -160,7 +220,7 @@ private[admin] final case class SourceId(name: String, index: Int) {
   def shown: Any = name.toIntOption.filter(_.toString == name).getOrElse(name)
 }
 
-private[admin] object LoggedBatch {
+private[dynamickafka] object LoggedBatch {
   private val Numbered = "v1"
   private val Named = "v2"
   private val NoOffset = "-"
@@ -224,5 +284,5 @@ private[admin] object LoggedBatch {
 }
 
 /** The reason why a procedure does not do what it was called for. */
-private[admin] final class Refusal(reason: String, cause: Throwable = null)
+private[dynamickafka] final class Refusal(reason: String, cause: Throwable = null)
     extends RuntimeException(reason, cause)

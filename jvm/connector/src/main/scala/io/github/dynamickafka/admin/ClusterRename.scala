@@ -1,4 +1,4 @@
-package io.github.dynamickafka.admin.checkpoint
+package io.github.dynamickafka.admin
 
 import scala.collection.immutable.SortedMap
 import scala.util.control.NonFatal
@@ -11,9 +11,12 @@ import io.github.dynamickafka.sink.commit.{BatchInput, JournalJson}
 import io.github.dynamickafka.source.checkpoint.{
   DeferralJson,
   InitialOffset,
+  LoggedBatch,
   RecordsReadJson,
+  Refusal,
   RememberedTopology,
-  SourceCheckpointJson
+  SourceCheckpointJson,
+  SparkCheckpoint
 }
 import io.github.dynamickafka.topology.Topology
 
@@ -108,7 +111,7 @@ private[admin] final class ClusterRename(old: String, now: String) {
 }
 
 private[admin] object ClusterRename {
-  private val Journal = "dynamic-kafka-sink"
+  private val Journal = SparkCheckpoint.SinkJournal
 
   /**
    * The files that change, with what they are and what they become.
@@ -118,7 +121,7 @@ private[admin] object ClusterRename {
    */
   def changes(
       files: CheckpointFiles,
-      log: OffsetLog,
+      log: SparkCheckpoint,
       newest: LoggedBatch,
       old: String,
       now: String

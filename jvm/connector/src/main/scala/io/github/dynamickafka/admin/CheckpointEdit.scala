@@ -1,4 +1,4 @@
-package io.github.dynamickafka.admin.checkpoint
+package io.github.dynamickafka.admin
 
 import java.nio.charset.StandardCharsets.UTF_8
 import java.security.MessageDigest
@@ -8,8 +8,10 @@ import scala.collection.immutable.SortedMap
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
-import com.fasterxml.jackson.databind.node.ObjectNode
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+
+import io.github.dynamickafka.base.Json
+import io.github.dynamickafka.source.checkpoint.{Refusal, SparkCheckpoint}
 
 /**
  * Edits of a checkpoint in place, each of which can be undone. An edit is a folder `dynamic-kafka-edits/<time>` with what the files were,
@@ -86,7 +88,7 @@ private[admin] final class CheckpointEdit(files: CheckpointFiles) {
    *
    * @throws Refusal if there is none, or the query has run since, or its newest batch is not finished
    */
-  def restore(log: OffsetLog): Edit = {
+  def restore(log: SparkCheckpoint): Edit = {
     val last =
       newest.getOrElse(throw new Refusal(s"there is no edit of ${files.location} that can be undone"))
     def refuse(why: String) =
@@ -160,22 +162,22 @@ private[admin] final class CheckpointEdit(files: CheckpointFiles) {
       batch: Long,
       before: Map[String, Array[Byte]],
       after: Map[String, Option[Array[Byte]]]
-  ): Array[Byte] = {
-    val root = mapper.createObjectNode().put("version", Version).put("command", command)
-      .put("batch", batch).put("by", user).put("at_ms", System.currentTimeMillis())
-    val changed = root.putObject("files")
-    before.foreach { case (name, content) =>
-      val of: ObjectNode = changed.putObject(name).put(Before, sha256(content))
-      after(name).fold(of.putNull(After))(c => of.put(After, sha256(c)))
+  ): Array[Byte] = Json.write(Json.fields(
+    "version" -> Version,
+    "command" -> command,
+    "batch" -> batch,
+    "by" -> user,
+    "at_ms" -> System.currentTimeMillis(),
+    "files" -> before.map { case (name, content) =>
+      name -> Json.fields(Before -> sha256(content), After -> after(name).map(sha256))
     }
-    mapper.writeValueAsBytes(root)
-  }
+  )).getBytes(UTF_8)
 
   private def deleteIfEmpty(): Unit = if (files.names(Folder).isEmpty) files.delete(Folder)
 }
 
 private[admin] object CheckpointEdit {
-  val Folder = "dynamic-kafka-edits"
+  private val Folder = SparkCheckpoint.Edits
   private val Version = 1
   private val Record = "edit.json"
   private val Before = "before"
