@@ -5,7 +5,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.table.{ClusterRegistries, WriteOptionsParser}
+import io.github.dynamickafka.format.table.{ClusterRegistries, FormatOptionsParser}
 import io.github.dynamickafka.kafka.SecretOptions
 import io.github.dynamickafka.option.RawOptions
 import io.github.dynamickafka.page.PageOptionSpecs
@@ -63,7 +63,7 @@ private[dynamickafka] object SinkOptionsParser {
         raw.get(PartialCommitPolicy),
         raw.get(UnknownCommit)
       ),
-      format = WriteOptionsParser.parse(raw, isCatalogTable),
+      format = FormatOptionsParser.writing(raw, isCatalogTable),
       clusterRegistries = ClusterRegistries(isCatalogTable, ofStatement),
       page = PageOptionSpecs.parse(raw)
     )

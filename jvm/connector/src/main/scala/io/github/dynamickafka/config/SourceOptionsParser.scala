@@ -72,7 +72,7 @@ private[dynamickafka] object SourceOptionsParser {
       replacedClusters = replacedClusters,
       deferWithState = deferWithState(raw),
       alignment = alignment(raw),
-      format = FormatOptionsParser.parse(raw, isCatalogTable),
+      format = FormatOptionsParser.reading(raw, isCatalogTable),
       clusterRegistries = ClusterRegistries(isCatalogTable, ofStatement),
       realTime = realTime(raw),
       page = PageOptionSpecs.parse(raw),

@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.csv.{CSVOptions, UnivocityGenerator, Univoc
 import org.apache.spark.sql.catalyst.expressions.StructsToCsv
 import org.apache.spark.sql.catalyst.util.BadRecordException
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.types.{BinaryType, StructType}
+import org.apache.spark.sql.types.{BinaryType, DataType, StringType}
 import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.dynamickafka.format.FormatSetting.{anything, flags, texts}
@@ -55,6 +55,9 @@ private[dynamickafka] object Csv extends Format("csv") {
     quotes ++ (set - disableQuotes.name)
   }
 
+  private[format] def parsed(options: Map[String, String]) =
+    new CSVOptions(options, true, SQLConf.get.sessionLocalTimeZone, SQLConf.get.columnNameOfCorruptRecord)
+
   override def decoder(side: SideLayout): Decoder = new CsvDecoder(side)
 
   override def writer: Option[FormatWriter] = Some(Writer)
@@ -94,25 +97,20 @@ private[format] final class CsvDecoder(side: SideLayout) extends Decoder {
   import CsvDecoder._
 
   private val wanted: Array[Int] = side.wanted.toArray
-  private val wantedSchema = StructType(wanted.map(side.schema(_)))
-  private val options = new CSVOptions(
-    side.format.options + ("lineSep" -> LineSeparator),
-    true,
-    SQLConf.get.sessionLocalTimeZone,
-    SQLConf.get.columnNameOfCorruptRecord
-  )
+  private val wantedSchema = side.wantedSchema
+  private val options = Csv.parsed(side.format.options + ("lineSep" -> LineSeparator))
   private var shared = newParser()
 
   override def decode(bytes: Array[Byte], into: DecodedValues): DecodeFailure = {
     into.clear()
     val text = UTF8String.fromBytes(bytes).toString
     try {
-      parserOf(text).parse(text).foreach(copy(_, into))
+      parserOf(text).parse(text).foreach(into.setAll(wanted, _, wantedSchema))
       null
     } catch {
       case bad: BadRecordException =>
         val partial = bad.partialResults().headOption
-        partial.foreach(copy(_, into))
+        partial.foreach(into.setAll(wanted, _, wantedSchema))
         DecodeFailure("it is not a line of CSV that fits the schema", None, partial.isEmpty)
       case NonFatal(_) =>
         // After an exception, the state of the parser is unknown.
@@ -131,14 +129,6 @@ private[format] final class CsvDecoder(side: SideLayout) extends Decoder {
     val _ = parser.tokenizer.parseLine("0")
     parser
   }
-
-  private def copy(row: InternalRow, into: DecodedValues): Unit = {
-    var i = 0
-    while (i < wanted.length) {
-      into.setAny(wanted(i), row.get(i, wantedSchema(i).dataType))
-      i += 1
-    }
-  }
 }
 
 private[format] object CsvDecoder {
@@ -149,12 +139,7 @@ private[format] object CsvDecoder {
 
 /** Encodes fields as a line of CSV without a line end, by Spark's generator, as `to_csv` does. */
 private[format] final class CsvEncoder(side: Fields) extends Encoder {
-  private val options = new CSVOptions(
-    side.format.options,
-    true,
-    SQLConf.get.sessionLocalTimeZone,
-    SQLConf.get.columnNameOfCorruptRecord
-  )
+  private val options = Csv.parsed(side.format.options)
   private val generator = new UnivocityGenerator(side.schema, new CharArrayWriter, options)
 
   /** The generator writes nothing for a single column that is null, but an empty line is a bad record. */
@@ -162,4 +147,37 @@ private[format] final class CsvEncoder(side: Fields) extends Encoder {
 
   override def encode(row: InternalRow): Array[Byte] =
     Option(generator.writeToString(row)).getOrElse(noValue).getBytes(UTF_8)
+}
+
+/** The bytes, or, in Flink's `raw`, a text. */
+private[dynamickafka] object Raw extends Format("raw") {
+  override def wholeTypes: Seq[DataType] = Seq(BinaryType, StringType)
+  override def isBytes: Boolean = true
+
+  override def decoder(side: SideLayout): Decoder =
+    if (side.schema.headOption.exists(_.dataType == StringType)) Text.decoder(side)
+    else (bytes, into) => WholeColumn.set(bytes, into)
+
+  override def writer: Option[FormatWriter] = Some(WholeColumn)
+}
+
+private[dynamickafka] object Text extends Format("string") {
+  override def wholeTypes: Seq[DataType] = Seq(StringType)
+
+  override def decoder(side: SideLayout): Decoder =
+    (bytes, into) => WholeColumn.set(UTF8String.fromBytes(bytes), into)
+
+  override def writer: Option[FormatWriter] = Some(WholeColumn)
+}
+
+private object WholeColumn extends FormatWriter {
+
+  def set(value: AnyRef, into: DecodedValues): DecodeFailure = {
+    into.setObject(0, value)
+    null
+  }
+
+  /** The bytes of the column are written as they are, without an encoder. */
+  override def encoder(fields: SideSource.Fields): Encoder =
+    throw new IllegalArgumentException(s"${fields.format.format.name} has no fields")
 }

@@ -35,6 +35,9 @@ private[dynamickafka] final case class SideLayout(
     change: Option[ChangeLayout] = None
 ) {
   def types: Array[DataType] = schema.fields.map(_.dataType)
+
+  /** The fields to decode. */
+  def wantedSchema: StructType = StructType(wanted.map(schema(_)))
 }
 
 /**

@@ -1,5 +1,6 @@
 package io.github.dynamickafka.format.json
 
+import java.io.CharArrayWriter
 import java.nio.charset.StandardCharsets.UTF_8
 
 import scala.util.Using
@@ -8,7 +9,7 @@ import scala.util.control.NonFatal
 import com.fasterxml.jackson.core.JsonProcessingException
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.StructsToJson
-import org.apache.spark.sql.catalyst.json.JSONOptions
+import org.apache.spark.sql.catalyst.json.{JSONOptions, JacksonGenerator}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{DataType, DateType, StructType, TimestampType, VariantType}
 import org.apache.spark.types.variant.VariantBuilder
@@ -53,6 +54,11 @@ private[format] abstract class JsonFormat(name: String) extends Format(name) {
 }
 
 private[format] object JsonFormat {
+
+  /** The options of a decoder or an encoder, as Spark reads them. */
+  def parsed(options: Map[String, String]): JSONOptions =
+    new JSONOptions(options, SQLConf.get.sessionLocalTimeZone, SQLConf.get.columnNameOfCorruptRecord)
+
   val settings: Seq[FormatSetting] =
     (FormatSetting.IgnoreParseErrors +: TimeSettings.ofFlink) ++ TimeSettings.reading ++
       flags(
@@ -159,12 +165,7 @@ private[json] final class VariantDecoder(side: SideLayout) extends Decoder {
   import VariantDecoder._
   WholeVariant.check(side.format, side.schema)
 
-  private val options = new JSONOptions(
-    Strict ++ side.format.options,
-    SQLConf.get.sessionLocalTimeZone,
-    SQLConf.get.columnNameOfCorruptRecord
-  )
-  private val factory = options.buildJsonFactory()
+  private val factory = JsonFormat.parsed(Strict ++ side.format.options).buildJsonFactory()
   private val allowsDuplicates = SQLConf.get.getConf(SQLConf.VARIANT_ALLOW_DUPLICATE_KEYS)
 
   override def decode(bytes: Array[Byte], into: DecodedValues): DecodeFailure = {
@@ -197,12 +198,7 @@ private object VariantDecoder {
 private[json] final class VariantEncoder(side: Fields) extends Encoder {
   WholeVariant.check(side.format, side.schema)
 
-  private val zone =
-    new JSONOptions(
-      side.format.options,
-      SQLConf.get.sessionLocalTimeZone,
-      SQLConf.get.columnNameOfCorruptRecord
-    ).zoneId
+  private val zone = JsonFormat.parsed(side.format.options).zoneId
 
   override def encode(row: InternalRow): Array[Byte] =
     if (row.isNullAt(0)) null else row.getVariant(0).toJson(zone).getBytes(UTF_8)
@@ -223,5 +219,18 @@ private[json] object WholeVariant {
       )
     if (side.failOnMissingField)
       throw new IllegalArgumentException(s"with '${setting.name}' there are no fields that can be missing")
+  }
+}
+
+/** Encodes fields as a JSON object, with the results of Spark's `to_json`. */
+private[format] final class JsonEncoder(side: Fields) extends Encoder {
+  private val text = new CharArrayWriter
+  private val generator = new JacksonGenerator(side.schema, text, JsonFormat.parsed(side.format.options))
+
+  override def encode(row: InternalRow): Array[Byte] = {
+    text.reset()
+    generator.write(row)
+    generator.flush()
+    text.toString.getBytes(UTF_8)
   }
 }

@@ -1,6 +1,19 @@
 package io.github.dynamickafka.format.table
 
-import org.apache.spark.sql.catalyst.expressions.Expression
+import scala.util.control.NonFatal
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.analysis.TableOutputResolver
+import org.apache.spark.sql.catalyst.expressions.{
+  Alias,
+  Attribute,
+  AttributeReference,
+  BindReferences,
+  Expression,
+  Literal,
+  UnsafeProjection
+}
+import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, Project}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
 
@@ -8,12 +21,18 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.SideSource.{Column, Fields}
 import io.github.dynamickafka.format.{
   AvroSchemas,
+  ChangeKind,
   ChangeLayout,
+  Encoder,
   FormatOptions,
+  FormatWriter,
   MetadataColumn,
   SchemaText,
   SideFormat,
-  SideSource
+  SideSource,
+  TaskResource,
+  UnencodableException,
+  WriteContext
 }
 import io.github.dynamickafka.schemaregistry.{Frame, RegisteredSchema}
 
@@ -227,4 +246,198 @@ private[table] object Frames {
       )
     case _ => None
   }
+}
+
+/**
+ * How rows become keys and values.
+ *
+ * @param key None: records have no key
+ * @param frames what precedes keys and values in formats with a registry
+ * @param upserts None: each row is a record with a value
+ */
+private[dynamickafka] final case class Encoding(
+    value: SideSource,
+    key: Option[SideSource],
+    frames: Seq[Frame] = Nil,
+    upserts: Option[UpsertRows] = None
+)
+
+/** Makes the encoder of keys or values, for one task. */
+private[dynamickafka] object Encoders {
+
+  /** @param context shows the records, one after the other */
+  def of(fields: Fields, context: WriteContext = null): Encoder = {
+    val encoder = writer(fields).encoder(fields)
+    encoder.within(context)
+    TaskResource.closeAtEnd(() => encoder.close())
+    encoder
+  }
+
+  private def writer(fields: Fields): FormatWriter = fields.format.format.writer.getOrElse(
+    throw new IllegalArgumentException(s"${fields.format.format.name} is for reading only")
+  )
+
+  /**
+   * Makes an encoder on the driver, so that types and options that a format does not support are found before anything is
+   * written.
+   *
+   * @throws DynamicKafkaIllegalArgumentException `INVALID_COLUMN`, or `INVALID_SCHEMA` if the types are those of `schema`
+   */
+  def check(side: Fields, declared: Boolean): Unit = {
+    def refuse(reason: String) =
+      if (declared) throw Errors.invalidSchema(text(side, reason))
+      else throw Errors.invalidColumn(
+        unsupported(side).getOrElse(side.schema.fieldNames.mkString(", ")),
+        text(side, reason)
+      )
+    val problem = Variants.problem(side.format.format, side.schema).orElse {
+      try {
+        writer(side).encoder(side).close()
+        writer(side).problem(side)
+      } catch { case NonFatal(e) => Some(String.valueOf(e.getMessage)) }
+    }
+    problem.foreach(refuse)
+  }
+
+  private def text(side: Fields, reason: String) =
+    s"the format '${side.format.format.name}' with its options cannot have the columns ${side.schema.toDDL}: $reason"
+
+  /** The first column that cannot be written by itself. */
+  private def unsupported(side: Fields): Option[String] = side.schema.fields.find { field =>
+    val alone = side.copy(schema = StructType(Seq(field)), avro = None)
+    try {
+      writer(alone).encoder(alone).close()
+      Variants.problem(alone.format.format, alone.schema).isDefined || writer(alone).problem(alone).isDefined
+    } catch { case NonFatal(_) => true }
+  }.map(_.name)
+}
+
+/**
+ * Makes the keys or the values of rows. Used by one task. Not thread-safe.
+ *
+ * @param side `key` or `value`, for errors
+ * @param context shows the records, one after the other
+ */
+private[dynamickafka] final class RowEncoder(source: SideSource, side: String, context: WriteContext = null) {
+
+  private val encode: InternalRow => Array[Byte] = source match {
+    case SideSource.Column(i, BinaryType) => row => if (row.isNullAt(i)) null else row.getBinary(i)
+    case SideSource.Column(i, _) => row => if (row.isNullAt(i)) null else row.getUTF8String(i).getBytes
+    case fields: SideSource.Fields =>
+      val project = UnsafeProjection.create(fields.input)
+      val encoder = Encoders.of(fields, context)
+      val format = fields.format.format.name
+      row =>
+        try encoder.encode(project(row))
+        catch { case NonFatal(e) => throw Errors.encodeFailed(side, format, RowEncoder.reason(e)) }
+  }
+
+  /** @return null: no key, or a tombstone */
+  def apply(row: InternalRow): Array[Byte] = encode(row)
+}
+
+private[format] object RowEncoder {
+
+  /** The reason, without values of the row: of Spark's messages, only that of an overflow in a cast is known to contain none. */
+  private def reason(e: Throwable): String = e match {
+    case known: UnencodableException => known.getMessage
+    case t: org.apache.spark.SparkThrowable if t.getCondition == "CAST_OVERFLOW_IN_TABLE_INSERT" =>
+      e.getMessage.linesIterator.next()
+    case t: org.apache.spark.SparkThrowable => s"${e.getClass.getSimpleName} ${t.getCondition}"
+    case _: NullPointerException => "a field is null that the schema requires"
+    case _ => e.getClass.getSimpleName
+  }
+}
+
+/** What becomes of a row that is an upsert. */
+private[dynamickafka] sealed trait UpsertKind extends Product with Serializable
+
+private[dynamickafka] object UpsertKind {
+  case object Value extends UpsertKind
+
+  /** A null value. */
+  case object Tombstone extends UpsertKind
+
+  /** No record: the row after the update follows. */
+  case object NoRecord extends UpsertKind
+}
+
+/**
+ * How rows are upserts of a table with a key. Sent to executors.
+ *
+ * @param kind the index of the column with the kind of the change; None: all rows have values
+ */
+private[dynamickafka] final case class UpsertRows(kind: Option[Int], key: Option[SideSource]) {
+  import ChangeKind._
+  import UpsertRows._
+
+  /** @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException ENCODE_FAILED */
+  def of(row: InternalRow): UpsertKind = kind.filterNot(row.isNullAt).map(row.getUTF8String).fold[UpsertKind](
+    UpsertKind.Value
+  ) {
+    case Insert | Postimage => UpsertKind.Value
+    case Delete => UpsertKind.Tombstone
+    case Preimage => UpsertKind.NoRecord
+    case _ => throw Errors.encodeFailed("value", "upsert", Unknown)
+  }
+
+  /** Why the row has no key, if it has none. */
+  def problem(row: InternalRow): Option[String] = key match {
+    case Some(SideSource.Column(i, _)) => Option.when(row.isNullAt(i))(NoKey)
+    case Some(fields: SideSource.Fields) => Option.when(fields.columns.forall(_.eval(row) == null))(NoKey)
+    case None => Some(NoKey)
+  }
+}
+
+private object UpsertRows {
+  private val Unknown = s"the column '${ChangeLayout.TypeColumn}' has another value than ${ChangeKind.All}"
+  private val NoKey = "the columns of its key are null, and an upsert requires a key"
+}
+
+/** Casts columns to those of a schema as an INSERT does, by the rules of ANSI SQL, whatever the session has set. */
+private[dynamickafka] final class StoreAssignment(input: StructType) {
+  private val attributes: Seq[AttributeReference] =
+    input.map(f => AttributeReference(f.name, f.dataType, f.nullable, f.metadata)())
+
+  private val ansi = {
+    val copy = SQLConf.get.clone()
+    copy.setConfString("spark.sql.storeAssignmentPolicy", "ANSI")
+    copy
+  }
+
+  /** The column itself. */
+  def plain(index: Int): Expression = bound(attributes(index))
+
+  /**
+   * @param index the column of the input; None: null
+   * @throws DynamicKafkaIllegalArgumentException `INVALID_COLUMN`
+   */
+  def to(target: StructField, index: Option[Int]): Expression = {
+    val value = Alias(index.fold[Expression](Literal(null, target.dataType))(attributes(_)), target.name)()
+    val expected = AttributeReference(target.name, target.dataType, nullable = true)()
+    val resolved =
+      try
+        SQLConf.withExistingConf(ansi)(TableOutputResolver.resolveOutputColumns(
+          "the records",
+          Seq(expected),
+          Project(Seq(value), LocalRelation(attributes)),
+          byName = true,
+          ansi
+        ))
+      catch {
+        case NonFatal(e) =>
+          throw Errors.invalidColumn(target.name, s"it does not fit 'schema': ${e.getMessage}")
+      }
+    resolved match {
+      case Project(Seq(column), _) => bound(column.transform {
+          case a: Attribute if a.exprId == value.exprId => value.child
+        } match {
+          case Alias(child, _) => child
+          case other => other
+        })
+      case other => throw new IllegalStateException(s"no projection: $other")
+    }
+  }
+
+  private def bound(e: Expression): Expression = BindReferences.bindReference(e, attributes)
 }

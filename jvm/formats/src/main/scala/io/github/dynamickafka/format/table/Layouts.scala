@@ -35,7 +35,7 @@ private[dynamickafka] object Layouts {
     val columns = user.fold(declared(options, includeHeaders))(asGiven(options, _))
     refuseDuplicates(columns)
     val layout = new Sides(options, columns.collect { case Left(decoded) => decoded })
-    val keeps = (options.value +: options.key.toSeq).exists(_.parseErrors == ParseErrors.Keep)
+    val keeps = options.sides.exists(_.parseErrors == ParseErrors.Keep)
     val corrupt = Seq(
       LayoutColumn(StructField(CorruptColumn, BinaryType), CorruptRecord),
       LayoutColumn(StructField(ErrorColumn, StringType), DecodeError)
@@ -61,12 +61,12 @@ private[dynamickafka] object Layouts {
     val fields = options.schema.map(_.columns)
     val needsSchema = options.value.format.hasFields || options.key.exists(_.format.hasFields)
     if (needsSchema && fields.isEmpty) {
-      (options.value +: options.key.toSeq).flatMap(_.format.withoutSchema).headOption.foreach(reason =>
+      options.sides.flatMap(_.format.withoutSchema).headOption.foreach(reason =>
         throw Errors.invalidSchema(reason)
       )
       throw Errors.missingOption(
         FormatOptionSpecs.Schema.name,
-        s"the format '${(options.value +: options.key.toSeq).map(_.format).find(_.hasFields).get.name}' requires the columns of " +
+        s"the format '${options.sides.map(_.format).find(_.hasFields).get.name}' requires the columns of " +
           "the records, as DDL, as JSON, or by '.schema(...)' of Spark."
       )
     }
@@ -106,7 +106,7 @@ private[dynamickafka] object Layouts {
     val key = wholeKey(options).filter(_ => options.keyFields.isEmpty || !options.keyIsInValue)
     val single = (key ++ fixed(Some(options.value), "value")).map(f => f.name -> f).toMap
     val known = options.metadata.getOrElse(MetadataItem.ofRecord)
-    val keeps = (options.value +: options.key.toSeq).exists(_.parseErrors == ParseErrors.Keep)
+    val keeps = options.sides.exists(_.parseErrors == ParseErrors.Keep)
     SchemaText.nullable(user).zip(user).map { case (field, original) =>
       val ofRecord = Option.when(field.name.startsWith(options.metadataPrefix))(
         field.name.drop(options.metadataPrefix.length)

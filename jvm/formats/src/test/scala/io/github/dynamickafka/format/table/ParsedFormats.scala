@@ -20,11 +20,11 @@ private[dynamickafka] final class ParsedFormats(formats: Formats) {
     new OptionTable(specs, noneUnsupported, of.map(_.name), elsewhere)
 
   def read(options: (String, String)*): FormatOptions =
-    FormatOptionsParser.parse(raw(options, reading), formats = formats)
+    FormatOptionsParser.reading(raw(options, reading), formats = formats)
 
   /** The options of a query that writes. */
   def write(options: (String, String)*): FormatOptions =
-    WriteOptionsParser.parse(raw(options, writing), formats = formats)
+    FormatOptionsParser.writing(raw(options, writing), formats = formats)
 
   private def raw(options: Seq[(String, String)], table: OptionTable) =
     RawOptions(new CaseInsensitiveStringMap(options.toMap.asJava), table)
