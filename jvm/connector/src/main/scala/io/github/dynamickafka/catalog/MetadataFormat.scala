@@ -21,8 +21,7 @@ import io.github.dynamickafka.config.{
   Subscription
 }
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.FormatOptions
-import io.github.dynamickafka.format.table.{FormatOptionSpecs, Formats}
+import io.github.dynamickafka.format.table.{FormatTable, FormatOptionSpecs, Formats}
 import io.github.dynamickafka.metadata.service.MetadataServices
 import io.github.dynamickafka.metadata.watch.DescribedStreams
 import io.github.dynamickafka.option.OptionTable
@@ -85,7 +84,7 @@ private[dynamickafka] final class MetadataFormat private (table: OptionTable, qu
       service: ServiceOptions,
       subscription: Subscription,
       discovery: DiscoveryOptions,
-      parse: Map[String, String] => FormatOptions
+      parse: Map[String, String] => FormatTable
   ): Map[String, String] = {
     val hadoop = SparkSession.active.sparkContext.hadoopConfiguration
     val streams =

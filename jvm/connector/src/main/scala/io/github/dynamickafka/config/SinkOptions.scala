@@ -2,8 +2,7 @@ package io.github.dynamickafka.config
 
 import org.apache.kafka.clients.producer.Partitioner
 
-import io.github.dynamickafka.format.FormatOptions
-import io.github.dynamickafka.format.table.{ClusterRegistries, Formats}
+import io.github.dynamickafka.format.table.{FormatTable, ClusterRegistries, Formats}
 import io.github.dynamickafka.page.PageSettings
 
 /**
@@ -27,7 +26,7 @@ private[dynamickafka] final case class SinkOptions(
     partitioner: PartitionerChoice,
     deadLetters: Option[DeadLetterOptions],
     transactions: TransactionOptions,
-    format: FormatOptions = Formats.plain,
+    format: FormatTable = Formats.plain,
     clusterRegistries: ClusterRegistries = ClusterRegistries(),
     page: Option[PageSettings] = None
 ) {

@@ -5,8 +5,7 @@ import scala.util.matching.Regex
 
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.format.FormatOptions
-import io.github.dynamickafka.format.table.{ClusterRegistries, Formats}
+import io.github.dynamickafka.format.table.{FormatTable, ClusterRegistries, Formats}
 import io.github.dynamickafka.option.OptionTable
 import io.github.dynamickafka.page.PageSettings
 import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy, UnreachableReplayPolicy}
@@ -32,7 +31,7 @@ private[dynamickafka] final case class SourceOptions(
     replacedClusters: ReplacedClusterPolicy = ReplacedClusterPolicy.Fail,
     deferWithState: Boolean = false,
     alignment: Option[AlignmentOptions] = None,
-    format: FormatOptions = Formats.plain,
+    format: FormatTable = Formats.plain,
     clusterRegistries: ClusterRegistries = ClusterRegistries(),
     realTime: RealTimeOptions = RealTimeOptions(),
     page: Option[PageSettings] = None,

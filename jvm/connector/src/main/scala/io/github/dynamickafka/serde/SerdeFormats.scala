@@ -34,7 +34,6 @@ import io.github.dynamickafka.format.{
   KafkaSerdes,
   ReadContext,
   SideLayout,
-  SideSource,
   WriteContext
 }
 import io.github.dynamickafka.kafka.SecretReferences
@@ -251,10 +250,10 @@ private[serde] final case class SerializerWriter(of: SerdeClass) extends FormatW
   override def encodesWhole: Boolean = of.column.isDefined
   override def setting(name: String): Option[FormatSetting] =
     Some(FormatSetting(name, FormatSetting.anything))
-  override def encoder(fields: SideSource.Fields): Encoder = new SerializerEncoder(of, fields)
+  override def encoder(fields: SideLayout): Encoder = new SerializerEncoder(of, fields)
 }
 
-private[serde] final class SerializerEncoder(of: SerdeClass, fields: SideSource.Fields) extends Encoder {
+private[serde] final class SerializerEncoder(of: SerdeClass, fields: SideLayout) extends Encoder {
   private val serializer = new ConfiguredClass[Serializer[_]](
     of,
     classOf[Serializer[_]],

@@ -11,6 +11,7 @@ import org.apache.spark.sql.connector.write.{LogicalWriteInfo, WriteBuilder}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
+import io.github.dynamickafka.format.table.FormatTable
 import io.github.dynamickafka.config.{
   SinkOptionSpecs,
   SinkOptions,
@@ -19,7 +20,7 @@ import io.github.dynamickafka.config.{
   Subscription
 }
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.{DeclaredSchema, FormatOptions, MetadataColumn, NewestSchemas}
+import io.github.dynamickafka.format.{DeclaredSchema, MetadataColumn, NewestSchemas}
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.service.MetadataServices
 import io.github.dynamickafka.metadata.watch.StreamSubjects
@@ -145,7 +146,7 @@ private[dynamickafka] object DynamicKafkaSinkTable {
     new QuerySink(parsed, columns(schema, parsed.format), queryId, answer)
   }
 
-  private def columns(schema: StructType, format: FormatOptions): InputColumns =
+  private def columns(schema: StructType, format: FormatTable): InputColumns =
     InputColumns.of(
       schema,
       SparkSession.active.conf.get("spark.sql.caseSensitive").toBoolean,

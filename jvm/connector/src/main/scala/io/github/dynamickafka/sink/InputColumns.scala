@@ -7,14 +7,15 @@ import org.apache.spark.sql.types._
 
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.table.{
+  FormatTable,
   Encoding,
-  Encodings,
   FormatOptionSpecs,
   Formats,
   RowEncoder,
+  SideSource,
   UpsertKind
 }
-import io.github.dynamickafka.format.{FormatOptions, Raw, SideSource, WriteContext}
+import io.github.dynamickafka.format.{Raw, WriteContext}
 import io.github.dynamickafka.schemaregistry.Frame
 
 /**
@@ -181,7 +182,7 @@ private[dynamickafka] object InputColumns {
   def of(
       schema: StructType,
       caseSensitive: Boolean,
-      format: FormatOptions = Formats.plain
+      format: FormatTable = Formats.plain
   ): InputColumns = {
     def find(accepted: Seq[Accepted], prefix: String) = accepted.flatMap { case (name, (expected, accepts)) =>
       val same = schema.fields.zipWithIndex.filter { case (field, _) =>
@@ -202,13 +203,13 @@ private[dynamickafka] object InputColumns {
     val routes = find(routing, format.metadataPrefix)
     val encoding =
       if (isPlain(format)) plain(schema, find(whole, ""))
-      else Encodings.of(format, schema, routes.values.map(_._1).toSet, caseSensitive)
+      else format.encoding(schema, routes.values.map(_._1).toSet, caseSensitive)
     val cluster = routes.get(Cluster).map { case (i, _) => schema(i) }.filterNot(_.nullable).map(_.name)
     new InputColumns(routes, encoding, cluster)
   }
 
   /** The columns that records do not have, which a DataFrame may have nevertheless: other columns are ignored. */
-  def ignored(schema: StructType, format: FormatOptions): Seq[String] =
+  def ignored(schema: StructType, format: FormatTable): Seq[String] =
     if (!isPlain(format)) Nil
     else {
       val known = whole.map(_._1) ++ routing.map(format.metadataPrefix + _._1)
@@ -216,7 +217,7 @@ private[dynamickafka] object InputColumns {
     }
 
   /** Whether keys and values are columns with bytes, as in Spark's Kafka sink, which ignores other columns. */
-  private def isPlain(format: FormatOptions) = format.value.format == Raw && format.key.isEmpty
+  private def isPlain(format: FormatTable) = format.value.format == Raw && format.key.isEmpty
 
   private def plain(schema: StructType, columns: Map[String, (Int, DataType)]): Encoding = {
     def of(name: String) = columns.get(name).map { case (i, dataType) => SideSource.Column(i, dataType) }

@@ -47,7 +47,7 @@ private[dynamickafka] object ClassFormat {
     }
 
   private object Writer extends FormatWriter {
-    override def encoder(fields: SideSource.Fields): Encoder = new ClassEncoder(fields)
+    override def encoder(fields: SideLayout): Encoder = new ClassEncoder(fields)
   }
 }
 
@@ -112,7 +112,7 @@ private[format] final class ClassDecoder(className: String, side: SideLayout) ex
 }
 
 /** Encodes by a class of the user. */
-private[format] final class ClassEncoder(fields: SideSource.Fields) extends Encoder {
+private[format] final class ClassEncoder(fields: SideLayout) extends Encoder {
   private val className = fields.format.format.name.stripPrefix(ClassFormat.Prefix)
   private val writer: RecordWriter =
     NamedClass.create(className, classOf[CustomFormat]).fold(

@@ -14,7 +14,6 @@ import org.apache.spark.sql.types.{BinaryType, DataType, StringType}
 import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.dynamickafka.format.FormatSetting.{anything, flags, texts}
-import io.github.dynamickafka.format.SideSource.Fields
 import io.github.dynamickafka.option.OptionType.{boolean, int}
 
 /** One line of CSV. */
@@ -78,9 +77,9 @@ private[dynamickafka] object Csv extends Format("csv") {
       Map("ignoreLeadingWhiteSpace" -> "false", "ignoreTrailingWhiteSpace" -> "false") ++
         TimeSettings.forEncoder(set)
 
-    override def encoder(fields: SideSource.Fields): Encoder = new CsvEncoder(fields)
+    override def encoder(fields: SideLayout): Encoder = new CsvEncoder(fields)
 
-    override def problem(fields: SideSource.Fields): Option[String] =
+    override def problem(fields: SideLayout): Option[String] =
       fields.schema.fields.find(_.dataType == BinaryType)
         .map(f => s"'${f.name}' is BINARY, which Spark's 'to_csv' does not write as text.")
         .orElse(TypeCheck.problem(fields)((row, zone) =>
@@ -138,7 +137,7 @@ private[format] object CsvDecoder {
 }
 
 /** Encodes fields as a line of CSV without a line end, by Spark's generator, as `to_csv` does. */
-private[format] final class CsvEncoder(side: Fields) extends Encoder {
+private[format] final class CsvEncoder(side: SideLayout) extends Encoder {
   private val options = Csv.parsed(side.format.options)
   private val generator = new UnivocityGenerator(side.schema, new CharArrayWriter, options)
 
@@ -178,6 +177,6 @@ private object WholeColumn extends FormatWriter {
   }
 
   /** The bytes of the column are written as they are, without an encoder. */
-  override def encoder(fields: SideSource.Fields): Encoder =
+  override def encoder(fields: SideLayout): Encoder =
     throw new IllegalArgumentException(s"${fields.format.format.name} has no fields")
 }

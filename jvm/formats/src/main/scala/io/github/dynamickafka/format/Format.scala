@@ -123,13 +123,13 @@ private[dynamickafka] trait FormatWriter {
    *
    * @throws Exception for types or options that the format does not support: it is also made on the driver
    */
-  def encoder(fields: SideSource.Fields): Encoder
+  def encoder(fields: SideLayout): Encoder
 
   /** Why the fields cannot be written, as far as [[encoder]] does not find out. */
-  def problem(@unused fields: SideSource.Fields): Option[String] = None
+  def problem(@unused fields: SideLayout): Option[String] = None
 
   /** Of a format with a registry: the schema that the fields are written with. */
-  def schema(@unused fields: SideSource.Fields): Option[RegisteredSchema] = None
+  def schema(@unused fields: SideLayout): Option[RegisteredSchema] = None
 }
 
 /** What the schemas of registries mean for a [[Format]]. */
@@ -308,7 +308,7 @@ private[dynamickafka] final class UnencodableException(message: String) extends 
 private[format] object TypeCheck {
 
   /** @param check of the function's expression, by the struct of the fields and the time zone */
-  def problem(fields: SideSource.Fields)(
+  def problem(fields: SideLayout)(
       check: (Expression, Option[String]) => TypeCheckResult
   ): Option[String] =
     check(BoundReference(0, fields.schema, nullable = false), fields.format.options.get("timeZone")) match {

@@ -17,7 +17,6 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.StructType
 
 import io.github.dynamickafka.format.FormatSetting.texts
-import io.github.dynamickafka.format.SideSource.Fields
 import io.github.dynamickafka.format.{
   AvroSchemas,
   DeclaredSchema,
@@ -33,7 +32,6 @@ import io.github.dynamickafka.format.{
   SchemasById,
   SideFormat,
   SideLayout,
-  SideSource
 }
 import io.github.dynamickafka.option.OptionType.{boolean, int, text}
 import io.github.dynamickafka.schemaregistry.RegisteredSchema
@@ -62,7 +60,7 @@ private[dynamickafka] object Avro extends Format("avro") {
 
   private object Writer extends FormatWriter {
     override def refused(option: String): Option[String] = Avro.refused(option)
-    override def encoder(fields: SideSource.Fields): Encoder = new AvroEncoder(fields)
+    override def encoder(fields: SideLayout): Encoder = new AvroEncoder(fields)
   }
 }
 
@@ -76,10 +74,10 @@ private[dynamickafka] object AvroConfluent extends Format("avro-confluent") {
   override def writer: Option[FormatWriter] = Some(Writer)
 
   private object Writer extends FormatWriter {
-    override def encoder(fields: SideSource.Fields): Encoder = new AvroEncoder(fields)
+    override def encoder(fields: SideLayout): Encoder = new AvroEncoder(fields)
 
     /** With the schemas that it refers to in its text. */
-    override def schema(fields: SideSource.Fields): Option[RegisteredSchema] =
+    override def schema(fields: SideLayout): Option[RegisteredSchema] =
       Some(fields.registered.filter(_.references.isEmpty).getOrElse(
         RegisteredSchema(
           RegisteredSchema.Avro,
@@ -128,7 +126,7 @@ private[format] final class AvroDecoder(side: SideLayout) extends Decoder {
 }
 
 /** Encodes fields in Avro's binary encoding without a header, by Spark's serializer, as `to_avro` does. */
-private[format] final class AvroEncoder(side: Fields) extends Encoder {
+private[format] final class AvroEncoder(side: SideLayout) extends Encoder {
   private val schema = AvroSchemas.of(side.avro, side.schema)
   private val toRecord = DynamicKafkaAvro.serializer(schema, side.schema)
   private val writer = new GenericDatumWriter[Any](schema)
@@ -202,7 +200,7 @@ private[dynamickafka] object AvroRecords {
   }
 
   /** Rows of these fields as Avro records. */
-  def writer(fields: Fields): InternalRow => AnyRef = {
+  def writer(fields: SideLayout): InternalRow => AnyRef = {
     val toRecord = DynamicKafkaAvro.serializer(AvroSchemas.of(fields.avro, fields.schema), fields.schema)
     row => toRecord(row).asInstanceOf[AnyRef]
   }

@@ -20,7 +20,6 @@ import org.apache.spark.sql.types.{
 }
 import org.apache.spark.unsafe.types.UTF8String
 
-import io.github.dynamickafka.format.SideSource.Fields
 import io.github.dynamickafka.format.avro.{AvroRegistry, AvroSettings, ConfluentAvroDecoder}
 import io.github.dynamickafka.format.json.{JsonEncoder, JsonFormat, JsonWriter}
 import io.github.dynamickafka.format.{
@@ -34,7 +33,6 @@ import io.github.dynamickafka.format.{
   FormatWriter,
   SchemasById,
   SideLayout,
-  SideSource,
   UnencodableException
 }
 import io.github.dynamickafka.option.OptionType
@@ -80,7 +78,7 @@ private[change] object ChangeFormat {
 
   /** What is written has two kinds of records, and a row of each is JSON. */
   class Writer(inserted: SurroundingText, deleted: SurroundingText) extends JsonWriter {
-    override def encoder(fields: SideSource.Fields): Encoder = new ChangeEncoder(fields, inserted, deleted)
+    override def encoder(fields: SideLayout): Encoder = new ChangeEncoder(fields, inserted, deleted)
   }
 }
 
@@ -241,7 +239,7 @@ private[dynamickafka] object OggJson extends ChangeFormat("ogg-json") {
  *
  * @param inserted what surrounds a row that was inserted, and `deleted` one that was deleted
  */
-private[change] final class ChangeEncoder(side: Fields, inserted: SurroundingText, deleted: SurroundingText)
+private[change] final class ChangeEncoder(side: SideLayout, inserted: SurroundingText, deleted: SurroundingText)
     extends Encoder {
   import ChangeKind._
 

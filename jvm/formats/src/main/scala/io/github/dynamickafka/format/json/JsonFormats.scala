@@ -16,7 +16,6 @@ import org.apache.spark.types.variant.VariantBuilder
 import org.apache.spark.unsafe.types.VariantVal
 
 import io.github.dynamickafka.format.FormatSetting.flags
-import io.github.dynamickafka.format.SideSource.Fields
 import io.github.dynamickafka.format.{
   ConfluentHeader,
   DeclaredSchema,
@@ -30,7 +29,6 @@ import io.github.dynamickafka.format.{
   FormatWriter,
   SideFormat,
   SideLayout,
-  SideSource,
   TimeSettings,
   TypeCheck
 }
@@ -85,7 +83,7 @@ private[dynamickafka] object Json extends JsonFormat("json") {
 
   private[json] class Writer extends JsonWriter {
     override def settings: Seq[FormatSetting] = JsonWriter.settings :+ WholeVariant.setting
-    override def encoder(fields: SideSource.Fields): Encoder =
+    override def encoder(fields: SideLayout): Encoder =
       if (WholeVariant.isSet(fields.format)) new VariantEncoder(fields) else new JsonEncoder(fields)
   }
   private object Writer extends Writer
@@ -110,7 +108,7 @@ private[dynamickafka] object JsonConfluent extends JsonFormat("json-confluent") 
   }
 
   private object Writer extends Json.Writer {
-    override def schema(fields: SideSource.Fields): Option[RegisteredSchema] =
+    override def schema(fields: SideLayout): Option[RegisteredSchema] =
       Some(fields.registered.getOrElse(
         RegisteredSchema(
           RegisteredSchema.Json,
@@ -137,9 +135,9 @@ private[format] class JsonWriter extends FormatWriter {
   override def forEncoder(set: Map[String, String]): Map[String, String] =
     Map("ignoreNullFields" -> "true") ++ TimeSettings.forEncoder(set)
 
-  override def encoder(fields: SideSource.Fields): Encoder = new JsonEncoder(fields)
+  override def encoder(fields: SideLayout): Encoder = new JsonEncoder(fields)
 
-  override def problem(fields: SideSource.Fields): Option[String] =
+  override def problem(fields: SideLayout): Option[String] =
     TypeCheck.problem(fields)((row, zone) =>
       StructsToJson(fields.format.options, row, zone).checkInputDataTypes()
     )
@@ -195,7 +193,7 @@ private object VariantDecoder {
 }
 
 /** Encodes the only column, a VARIANT, as the whole record, as Spark's `to_json` does; null is a null value. */
-private[json] final class VariantEncoder(side: Fields) extends Encoder {
+private[json] final class VariantEncoder(side: SideLayout) extends Encoder {
   WholeVariant.check(side.format, side.schema)
 
   private val zone = JsonFormat.parsed(side.format.options).zoneId
@@ -223,7 +221,7 @@ private[json] object WholeVariant {
 }
 
 /** Encodes fields as a JSON object, with the results of Spark's `to_json`. */
-private[format] final class JsonEncoder(side: Fields) extends Encoder {
+private[format] final class JsonEncoder(side: SideLayout) extends Encoder {
   private val text = new CharArrayWriter
   private val generator = new JacksonGenerator(side.schema, text, JsonFormat.parsed(side.format.options))
 

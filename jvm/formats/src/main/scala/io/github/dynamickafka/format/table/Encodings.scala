@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   Attribute,
   AttributeReference,
   BindReferences,
+  CreateNamedStruct,
   Expression,
   Literal,
   UnsafeProjection
@@ -18,58 +19,32 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
 
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.SideSource.{Column, Fields}
 import io.github.dynamickafka.format.{
   AvroSchemas,
   ChangeKind,
   ChangeLayout,
   Encoder,
-  FormatOptions,
   FormatWriter,
   MetadataColumn,
   SchemaText,
   SideFormat,
-  SideSource,
+  SideLayout,
   TaskResource,
   UnencodableException,
   WriteContext
 }
-import io.github.dynamickafka.schemaregistry.{Frame, RegisteredSchema}
+import io.github.dynamickafka.schemaregistry.Frame
+import SideSource.{Column, Fields}
 
-/** Makes the [[Encoding]] of a query from the options and the columns of its rows. */
-private[dynamickafka] object Encodings {
-
-  /**
-   * @param input the columns of the rows
-   * @param routing the indexes of those that route a record, and are not in its key or value
-   * @param caseSensitive whether names are compared with their case
-   * @throws DynamicKafkaIllegalArgumentException `INVALID_COLUMN`, `INVALID_SCHEMA`
-   */
-  def of(options: FormatOptions, input: StructType, routing: Set[Int], caseSensitive: Boolean): Encoding = {
-    val made = new Encodings(options, input, routing, caseSensitive)
-    // The columns of `schema=registry` are not known yet when only the options are checked.
-    if (options.schemaFromRegistry) Encoding(made.value, made.key, upserts = made.upserts)
-    else {
-      (made.value +: made.key.toSeq).foreach {
-        case fields: Fields => Encoders.check(fields, options.schema.isDefined)
-        case _ => ()
-      }
-      Encoding(
-        made.value,
-        made.key,
-        Frames.of(made.value, ofKeys = false).toSeq ++ made.key.flatMap(Frames.of(_, ofKeys = true)),
-        made.upserts
-      )
-    }
-  }
+private[table] object Encodings {
 
   /** Read from Kafka, but not to be written: in a record they would be taken for what they are not. */
   private val OfReading =
     Seq(MetadataColumn.Offset, MetadataColumn.TimestampKind, MetadataColumn.LeaderEpoch).map(_.name)
 }
 
-private final class Encodings(
-    options: FormatOptions,
+private[table] final class Encodings(
+    options: FormatTable,
     input: StructType,
     routing: Set[Int],
     caseSensitive: Boolean
@@ -151,8 +126,7 @@ private final class Encodings(
       side,
       ofKey.map { case (field, e) =>
         field.copy(name = field.name.drop(options.keyFieldsPrefix.length)) -> e
-      },
-      None
+      }
     ))
   }
 
@@ -185,25 +159,23 @@ private final class Encodings(
         )
       // An Avro schema that was given also has the fields of the key.
       val left = if (options.exceptKey) ofKey.map(_._1.name).toSet else Set.empty[String]
-      encoded(
-        options.value,
-        columns,
-        options.schema.flatMap(_.avro).map(AvroSchemas.without(_, left)),
-        options.schema.flatMap(_.registered).filter(_ => left.isEmpty)
-      ).copy(change = kind.filter(_ => options.value.format.isChange).map(k => assignment.plain(k._2)))
+      val avro = options.schema.flatMap(_.avro).map(AvroSchemas.without(_, left))
+      val registered = options.schema.flatMap(_.registered).filter(_ => left.isEmpty)
+      val made = encoded(options.value, columns, avro)
+      made.copy(
+        made.side.copy(registered = registered),
+        change = kind.filter(_ => options.value.format.isChange).map(k => assignment.plain(k._2))
+      )
     }
 
   /** None: there is no such column. */
   private def whole(side: SideFormat, name: String): Option[SideSource] =
     payload.find(p => same(p._1.name, name)).map { case (field, i) =>
-      if (side.format.writer.exists(_.encodesWhole)) wholeEncoded(side, field, i)
-      else column(side, field, i)
+      if (side.format.writer.exists(_.encodesWhole)) {
+        val own = field.copy(dataType = side.format.wholeTypes.head)
+        encoded(side, Seq(own -> assignment.to(own, Some(i))))
+      } else column(side, field, i)
     }
-
-  private def wholeEncoded(side: SideFormat, field: StructField, i: Int): SideSource = {
-    val own = field.copy(dataType = side.format.wholeTypes.head)
-    Fields(side, SchemaText.nullable(StructType(Seq(own))), Seq(assignment.to(own, Some(i))))
-  }
 
   private def column(side: SideFormat, field: StructField, i: Int): SideSource = {
     val isText = field.dataType.isInstanceOf[StringType]
@@ -215,36 +187,51 @@ private final class Encodings(
     Column(i, field.dataType)
   }
 
-  /** The time zone is that of the session that starts the query, as with Spark's functions. */
   private def encoded(
       side: SideFormat,
       columns: Seq[(StructField, Expression)],
-      avro: Option[String],
-      registered: Option[RegisteredSchema] = None
-  ): Fields = {
-    val zone =
-      if (side.format.usesTimeZone) Map("timeZone" -> SQLConf.get.sessionLocalTimeZone)
-      else Map.empty[String, String]
-    Fields(
-      side.copy(options = zone ++ side.options),
-      SchemaText.nullable(StructType(columns.map(_._1))),
-      columns.map(_._2),
-      avro,
-      registered
-    )
-  }
+      avro: Option[String] = None
+  ): Fields =
+    Fields(SideLayout.of(side, SchemaText.nullable(StructType(columns.map(_._1))), avro), columns.map(_._2))
 }
 
-/** What precedes keys or values in formats with a registry. Pure. */
-private[table] object Frames {
+/** Where keys or values come from. Sent to executors. */
+private[dynamickafka] sealed trait SideSource extends Product with Serializable
 
-  /** None: the format has no registry. */
-  def of(source: SideSource, ofKeys: Boolean): Option[Frame] = source match {
-    case fields: Fields =>
-      fields.format.format.writer.flatMap(_.schema(fields)).map(
-        Frame(fields.format.registries, _, ofKeys, fields.registered)
+private[dynamickafka] object SideSource {
+
+  /**
+   * A column has the bytes.
+   *
+   * @param index in the rows of the query
+   * @param dataType STRING or BINARY
+   */
+  final case class Column(index: Int, dataType: DataType) extends SideSource
+
+  /**
+   * Columns are encoded.
+   *
+   * @param columns the values of the fields, bound to the rows of the query
+   * @param change the kind of the change, in a format of changes; None: all rows are inserted
+   */
+  final case class Fields(side: SideLayout, columns: Seq[Expression], change: Option[Expression] = None)
+      extends SideSource {
+
+    /** What the encoder gets of a row: the fields, or, of a change, a struct of them and the kind. */
+    def input: Seq[Expression] =
+      if (!side.format.format.isChange) columns
+      else {
+        val row = side.schema.zip(columns).flatMap { case (field, column) =>
+          Seq(Literal(field.name), column)
+        }
+        Seq(CreateNamedStruct(row), change.getOrElse(Literal("insert")))
+      }
+
+    /** What precedes the bytes; None: the format has no registry. */
+    def frame(ofKeys: Boolean): Option[Frame] =
+      side.format.format.writer.flatMap(_.schema(side)).map(
+        Frame(side.format.registries, _, ofKeys, side.registered)
       )
-    case _ => None
   }
 }
 
@@ -266,14 +253,14 @@ private[dynamickafka] final case class Encoding(
 private[dynamickafka] object Encoders {
 
   /** @param context shows the records, one after the other */
-  def of(fields: Fields, context: WriteContext = null): Encoder = {
+  def of(fields: SideLayout, context: WriteContext = null): Encoder = {
     val encoder = writer(fields).encoder(fields)
     encoder.within(context)
     TaskResource.closeAtEnd(() => encoder.close())
     encoder
   }
 
-  private def writer(fields: Fields): FormatWriter = fields.format.format.writer.getOrElse(
+  private def writer(fields: SideLayout): FormatWriter = fields.format.format.writer.getOrElse(
     throw new IllegalArgumentException(s"${fields.format.format.name} is for reading only")
   )
 
@@ -283,7 +270,7 @@ private[dynamickafka] object Encoders {
    *
    * @throws DynamicKafkaIllegalArgumentException `INVALID_COLUMN`, or `INVALID_SCHEMA` if the types are those of `schema`
    */
-  def check(side: Fields, declared: Boolean): Unit = {
+  def check(side: SideLayout, declared: Boolean): Unit = {
     def refuse(reason: String) =
       if (declared) throw Errors.invalidSchema(text(side, reason))
       else throw Errors.invalidColumn(
@@ -299,11 +286,11 @@ private[dynamickafka] object Encoders {
     problem.foreach(refuse)
   }
 
-  private def text(side: Fields, reason: String) =
+  private def text(side: SideLayout, reason: String) =
     s"the format '${side.format.format.name}' with its options cannot have the columns ${side.schema.toDDL}: $reason"
 
   /** The first column that cannot be written by itself. */
-  private def unsupported(side: Fields): Option[String] = side.schema.fields.find { field =>
+  private def unsupported(side: SideLayout): Option[String] = side.schema.fields.find { field =>
     val alone = side.copy(schema = StructType(Seq(field)), avro = None)
     try {
       writer(alone).encoder(alone).close()
@@ -325,8 +312,8 @@ private[dynamickafka] final class RowEncoder(source: SideSource, side: String, c
     case SideSource.Column(i, _) => row => if (row.isNullAt(i)) null else row.getUTF8String(i).getBytes
     case fields: SideSource.Fields =>
       val project = UnsafeProjection.create(fields.input)
-      val encoder = Encoders.of(fields, context)
-      val format = fields.format.format.name
+      val encoder = Encoders.of(fields.side, context)
+      val format = fields.side.format.format.name
       row =>
         try encoder.encode(project(row))
         catch { case NonFatal(e) => throw Errors.encodeFailed(side, format, RowEncoder.reason(e)) }

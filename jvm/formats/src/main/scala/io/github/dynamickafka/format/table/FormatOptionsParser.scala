@@ -6,7 +6,6 @@ import io.github.dynamickafka.format.{
   DeclaredSchema,
   Format,
   FormatMetadata,
-  FormatOptions,
   FormatSetting,
   MetadataItem,
   ParseErrors,
@@ -30,7 +29,7 @@ private[dynamickafka] object FormatOptionsParser {
       raw: RawOptions,
       isCatalogTable: Boolean = false,
       formats: Formats = Formats.registered
-  ): FormatOptions = {
+  ): FormatTable = {
     val value = format(raw, ValueDeserializer, ValueFormat.copy(valueType = formats.valuesToRead))
       .getOrElse(Formats.default)
     val key = format(raw, KeyDeserializer, KeyFormat.copy(valueType = formats.toRead))
@@ -57,7 +56,7 @@ private[dynamickafka] object FormatOptionsParser {
       raw: RawOptions,
       isCatalogTable: Boolean = false,
       formats: Formats = Formats.registered
-  ): FormatOptions = {
+  ): FormatTable = {
     val value = format(
       raw,
       WriteOptionSpecs.ValueSerializer,
@@ -81,7 +80,7 @@ private[dynamickafka] object FormatOptionsParser {
   private def parse(raw: RawOptions, isCatalogTable: Boolean, value: Format, key: Option[Format])(
       ofValue: Format => SideFormat,
       ofKey: Format => SideFormat
-  ): FormatOptions = {
+  ): FormatTable = {
     val all = value +: key.toSeq
     val fields = keyFields(raw, key)
     if (!isCatalogTable) RegistryOptions.checkUse(raw, all)
@@ -90,7 +89,7 @@ private[dynamickafka] object FormatOptionsParser {
     val fromRegistry = RegistryOptions.givesSchema(raw, value)
     // Of the values, or, if these are not Avro, of the keys.
     val avro = (valueSide +: keySide.toSeq).find(_.format.readsAvroSchema)
-    FormatOptions(
+    FormatTable(
       valueSide,
       keySide,
       fields,

@@ -2,7 +2,7 @@ package io.github.dynamickafka.format.table
 
 import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.{Format, FormatOptions, SideFormat}
+import io.github.dynamickafka.format.{Format, SideFormat}
 import io.github.dynamickafka.option.{FormatKey, OptionName, OptionSpec, RawOptions}
 import io.github.dynamickafka.schemaregistry.{Registries, RegistryOptionSpecs}
 
@@ -160,6 +160,6 @@ private[dynamickafka] final case class ClusterRegistries(
     }
 
   /** The registries of the values on a cluster. */
-  def ofValues(format: FormatOptions, metadata: Map[String, String]): Registries =
+  def ofValues(format: FormatTable, metadata: Map[String, String]): Registries =
     format.value.registries.in(of(metadata))
 }

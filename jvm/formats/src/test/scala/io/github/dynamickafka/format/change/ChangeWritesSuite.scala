@@ -16,7 +16,6 @@ import io.github.dynamickafka.format.Decoder
 import io.github.dynamickafka.format.table.{
   Decoded,
   Encoding,
-  Encodings,
   ParsedFormats,
   RandomRows,
   RowEncoder
@@ -28,7 +27,7 @@ class ChangeWritesSuite extends AnyFunSuite with TimeLimit {
 
   private def of(schema: StructType, options: (String, String)*): Encoding = {
     val routes = schema.fieldNames.zipWithIndex.collect { case ("cluster", i) => i }
-    Encodings.of(ParsedFormats.write(options: _*), schema, routes.toSet, caseSensitive = false)
+    ParsedFormats.write(options: _*).encoding(schema, routes.toSet, caseSensitive = false)
   }
 
   private def catalyst(schema: StructType, values: Any*): InternalRow =

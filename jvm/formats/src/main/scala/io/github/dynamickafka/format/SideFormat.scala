@@ -64,54 +64,6 @@ private[dynamickafka] final case class SideFormat(
 )
 
 /**
- * The formats of a query.
- *
- * @param keyFields the columns that are read from keys, with their prefix; with `raw` and `string` the name of the only one
- * @param exceptKey whether these columns are not in the values
- * @param metadata None: the default columns
- * @param deadLetterTopic set if bad records are dead letters
- * @param deadLetterCluster the cluster of this topic; None: that of each record
- * @param changeEnvelope whether a format of changes gives envelopes instead of rows
- * @param upsert whether the stream is a table with a key, in which a null value deletes
- * @param schemaFromRegistry `schema=registry`: `schema` is not known yet
- */
-private[dynamickafka] final case class FormatOptions(
-    value: SideFormat,
-    key: Option[SideFormat] = None,
-    keyFields: Seq[String] = Nil,
-    keyFieldsPrefix: String = "",
-    exceptKey: Boolean = false,
-    schema: Option[DeclaredSchema] = None,
-    metadata: Option[Seq[MetadataItem]] = None,
-    metadataPrefix: String = "",
-    changeEnvelope: Boolean = false,
-    schemaFromRegistry: Boolean = false,
-    deadLetterTopic: Option[String] = None,
-    deadLetterCluster: Option[String] = None,
-    upsert: Boolean = false
-) {
-
-  def sides: Seq[SideFormat] = value +: key.toSeq
-
-  /** Where bad records are written; None: nowhere. */
-  def deadLetters: Option[String] =
-    deadLetterTopic.filter(_ => sides.exists(_.parseErrors == ParseErrors.DeadLetter))
-
-  /** Whether the column of a whole key is a field of the values, so that it is read from there. */
-  def keyIsInValue: Boolean =
-    !exceptKey && value.format.hasFields &&
-      schema.forall(_.columns.exists(f => wholeKey.contains(f.name)))
-
-  /** The name of the column that is the whole key, with `raw` and `string`. */
-  def wholeKey: Option[String] =
-    key.filter(!_.format.hasFields).map(_ => keyFields.headOption.getOrElse("key"))
-
-  /** Whether the columns are those of Spark's Kafka source, then `cluster` and `stream`. */
-  def isPlain: Boolean =
-    value.format.isBytes && key.isEmpty && metadata.isEmpty && metadataPrefix.isEmpty
-}
-
-/**
  * The option `schema`.
  *
  * @param columns all nullable
@@ -241,9 +193,8 @@ private[dynamickafka] object FormatMetadata {
     format.metadata.find(m => OptionName.normalize(m.key) == OptionName.normalize(key))
 
   /** What the columns of a query ask for. */
-  def asked(options: FormatOptions): Seq[FormatMetadata] =
-    options.metadata.toSeq.flatten.collect { case MetadataItem.OfFormat(key, _) => key }
-      .flatMap(find(options.value.format, _)).distinct
+  def asked(format: Format, items: Option[Seq[MetadataItem]]): Seq[FormatMetadata] =
+    items.toSeq.flatten.collect { case MetadataItem.OfFormat(key, _) => key }.flatMap(find(format, _)).distinct
 
   /** The default name of the column. */
   def column(key: String): String = key.replace('.', '_').replace('-', '_')
