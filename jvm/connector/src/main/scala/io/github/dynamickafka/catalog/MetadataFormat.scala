@@ -90,8 +90,8 @@ private[dynamickafka] final class MetadataFormat private (table: OptionTable, qu
     val streams =
       DescribedStreams.of(MetadataServices.create(service, hadoop), service.name, subscription, discovery)
     val documents = streams.map { stream =>
-      val document = new DocumentFormats(table, CatalogSettings.other(table))
-        .over(Map.empty, stream.getFormatOptions.asScala.toMap, stream.streamId)
+      val document =
+        DocumentFormats.over(table, Map.empty, stream.getFormatOptions.asScala.toMap, stream.streamId)
       if (!document.keys.exists(FormatOptionSpecs.ValueFormat.named))
         throw noFormat(s"stream '${stream.streamId}'")
       stream.streamId -> document
@@ -130,8 +130,7 @@ private[dynamickafka] object MetadataFormat {
   private def withoutMarker(options: CaseInsensitiveStringMap): Map[String, String] =
     options.asCaseSensitiveMap.asScala.toMap.filterNot(isMarker)
 
-  private def names(options: CaseInsensitiveStringMap) =
-    withoutMarker(options).keySet
+  private def names(options: CaseInsensitiveStringMap) = withoutMarker(options).keySet
 
   private def isSchema(name: String) = FormatOptionSpecs.Schema.named(name)
 

@@ -70,6 +70,10 @@ private[change] object ChangeFormat {
   def text(key: String, source: ChangeSource): (FormatMetadata, ZoneId => ChangeSource) =
     value(key, StringType, source)
 
+  /** @param name of the field */
+  def field(key: String, name: String, dataType: DataType): (FormatMetadata, ZoneId => ChangeSource) =
+    value(key, dataType, ChangeSource.one(name, dataType))
+
   def value(key: String, dataType: DataType, source: ChangeSource): (FormatMetadata, ZoneId => ChangeSource) =
     FormatMetadata(key, dataType) -> (_ => source)
 
@@ -179,12 +183,8 @@ private[dynamickafka] object CanalJson extends ChangeFormat("canal-json") {
   override private[change] val sources = Seq(
     text("database", ChangeSource.text("database")),
     text("table", ChangeSource.text("table")),
-    value(
-      "sql-type",
-      MapType(StringType, IntegerType),
-      ChangeSource.one("sqlType", MapType(StringType, IntegerType))
-    ),
-    value("pk-names", ArrayType(StringType), ChangeSource.one("pkNames", ArrayType(StringType))),
+    field("sql-type", "sqlType", MapType(StringType, IntegerType)),
+    field("pk-names", "pkNames", ArrayType(StringType)),
     time(IngestionTimestamp, ChangeSource.time("ts", _)),
     time("event-timestamp", ChangeSource.time("es", _))
   )
@@ -207,11 +207,7 @@ private[dynamickafka] object MaxwellJson extends ChangeFormat("maxwell-json") {
   override private[change] val sources = Seq(
     text("database", ChangeSource.text("database")),
     text("table", ChangeSource.text("table")),
-    value(
-      "primary-key-columns",
-      ArrayType(StringType),
-      ChangeSource.one("primary_key_columns", ArrayType(StringType))
-    ),
+    field("primary-key-columns", "primary_key_columns", ArrayType(StringType)),
     // Seconds.
     time(IngestionTimestamp, ChangeSource.time("ts", _, unit = 1000L))
   )
@@ -224,7 +220,7 @@ private[dynamickafka] object OggJson extends ChangeFormat("ogg-json") {
 
   override private[change] val sources = Seq(
     text("table", ChangeSource.text("table")),
-    value("primary-keys", ArrayType(StringType), ChangeSource.one("primary_keys", ArrayType(StringType))),
+    field("primary-keys", "primary_keys", ArrayType(StringType)),
     time(IngestionTimestamp, ChangeSource.time("current_ts", _)),
     time("event-timestamp", ChangeSource.time("op_ts", _))
   )

@@ -26,16 +26,6 @@ import org.apache.spark.sql.types.{
 }
 import org.apache.spark.unsafe.types.UTF8String
 
-import io.github.dynamickafka.protobuf.{
-  EscapedBytes,
-  FieldKind,
-  ProtoEnum,
-  ProtoField,
-  ProtoInput,
-  ProtoMessage,
-  ProtoTypes
-}
-
 /** A message whose bytes do not fit, or whose fields cannot be the columns. The reason contains only names of the schema. */
 private[dynamickafka] final case class MessageMismatch(field: String, reason: String)
     extends RuntimeException(reason)
@@ -381,7 +371,7 @@ private[protobuf] object FieldValue {
       case (Fixed32, LongType) => long(_.fixed32() & 0xffffffffL)
       case (Bool, BooleanType) => of(_.toBoolean, false)(_.varint() != 0L)
       case (Text, StringType) => of(UTF8String.fromString, UTF8String.EMPTY_UTF8)(text(field))
-      case (Bytes, BinaryType) => of(EscapedBytes.of, Array.emptyByteArray)(_.array())
+      case (Bytes, BinaryType) => of(ProtoTokens.unescaped, Array.emptyByteArray)(_.array())
       case (Enum, StringType) => Some(enumValue(field, ofEnum(field.typeName), names = true))
       case (Enum, IntegerType) => Some(enumValue(field, ofEnum(field.typeName), names = false))
       case _ => None

@@ -19,7 +19,6 @@ import org.apache.spark.sql.types.{
 }
 
 import io.github.dynamickafka.format.SideFormat
-import io.github.dynamickafka.protobuf.{FieldKind, ProtoField, ProtoMessage, ProtoSchemas, ProtoTypes}
 import io.github.dynamickafka.schemaregistry.RegisteredSchema
 
 /** The columns of a message, with the types that Spark's `from_protobuf` gives them. Pure. */

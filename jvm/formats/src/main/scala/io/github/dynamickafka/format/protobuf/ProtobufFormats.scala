@@ -22,7 +22,6 @@ import io.github.dynamickafka.format.{
 }
 import io.github.dynamickafka.option.OptionName
 import io.github.dynamickafka.option.OptionType.{boolean, int, text}
-import io.github.dynamickafka.protobuf.{MessageFit, ProtoInput, ProtoMessage, ProtoTypes}
 import io.github.dynamickafka.schemaregistry.{RegisteredSchema, WireFormat}
 
 private[format] abstract class ProtobufFormat(name: String) extends Format(name) {

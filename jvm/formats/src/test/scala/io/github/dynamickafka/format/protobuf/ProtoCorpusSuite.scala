@@ -1,4 +1,4 @@
-package io.github.dynamickafka.protobuf
+package io.github.dynamickafka.format.protobuf
 
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.jar.JarFile

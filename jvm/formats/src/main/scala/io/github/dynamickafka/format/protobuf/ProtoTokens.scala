@@ -1,4 +1,4 @@
-package io.github.dynamickafka.protobuf
+package io.github.dynamickafka.format.protobuf
 
 import java.io.ByteArrayOutputStream
 import java.nio.charset.StandardCharsets.{ISO_8859_1, UTF_8}
@@ -146,11 +146,6 @@ private[protobuf] object ProtoTokens {
 
   def escaped(bytes: Array[Byte]): String =
     new String(bytes, ISO_8859_1).flatMap(c => f"\\${c.toInt}%03o")
-}
-
-/** The default of a field of the type bytes, as a descriptor has it. */
-private[dynamickafka] object EscapedBytes {
-  def of(text: String): Array[Byte] = ProtoTokens.unescaped(text)
 }
 
 /** @param reason contains only words of the schema */

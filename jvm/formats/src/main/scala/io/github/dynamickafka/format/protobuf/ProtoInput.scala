@@ -1,4 +1,4 @@
-package io.github.dynamickafka.protobuf
+package io.github.dynamickafka.format.protobuf
 
 import scala.util.control.NoStackTrace
 

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.protobuf
+package io.github.dynamickafka.format.protobuf
 
 import java.{lang => jl}
 
@@ -89,7 +89,7 @@ object JavaShapes {
     kind match {
       case FieldKind.Double => double.toString
       case FieldKind.Float => double.toFloat.toString
-      case FieldKind.Bytes => EscapedBytes.of(text).mkString(",")
+      case FieldKind.Bytes => ProtoTokens.unescaped(text).mkString(",")
       case _ => text
     }
   }

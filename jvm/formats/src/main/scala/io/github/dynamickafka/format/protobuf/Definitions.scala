@@ -1,4 +1,4 @@
-package io.github.dynamickafka.protobuf
+package io.github.dynamickafka.format.protobuf
 
 /**
  * A .proto file, of a descriptor or of its text. The features are those that are set here, by the names in `google.protobuf.FeatureSet`.

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.protobuf
+package io.github.dynamickafka.format.protobuf
 
 import java.nio.charset.StandardCharsets.UTF_8
 
@@ -12,18 +12,9 @@ private[dynamickafka] object ProtoText {
 
   /** @throws ProtoSyntaxException if the text is not a .proto file */
   def parse(name: String, text: String): FileDefinition = new ProtoText(name, new ProtoTokens(text)).file()
-
-  /** A field or the value of an enum, without its type. */
-  private[protobuf] final case class Numbered(
-      name: String,
-      number: Int,
-      default: Option[String],
-      features: Map[String, String]
-  )
 }
 
 private final class ProtoText(fileName: String, tokens: ProtoTokens) {
-  import ProtoText.Numbered
   import tokens._
 
   private var syntax = "proto2"
@@ -159,17 +150,11 @@ private final class ProtoText(fileName: String, tokens: ProtoTokens) {
     else {
       val typeName = name()
       val kind = FieldKind.scalars.getOrElse(typeName, 0)
-      val declared = numbered(kind)
-      body.fields += FieldDefinition(
-        declared.name,
-        declared.number,
-        label.getOrElse(FieldDefinition.Optional),
-        kind,
-        if (kind == 0) typeName else "",
-        oneof,
-        isOptional && syntax == "proto3",
-        declared.default,
-        declared.features
+      body.fields += numbered(kind).copy(
+        label = label.getOrElse(FieldDefinition.Optional),
+        typeName = if (kind == 0) typeName else "",
+        oneof = oneof,
+        isOptional = isOptional && syntax == "proto3"
       )
     }
   }
@@ -186,14 +171,7 @@ private final class ProtoText(fileName: String, tokens: ProtoTokens) {
       FieldDefinition(part, i + 1, FieldDefinition.Optional, kind, if (kind == 0) typeName else "")
     }
     body.messages += MessageDefinition(entry, parts, Nil, Nil, isMapEntry = true, isImplied = true)
-    body.fields += FieldDefinition(
-      declared.name,
-      declared.number,
-      FieldDefinition.Repeated,
-      0,
-      entry,
-      features = declared.features
-    )
+    body.fields += declared.copy(label = FieldDefinition.Repeated, typeName = entry, default = None)
   }
 
   private def group(body: Body, label: Int, oneof: Int): Unit = {
@@ -206,14 +184,14 @@ private final class ProtoText(fileName: String, tokens: ProtoTokens) {
     body.fields += FieldDefinition(own.toLowerCase, number, label, FieldKind.Group, own, oneof)
   }
 
-  /** `name = number [options];` */
-  private def numbered(kind: Int): Numbered = {
+  /** `name = number [options];`, of a field or of the value of an enum. */
+  private def numbered(kind: Int): FieldDefinition = {
     val own = name()
     expect("=")
     val number = tokens.number()
     val (default, features) = if (peek() == "[") options(kind) else (None, Map.empty[String, String])
     expect(";")
-    Numbered(own, number, default, features)
+    FieldDefinition(own, number, FieldDefinition.Optional, kind, default = default, features = features)
   }
 
   private def enumOf(name: String): EnumDefinition = {

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.protobuf
+package io.github.dynamickafka.format.protobuf
 
 import java.util.Base64
 
@@ -85,7 +85,7 @@ class ProtoTextSuite extends AnyFunSuite with TimeLimit {
       None,
       Some("inf")
     ))
-    assert(EscapedBytes.of(fields(3).default.get).toSeq == Seq[Byte](1, -1))
+    assert(ProtoTokens.unescaped(fields(3).default.get).toSeq == Seq[Byte](1, -1))
     assert(fields.head.required && fields.forall(f => f.hasPresence || f.repeated))
     assert(fields(4).isDelimited && fields(4).typeName == "Old.Part")
     assert(!fields.head.requiresUtf8)
