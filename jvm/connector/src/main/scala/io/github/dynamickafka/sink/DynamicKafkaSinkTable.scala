@@ -20,7 +20,7 @@ import io.github.dynamickafka.config.{
   Subscription
 }
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.{DeclaredSchema, MetadataColumn, NewestSchemas}
+import io.github.dynamickafka.format.{DeclaredSchema, MetadataColumn, NewestSchemas, SideFormat}
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.service.MetadataServices
 import io.github.dynamickafka.metadata.watch.StreamSubjects
@@ -168,15 +168,15 @@ private[sink] object TargetSchemas {
       SinkOptionSpecs.StreamId.name,
       "set it to the stream whose schema is meant, because 'schema' is 'registry'."
     ))
-    NewestSchemas.first(
-      options.format.value.format,
+    NewestSchemas.common(
+      SideFormat(options.format.value.format),
       StreamSubjects.of(
         options.clusterRegistries.ofValues(options.format, _),
         options.service,
         Subscription.Ids(Seq(stream)),
         options.discovery,
         SparkSession.active.sparkContext.hadoopConfiguration
-      )
+      ).take(1)
     )
   }
 }

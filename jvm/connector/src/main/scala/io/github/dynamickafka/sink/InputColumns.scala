@@ -12,8 +12,7 @@ import io.github.dynamickafka.format.table.{
   FormatOptionSpecs,
   Formats,
   RowEncoder,
-  SideSource,
-  UpsertKind
+  SideSource
 }
 import io.github.dynamickafka.format.{Raw, WriteContext}
 import io.github.dynamickafka.schemaregistry.Frame
@@ -67,8 +66,7 @@ private[dynamickafka] final class InputColumns private (
         }
       case Some(upserts) => row => {
           shown.begin(row)
-          val isDeleted = upserts.of(row) == UpsertKind.Tombstone
-          val found = read(row, key(row), if (isDeleted) NoBytes else value(row))
+          val found = read(row, key(row), if (upserts.isDeleted(row)) NoBytes else value(row))
           written(found.copy(invalid = found.invalid.orElse(upserts.problem(row))))
         }
     }
@@ -76,7 +74,7 @@ private[dynamickafka] final class InputColumns private (
 
   /** Whether a row becomes a record. */
   private[sink] def writes(row: InternalRow): Boolean =
-    encoding.upserts.forall(_.of(row) != UpsertKind.NoRecord)
+    !encoding.upserts.exists(_.isSkipped(row))
 
   private def read(row: InternalRow, key: Array[Byte], value: Array[Byte]): OutputRow = {
     val time = timestamp.filterNot(row.isNullAt)

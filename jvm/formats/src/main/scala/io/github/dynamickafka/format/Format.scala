@@ -4,6 +4,7 @@ import java.util.ServiceLoader
 
 import scala.annotation.unused
 
+import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.analysis.TypeCheckResult
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression}
@@ -18,7 +19,7 @@ import io.github.dynamickafka.schemaregistry.{RegisteredSchema, RegistryOptionSp
  *
  * @param name in options
  */
-private[dynamickafka] abstract class Format(val name: String) extends Serializable {
+private[dynamickafka] abstract class Format(val name: String) extends FormatSettings with Serializable {
 
   /**
    * Of a format that has the whole bytes as one column: the types that the column may have, the default first. Empty: the bytes contain
@@ -64,19 +65,6 @@ private[dynamickafka] abstract class Format(val name: String) extends Serializab
   def registry: Option[FormatRegistry] = None
   final def hasRegistry: Boolean = registry.isDefined
 
-  /** The options of the format in a query that reads. */
-  def settings: Seq[FormatSetting] = Nil
-
-  /** The option of this name, of those or, in a format that passes all options on, of any name. */
-  def setting(name: String): Option[FormatSetting] = settings.find(_.named(name))
-
-  /**
-   * Why an option that Spark or Flink have for the format is refused.
-   *
-   * @param option normalized
-   */
-  def refused(@unused option: String): Option[String] = None
-
   /** Options that Spark or Flink have for the format and that have no effect when records are read. */
   def withoutEffect: Set[String] = Set.empty
 
@@ -96,17 +84,12 @@ private[dynamickafka] abstract class Format(val name: String) extends Serializab
   override def toString: String = name
 }
 
-/** How fields are written in a [[Format]]. */
-private[dynamickafka] trait FormatWriter {
-
-  /** The options of the format in a query that writes. */
+/** The options of a format in queries that read, or in those that write. */
+private[dynamickafka] trait FormatSettings {
   def settings: Seq[FormatSetting] = Nil
 
-  /** See [[Format.setting]]. */
+  /** The option of this name, of those or, in a format that passes all options on, of any name. */
   def setting(name: String): Option[FormatSetting] = settings.find(_.named(name))
-
-  /** Whether the column of a format without fields is encoded too, from the first type of the format. */
-  def encodesWhole: Boolean = false
 
   /**
    * Why an option that Spark or Flink have for the format is refused.
@@ -114,6 +97,13 @@ private[dynamickafka] trait FormatWriter {
    * @param option normalized
    */
   def refused(@unused option: String): Option[String] = None
+}
+
+/** How fields are written in a [[Format]]. */
+private[dynamickafka] trait FormatWriter extends FormatSettings {
+
+  /** Whether the column of a format without fields is encoded too, from the first type of the format. */
+  def encodesWhole: Boolean = false
 
   /** The options for the encoder, by Spark's names. */
   def forEncoder(set: Map[String, String]): Map[String, String] = set
@@ -367,4 +357,12 @@ private[dynamickafka] object KafkaSerdes {
 
   private def ofClass(make: (KafkaSerdes, String) => Either[String, Format]): OptionType[Format] =
     OptionType("class name", name => found.toRight("there is no Kafka client.").flatMap(make(_, name)))
+}
+
+/** What a task closes at its end. */
+private[format] object TaskResource {
+
+  /** Does nothing without a task: the caller closes. */
+  def closeAtEnd(resource: AutoCloseable): Unit =
+    Option(TaskContext.get()).foreach(_.addTaskCompletionListener[Unit](_ => resource.close()))
 }

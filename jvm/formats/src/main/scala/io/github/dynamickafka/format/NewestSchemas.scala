@@ -16,17 +16,9 @@ import io.github.dynamickafka.schemaregistry.{
 private[dynamickafka] object NewestSchemas {
 
   /**
-   * For writing.
+   * The schema of the first subject, with which the records of all others have to be readable.
    *
-   * @param subjects of one format
    * @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException SCHEMA_NOT_FOUND
-   */
-  def first(format: Format, subjects: Seq[Subject]): DeclaredSchema =
-    columns(SideFormat(format), newest(subjects.headOption.getOrElse(throw nothing)))
-
-  /**
-   * For reading: the schema of the first subject, with which the records of all others have to be readable.
-   *
    * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_SCHEMA
    */
   def common(format: SideFormat, subjects: Seq[Subject]): DeclaredSchema = {

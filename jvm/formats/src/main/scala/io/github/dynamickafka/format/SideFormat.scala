@@ -1,6 +1,6 @@
 package io.github.dynamickafka.format
 
-import scala.collection.immutable.ArraySeq
+import scala.collection.immutable.{ArraySeq, ListSet}
 
 import org.apache.spark.sql.types.{
   ArrayType,
@@ -225,9 +225,10 @@ private[dynamickafka] object ChangeKind {
   val Postimage: UTF8String = UTF8String.fromString("update_postimage")
   val Preimage: UTF8String = UTF8String.fromString("update_preimage")
   val Delete: UTF8String = UTF8String.fromString("delete")
+  val All: Set[UTF8String] = ListSet(Insert, Postimage, Preimage, Delete)
 
   /** For error messages. */
-  val All: String = Seq(Insert, Postimage, Preimage, Delete).map(kind => s"'$kind'").mkString(", ")
+  val Names: String = All.map(kind => s"'$kind'").mkString(", ")
 }
 
 private[dynamickafka] object ChangeLayout {

@@ -105,12 +105,12 @@ private[schemaregistry] final class RegistryClient(
       def sent(token: Option[IssuedToken]) = exchanged(resolved, token, failures, limitMs)
       resolved.login.fold(sent(None)) { login =>
         try {
-          val token = tokens.get(login.credentials, limitMs)
+          val token = tokens.get(login, limitMs)
           sent(Some(token)).left.flatMap { reason =>
             // A token from before may have been revoked.
             if (reason == Refused) {
-              tokens.refused(login.credentials, token)
-              sent(Some(tokens.get(login.credentials, limitMs)))
+              tokens.refused(login, token)
+              sent(Some(tokens.get(login, limitMs)))
             } else Left(reason)
           }
         } catch {
@@ -136,7 +136,7 @@ private[schemaregistry] final class RegistryClient(
         message.header("Content-Type", ContentType).POST(BodyPublishers.ofString(json))
       }
       val headers = token.map(_.authorization).orElse(resolved.authorization).map("Authorization" -> _) ++
-        resolved.login.toSeq.flatMap(_.headers)
+        resolved.headers
       headers.foreach { case (name, value) =>
         try message.header(name, value)
         catch {

@@ -52,12 +52,14 @@ private[dynamickafka] final case class RegistrySettings(cluster: String, values:
       RegistryUrl.split(text(Url).get),
       authorization(text(UserInfo), text(Token)),
       tls,
-      login(text)
+      login(text),
+      Seq("target-sr-cluster" -> LogicalCluster, "Confluent-Identity-Pool-Id" -> IdentityPool)
+        .flatMap { case (header, spec) => text(spec).map(header -> _) }
     )
   }
 
   /** @param text of an option, with references resolved */
-  private def login(text: OptionSpec[String] => Option[String]): Option[RegistryLogin] =
+  private def login(text: OptionSpec[String] => Option[String]): Option[ClientCredentials] =
     Option.when(hasLogin) {
       def required(spec: OptionSpec[String]) = text(spec).get
       val url =
@@ -68,11 +70,7 @@ private[dynamickafka] final case class RegistrySettings(cluster: String, values:
         }
       if (url.getHost == null || url.getRawUserInfo != null)
         throw new RegistrySecurityException(s"'${TokenUrl.name}' does not have the form https://host/path")
-      RegistryLogin(
-        ClientCredentials(url, required(ClientId), required(ClientSecret), text(Scope).getOrElse("")),
-        Seq("target-sr-cluster" -> LogicalCluster, "Confluent-Identity-Pool-Id" -> IdentityPool)
-          .flatMap { case (header, spec) => text(spec).map(header -> _) }
-      )
+      ClientCredentials(url, required(ClientId), required(ClientSecret), text(Scope).getOrElse(""))
     }
 
   private def authorization(user: Option[String], token: Option[String]): Option[String] =
@@ -103,22 +101,16 @@ private[dynamickafka] final case class RegistryIdentity(values: Map[String, Stri
  * @param authorization the value of the header
  * @param tls properties of Kafka's names
  * @param login takes precedence over `authorization`
+ * @param headers of each request with a log-in
  */
 private[schemaregistry] final case class ResolvedRegistry(
     urls: Seq[String],
     authorization: Option[String],
     tls: Map[String, String],
-    login: Option[RegistryLogin]
-) {
-  override def toString: String = "ResolvedRegistry"
-}
-
-/** @param headers of each request, beside the token */
-private[schemaregistry] final case class RegistryLogin(
-    credentials: ClientCredentials,
+    login: Option[ClientCredentials],
     headers: Seq[(String, String)]
 ) {
-  override def toString: String = "RegistryLogin"
+  override def toString: String = "ResolvedRegistry"
 }
 
 /**

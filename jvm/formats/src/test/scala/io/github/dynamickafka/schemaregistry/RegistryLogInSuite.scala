@@ -101,7 +101,7 @@ class RegistryLogInSuite extends AnyFunSuite with TimeLimit with RegistryTest {
       def of(own: (String, String)) =
         Registries(shared, Map(s"blue.registry.${own._1}" -> own._2)).of("blue").resolved()
       assert(of("bearerAuth.token" -> "t").login.isEmpty && of("basicAuth.userInfo" -> "u:p").login.isEmpty)
-      assert(of("oauth.scope" -> "own").login.exists(_.credentials.scope == "own"))
+      assert(of("oauth.scope" -> "own").login.exists(_.scope == "own"))
     }
   }
 }

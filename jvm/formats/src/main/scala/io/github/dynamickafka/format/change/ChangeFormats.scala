@@ -247,7 +247,7 @@ private[change] final class ChangeEncoder(side: SideLayout, inserted: Surroundin
       case Insert | Postimage => inserted
       case Delete | Preimage => deleted
       case other => throw new UnencodableException(
-          s"the column '${ChangeLayout.TypeColumn}' ${if (other eq null) "is null" else "has another value"}; allowed are $All"
+          s"the column '${ChangeLayout.TypeColumn}' ${if (other eq null) "is null" else "has another value"}; allowed are $Names"
         )
     }
     surrounding(row.encode(change.getStruct(0, width)))

@@ -17,6 +17,7 @@ import org.apache.spark.sql.catalyst.expressions.{
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, Project}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.{
@@ -270,33 +271,23 @@ private[dynamickafka] object Encoders {
    *
    * @throws DynamicKafkaIllegalArgumentException `INVALID_COLUMN`, or `INVALID_SCHEMA` if the types are those of `schema`
    */
-  def check(side: SideLayout, declared: Boolean): Unit = {
-    def refuse(reason: String) =
-      if (declared) throw Errors.invalidSchema(text(side, reason))
-      else throw Errors.invalidColumn(
-        unsupported(side).getOrElse(side.schema.fieldNames.mkString(", ")),
-        text(side, reason)
-      )
-    val problem = Variants.problem(side.format.format, side.schema).orElse {
+  def check(side: SideLayout, declared: Boolean): Unit = problem(side).foreach { reason =>
+    val text = s"the format '${side.format.format.name}' with its options cannot have the columns ${side.schema.toDDL}: $reason"
+    if (declared) throw Errors.invalidSchema(text)
+    // The first column that cannot be written by itself.
+    val column = side.schema.fields.find(field =>
+      problem(side.copy(schema = StructType(Seq(field)), avro = None)).isDefined
+    )
+    throw Errors.invalidColumn(column.fold(side.schema.fieldNames.mkString(", "))(_.name), text)
+  }
+
+  private def problem(side: SideLayout): Option[String] =
+    Variants.problem(side.format.format, side.schema).orElse {
       try {
         writer(side).encoder(side).close()
         writer(side).problem(side)
       } catch { case NonFatal(e) => Some(String.valueOf(e.getMessage)) }
     }
-    problem.foreach(refuse)
-  }
-
-  private def text(side: SideLayout, reason: String) =
-    s"the format '${side.format.format.name}' with its options cannot have the columns ${side.schema.toDDL}: $reason"
-
-  /** The first column that cannot be written by itself. */
-  private def unsupported(side: SideLayout): Option[String] = side.schema.fields.find { field =>
-    val alone = side.copy(schema = StructType(Seq(field)), avro = None)
-    try {
-      writer(alone).encoder(alone).close()
-      Variants.problem(alone.format.format, alone.schema).isDefined || writer(alone).problem(alone).isDefined
-    } catch { case NonFatal(_) => true }
-  }.map(_.name)
 }
 
 /**
@@ -336,19 +327,6 @@ private[format] object RowEncoder {
   }
 }
 
-/** What becomes of a row that is an upsert. */
-private[dynamickafka] sealed trait UpsertKind extends Product with Serializable
-
-private[dynamickafka] object UpsertKind {
-  case object Value extends UpsertKind
-
-  /** A null value. */
-  case object Tombstone extends UpsertKind
-
-  /** No record: the row after the update follows. */
-  case object NoRecord extends UpsertKind
-}
-
 /**
  * How rows are upserts of a table with a key. Sent to executors.
  *
@@ -358,15 +336,21 @@ private[dynamickafka] final case class UpsertRows(kind: Option[Int], key: Option
   import ChangeKind._
   import UpsertRows._
 
-  /** @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException ENCODE_FAILED */
-  def of(row: InternalRow): UpsertKind = kind.filterNot(row.isNullAt).map(row.getUTF8String).fold[UpsertKind](
-    UpsertKind.Value
-  ) {
-    case Insert | Postimage => UpsertKind.Value
-    case Delete => UpsertKind.Tombstone
-    case Preimage => UpsertKind.NoRecord
-    case _ => throw Errors.encodeFailed("value", "upsert", Unknown)
-  }
+  /**
+   * Whether the row becomes a null value.
+   *
+   * @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException ENCODE_FAILED
+   */
+  def isDeleted(row: InternalRow): Boolean = kindOf(row) == Delete
+
+  /** Whether the row becomes no record: the row after the update follows. */
+  def isSkipped(row: InternalRow): Boolean = kindOf(row) == Preimage
+
+  private def kindOf(row: InternalRow): UTF8String =
+    kind.filterNot(row.isNullAt).fold(Insert) { i =>
+      val found = row.getUTF8String(i)
+      if (All(found)) found else throw Errors.encodeFailed("value", "upsert", Unknown)
+    }
 
   /** Why the row has no key, if it has none. */
   def problem(row: InternalRow): Option[String] = key match {
@@ -377,7 +361,7 @@ private[dynamickafka] final case class UpsertRows(kind: Option[Int], key: Option
 }
 
 private object UpsertRows {
-  private val Unknown = s"the column '${ChangeLayout.TypeColumn}' has another value than ${ChangeKind.All}"
+  private val Unknown = s"the column '${ChangeLayout.TypeColumn}' has another value than ${ChangeKind.Names}"
   private val NoKey = "the columns of its key are null, and an upsert requires a key"
 }
 

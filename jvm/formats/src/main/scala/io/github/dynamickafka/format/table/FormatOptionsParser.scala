@@ -7,6 +7,7 @@ import io.github.dynamickafka.format.{
   Format,
   FormatMetadata,
   FormatSetting,
+  FormatSettings,
   MetadataItem,
   ParseErrors,
   SchemaText,
@@ -35,7 +36,15 @@ private[dynamickafka] object FormatOptionsParser {
     val key = format(raw, KeyDeserializer, KeyFormat.copy(valueType = formats.toRead))
     def side(name: String, own: OptionSpec[ParseErrors])(of: Format) = {
       val required = of.registry.exists(_.isRequired) || RegistryOptions.givesSchema(raw, value)
-      val (set, registries) = ofFormat(raw, name, of, !isCatalogTable && required, ForReading)
+      val (set, registries) = ofFormat(
+        raw,
+        name,
+        of,
+        !isCatalogTable && required,
+        RegistryOptionSpecs.reading,
+        of,
+        FormatSetting.refused
+      )
       readBy(raw, of, set, own).copy(registries = registries)
     }
     val common = parse(raw, isCatalogTable, value, key)(
@@ -69,8 +78,17 @@ private[dynamickafka] object FormatOptionsParser {
       WriteOptionSpecs.KeyFormat.copy(valueType = formats.toWrite)
     )
     def side(name: String)(of: Format) = {
-      val (set, registries) = ofFormat(raw, name, of, !isCatalogTable && of.hasRegistry, ForWriting)
-      SideFormat(of, of.writer.get.forEncoder(set), registries = registries)
+      val writer = of.writer.get
+      val (set, registries) = ofFormat(
+        raw,
+        name,
+        of,
+        !isCatalogTable && of.hasRegistry,
+        RegistryOptionSpecs.all,
+        writer,
+        FormatSetting.refusedInWrites
+      )
+      SideFormat(of, writer.forEncoder(set), registries = registries)
     }
     val common = parse(raw, isCatalogTable, value, key)(side(FormatKey.Value), side(FormatKey.Key))
     common.key.foreach(RegistryOptions.checkSubjects(common.value, _))
@@ -235,64 +253,47 @@ private[dynamickafka] object FormatOptionsParser {
   /** Options of formats that the connector handles itself. */
   private val ofConnector = Seq(FormatSetting.IgnoreParseErrors, FormatSetting.FailOnMissingField).map(_.name)
 
-  /** The options of formats that one of the two kinds of queries accepts. */
-  private sealed abstract class Direction(val registry: Seq[OptionSpec[_]]) {
-    def settings(format: Format): Seq[FormatSetting]
-    def find(format: Format, option: String): Option[FormatSetting]
-
-    /** The reason why an option of Spark or Flink is not accepted. */
-    def refused(format: Format, option: String): Option[String]
-  }
-
-  private object ForReading extends Direction(RegistryOptionSpecs.reading) {
-    override def settings(format: Format): Seq[FormatSetting] = format.settings
-    override def find(format: Format, option: String): Option[FormatSetting] = format.setting(option)
-    override def refused(format: Format, option: String): Option[String] =
-      FormatSetting.refused(format, option)
-  }
-
-  private object ForWriting extends Direction(RegistryOptionSpecs.all) {
-    override def settings(format: Format): Seq[FormatSetting] = format.writer.get.settings
-    override def find(format: Format, option: String): Option[FormatSetting] =
-      format.writer.get.setting(option)
-    override def refused(format: Format, option: String): Option[String] =
-      FormatSetting.refusedInWrites(format, option)
-  }
-
-  /** What is set for the format of one side: its options by Spark's names, and its registries. */
+  /**
+   * What is set for the format of one side: its options by Spark's names, and its registries.
+   *
+   * @param settings the options that the format has
+   * @param refused the reason why an option of Spark or Flink is not accepted
+   */
   private def ofFormat(
       raw: RawOptions,
       side: String,
       format: Format,
       required: Boolean,
-      direction: Direction
+      registry: Seq[OptionSpec[_]],
+      settings: FormatSettings,
+      refused: (Format, String) => Option[String]
   ): (Map[String, String], Registries) = {
     // The options of the side come after those of both, so that they win.
     val (ofRegistry, own) = raw.formats
       .filter { case (key, _) => key.side.forall(_ == side) && key.format == format.name }
       .sortBy(_._1.side.isDefined)
-      .partition { case (key, _) =>
-        RegistryOptions.find(format, key.option, direction.registry).isDefined
-      }
-    val set = own.map { case (key, w) => setting(format, direction, key, w).name -> w.value }.toMap
+      .partition { case (key, _) => RegistryOptions.find(format, key.option, registry).isDefined }
+    val set = own.map { case (key, w) =>
+      setting(settings, refused(format, _), key, w).name -> w.value
+    }.toMap
     set -> RegistryOptions.of(raw, format, ofRegistry, required)
   }
 
   /** The setting that an option means, with its value checked. */
   private def setting(
-      format: Format,
-      direction: Direction,
+      settings: FormatSettings,
+      refused: String => Option[String],
       key: FormatKey,
       w: RawOptions.Written
   ): FormatSetting = {
-    val found = direction.find(format, key.option).getOrElse {
-      direction.refused(format, key.option).foreach(reason =>
+    val found = settings.setting(key.option).getOrElse {
+      refused(key.option).foreach(reason =>
         throw Errors.invalidOption(w.name, w.value, reason)
       )
       val prefix = w.name.dropRight(key.option.length)
       throw Errors.unknownOption(
         w.name,
-        Suggestions.closest(key.option, direction.settings(format).map(_.name)).map(prefix + _)
+        Suggestions.closest(key.option, settings.settings.map(_.name)).map(prefix + _)
       )
     }
     found.valueType.parse(w.value.trim).left.foreach(reason =>
