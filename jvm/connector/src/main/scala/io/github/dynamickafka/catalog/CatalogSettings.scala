@@ -9,7 +9,6 @@ import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.table.{FormatOptionSpecs, Formats, WriteOptionSpecs}
 import io.github.dynamickafka.kafka.SecretOptions
-import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 import io.github.dynamickafka.option.{
   ClusterKeys,
   FormatKey,
@@ -18,6 +17,7 @@ import io.github.dynamickafka.option.{
   OptionTable,
   Suggestions
 }
+import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 
 /**
  * The settings of tables, of all of a catalog or of one of the session catalog, and what of them applies to one side. Pure.

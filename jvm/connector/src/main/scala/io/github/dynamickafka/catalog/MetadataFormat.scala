@@ -21,7 +21,7 @@ import io.github.dynamickafka.config.{
   Subscription
 }
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.table.{FormatTable, FormatOptionSpecs, Formats}
+import io.github.dynamickafka.format.table.{FormatOptionSpecs, FormatTable, Formats}
 import io.github.dynamickafka.metadata.service.MetadataServices
 import io.github.dynamickafka.metadata.watch.DescribedStreams
 import io.github.dynamickafka.option.OptionTable

@@ -114,7 +114,9 @@ private[dynamickafka] object SessionTable {
       asksRegistry: Boolean,
       written: Map[String, String] = Map.empty
   ) extends TableOptions {
-    private val (selecting, others) = options.partition { case (name, _) => CatalogSettings.find(name).exists(CatalogSettings.Selecting) }
+    private val (selecting, others) = options.partition { case (name, _) =>
+      CatalogSettings.find(name).exists(CatalogSettings.Selecting)
+    }
     private val settings = new CatalogSettings(CatalogSettings.OwnOptions, others)
     private val ofReads =
       if (asksRegistry) settings

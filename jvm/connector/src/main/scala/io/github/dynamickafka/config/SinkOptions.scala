@@ -2,7 +2,7 @@ package io.github.dynamickafka.config
 
 import org.apache.kafka.clients.producer.Partitioner
 
-import io.github.dynamickafka.format.table.{FormatTable, ClusterRegistries, Formats}
+import io.github.dynamickafka.format.table.{ClusterRegistries, FormatTable, Formats}
 import io.github.dynamickafka.page.PageSettings
 
 /**

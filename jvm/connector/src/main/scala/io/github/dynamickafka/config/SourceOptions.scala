@@ -5,7 +5,7 @@ import scala.util.matching.Regex
 
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.format.table.{FormatTable, ClusterRegistries, Formats}
+import io.github.dynamickafka.format.table.{ClusterRegistries, FormatTable, Formats}
 import io.github.dynamickafka.option.OptionTable
 import io.github.dynamickafka.page.PageSettings
 import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy, UnreachableReplayPolicy}

@@ -11,7 +11,6 @@ import org.apache.spark.sql.connector.write.{LogicalWriteInfo, WriteBuilder}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.format.table.FormatTable
 import io.github.dynamickafka.config.{
   SinkOptionSpecs,
   SinkOptions,
@@ -20,6 +19,7 @@ import io.github.dynamickafka.config.{
   Subscription
 }
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.table.FormatTable
 import io.github.dynamickafka.format.{DeclaredSchema, MetadataColumn, NewestSchemas, SideFormat}
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.service.MetadataServices

@@ -7,9 +7,9 @@ import org.apache.spark.sql.types._
 
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.table.{
-  FormatTable,
   Encoding,
   FormatOptionSpecs,
+  FormatTable,
   Formats,
   RowEncoder,
   SideSource

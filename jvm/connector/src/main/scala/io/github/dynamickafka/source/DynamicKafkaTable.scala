@@ -16,7 +16,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs, SourceOptions, SourceOptionsParser}
 import io.github.dynamickafka.error.{Errors, FailureText}
 import io.github.dynamickafka.format.protobuf.{Protobuf, ProtobufOptions, ProtobufSchemas}
-import io.github.dynamickafka.format.table.{FormatTable, Decoders, FormatOptionSpecs}
+import io.github.dynamickafka.format.table.{Decoders, FormatOptionSpecs, FormatTable}
 import io.github.dynamickafka.format.{
   ColumnOrigin,
   DeclaredSchema,

@@ -18,7 +18,8 @@ class DocumentFormatsSuite extends AnyFunSuite {
   test("a format in the metadata sets aside the schema and the options of other formats in the settings") {
     assert(DocumentFormats.over(SourceOptionSpecs.table, settings, Map("format" -> "json"), "orders") ==
       Map("format" -> "json", "json.timeZone" -> "UTC", "failOnDataLoss" -> "false"))
-    assert(DocumentFormats.over(SourceOptionSpecs.table, 
+    assert(DocumentFormats.over(
+      SourceOptionSpecs.table,
       settings,
       Map("format" -> "json", "schema" -> "b INT"),
       "orders"
@@ -26,8 +27,14 @@ class DocumentFormatsSuite extends AnyFunSuite {
   }
 
   test("without a format, the metadata replaces single settings, in any spelling") {
-    assert(DocumentFormats.over(SourceOptionSpecs.table, settings, Map("schema" -> "b INT"), "orders") == settings + ("schema" -> "b INT"))
-    assert(DocumentFormats.over(SourceOptionSpecs.table, 
+    assert(DocumentFormats.over(
+      SourceOptionSpecs.table,
+      settings,
+      Map("schema" -> "b INT"),
+      "orders"
+    ) == settings + ("schema" -> "b INT"))
+    assert(DocumentFormats.over(
+      SourceOptionSpecs.table,
       Map("key-format" -> "raw"),
       Map("keyFormat" -> "string"),
       "orders"
@@ -38,9 +45,20 @@ class DocumentFormatsSuite extends AnyFunSuite {
   test("options of one side only, registries and other options") {
     val document =
       Map("format" -> "json", "json.ignoreParseErrors" -> "true", "json.ignoreNullFields" -> "false")
-    assert(DocumentFormats.over(SourceOptionSpecs.table, Map.empty, document, "orders").keySet == Set("format", "json.ignoreParseErrors"))
-    assert(DocumentFormats.over(SinkOptionSpecs.table, Map.empty, document, "orders").keySet == Set("format", "json.ignoreNullFields"))
-    assert(refused(DocumentFormats.over(SourceOptionSpecs.table, Map.empty, Map("startingOffsets" -> "latest"), "orders")).getMessage
+    assert(DocumentFormats.over(SourceOptionSpecs.table, Map.empty, document, "orders").keySet == Set(
+      "format",
+      "json.ignoreParseErrors"
+    ))
+    assert(DocumentFormats.over(SinkOptionSpecs.table, Map.empty, document, "orders").keySet == Set(
+      "format",
+      "json.ignoreNullFields"
+    ))
+    assert(refused(DocumentFormats.over(
+      SourceOptionSpecs.table,
+      Map.empty,
+      Map("startingOffsets" -> "latest"),
+      "orders"
+    )).getMessage
       .contains("'startingOffsets' is not an option of a format"))
   }
 }

@@ -194,7 +194,10 @@ private[dynamickafka] object FormatMetadata {
 
   /** What the columns of a query ask for. */
   def asked(format: Format, items: Option[Seq[MetadataItem]]): Seq[FormatMetadata] =
-    items.toSeq.flatten.collect { case MetadataItem.OfFormat(key, _) => key }.flatMap(find(format, _)).distinct
+    items.toSeq.flatten.collect { case MetadataItem.OfFormat(key, _) => key }.flatMap(find(
+      format,
+      _
+    )).distinct
 
   /** The default name of the column. */
   def column(key: String): String = key.replace('.', '_').replace('-', '_')

@@ -81,7 +81,11 @@ class ClassFormatSuite extends AnyFunSuite with TimeLimit {
     assert(new String(encoder(row)) == "7;tea")
     assert(target.headers == Seq("written-to" -> "orders"))
     val e = ParsedFormats.refused(
-      ParsedFormats.write("format" -> fixed).encoding(StructType.fromDDL("n INT"), Set.empty, caseSensitive = false)
+      ParsedFormats.write("format" -> fixed).encoding(
+        StructType.fromDDL("n INT"),
+        Set.empty,
+        caseSensitive = false
+      )
     )
     assert(e.getMessage.contains("for reading only"))
   }

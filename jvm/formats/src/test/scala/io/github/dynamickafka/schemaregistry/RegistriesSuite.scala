@@ -2,8 +2,8 @@ package io.github.dynamickafka.schemaregistry
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.format.table.{FormatTable, ClusterRegistries}
 import io.github.dynamickafka.format.table.ParsedFormats.{read, refused}
+import io.github.dynamickafka.format.table.{ClusterRegistries, FormatTable}
 import io.github.dynamickafka.testkit.TimeLimit
 
 class RegistriesSuite extends AnyFunSuite with TimeLimit {

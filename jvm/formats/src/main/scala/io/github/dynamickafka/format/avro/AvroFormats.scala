@@ -31,7 +31,7 @@ import io.github.dynamickafka.format.{
   SchemaText,
   SchemasById,
   SideFormat,
-  SideLayout,
+  SideLayout
 }
 import io.github.dynamickafka.option.OptionType.{boolean, int, text}
 import io.github.dynamickafka.schemaregistry.RegisteredSchema

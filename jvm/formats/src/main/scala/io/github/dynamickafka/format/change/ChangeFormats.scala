@@ -235,8 +235,11 @@ private[dynamickafka] object OggJson extends ChangeFormat("ogg-json") {
  *
  * @param inserted what surrounds a row that was inserted, and `deleted` one that was deleted
  */
-private[change] final class ChangeEncoder(side: SideLayout, inserted: SurroundingText, deleted: SurroundingText)
-    extends Encoder {
+private[change] final class ChangeEncoder(
+    side: SideLayout,
+    inserted: SurroundingText,
+    deleted: SurroundingText
+) extends Encoder {
   import ChangeKind._
 
   private val row = new JsonEncoder(side)

@@ -2,6 +2,7 @@ package io.github.dynamickafka.format.table
 
 import scala.util.control.NonFatal
 
+import SideSource.{Column, Fields}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.analysis.TableOutputResolver
 import org.apache.spark.sql.catalyst.expressions.{
@@ -35,7 +36,6 @@ import io.github.dynamickafka.format.{
   WriteContext
 }
 import io.github.dynamickafka.schemaregistry.Frame
-import SideSource.{Column, Fields}
 
 private[table] object Encodings {
 
@@ -272,7 +272,8 @@ private[dynamickafka] object Encoders {
    * @throws DynamicKafkaIllegalArgumentException `INVALID_COLUMN`, or `INVALID_SCHEMA` if the types are those of `schema`
    */
   def check(side: SideLayout, declared: Boolean): Unit = problem(side).foreach { reason =>
-    val text = s"the format '${side.format.format.name}' with its options cannot have the columns ${side.schema.toDDL}: $reason"
+    val text =
+      s"the format '${side.format.format.name}' with its options cannot have the columns ${side.schema.toDDL}: $reason"
     if (declared) throw Errors.invalidSchema(text)
     // The first column that cannot be written by itself.
     val column = side.schema.fields.find(field =>

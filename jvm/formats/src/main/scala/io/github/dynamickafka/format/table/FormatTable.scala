@@ -145,7 +145,9 @@ private final class Layouts(options: FormatTable, user: Option[StructType], incl
     val wanted = options.metadata.getOrElse(MetadataItem.default)
     val all =
       if (includeHeaders) (wanted :+ MetadataItem.OfRecord(MetadataColumn.Headers)).distinct else wanted
-    (key.toSeq ++ declared ++ valueColumn).map(Left(_)) ++ (changeType.toSeq ++ all.map(metadata)).map(Right(_))
+    (key.toSeq ++ declared ++ valueColumn).map(Left(_)) ++ (changeType.toSeq ++ all.map(metadata)).map(Right(
+      _
+    ))
   }
 
   /** Names of metadata columns are metadata, all others are decoded. */
@@ -165,7 +167,8 @@ private final class Layouts(options: FormatTable, user: Option[StructType], incl
           "the changed table."
       )
     val key = keyColumn.filter(_ => options.keyFields.isEmpty || !options.keyIsInValue)
-    val kept = if (keeps) corrupt.zip(Seq("has the bytes of bad records", "has the errors of bad records")) else Nil
+    val kept =
+      if (keeps) corrupt.zip(Seq("has the bytes of bad records", "has the errors of bad records")) else Nil
     val special = (changeType.map(_ -> "has the kind of the change") ++ kept).toSeq
     val known = options.metadata.getOrElse(MetadataItem.ofRecord)
     SchemaText.nullable(user).zip(user).map { case (field, original) =>

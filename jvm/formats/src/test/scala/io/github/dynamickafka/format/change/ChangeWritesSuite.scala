@@ -13,13 +13,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.github.dynamickafka.TestSeed
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.format.Decoder
-import io.github.dynamickafka.format.table.{
-  Decoded,
-  Encoding,
-  ParsedFormats,
-  RandomRows,
-  RowEncoder
-}
+import io.github.dynamickafka.format.table.{Decoded, Encoding, ParsedFormats, RandomRows, RowEncoder}
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** Changes as records of Debezium and Canal. */

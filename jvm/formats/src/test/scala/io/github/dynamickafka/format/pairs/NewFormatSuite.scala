@@ -49,7 +49,11 @@ class NewFormatSuite extends AnyFunSuite with TimeLimit with BeforeAndAfterAll {
     val frame = rows.toDF("id", "name")
     for (more <- Seq(Nil, Seq("pairs.separator" -> "|"))) {
       val source =
-        parsed.write(Seq("format" -> "pairs") ++ more: _*).encoding(frame.schema, Set.empty, caseSensitive = false).value
+        parsed.write(Seq("format" -> "pairs") ++ more: _*).encoding(
+          frame.schema,
+          Set.empty,
+          caseSensitive = false
+        ).value
       val bytes = frame.queryExecution.toRdd.mapPartitions { internal =>
         val encoder = new RowEncoder(source, "value")
         internal.map(encoder(_))
@@ -77,9 +81,16 @@ class NewFormatSuite extends AnyFunSuite with TimeLimit with BeforeAndAfterAll {
     assert(refusal(parsed.write("format" -> "pairs", "pairs.ignoreParseErrors" -> "true")).contains(
       "it has no effect when records are written"
     ))
-    assert(refusal(Decoders.check(parsed.read("format" -> "pairs", "schema" -> "id DOUBLE").layout(None, includeHeaders = false).value)).contains("Pairs have no DOUBLE."))
+    assert(refusal(Decoders.check(parsed.read(
+      "format" -> "pairs",
+      "schema" -> "id DOUBLE"
+    ).layout(None, includeHeaders = false).value)).contains("Pairs have no DOUBLE."))
     val wrongType = intercept[DynamicKafkaIllegalArgumentException](
-      parsed.write("format" -> "pairs").encoding(StructType.fromDDL("id DOUBLE"), Set.empty, caseSensitive = false)
+      parsed.write("format" -> "pairs").encoding(
+        StructType.fromDDL("id DOUBLE"),
+        Set.empty,
+        caseSensitive = false
+      )
     )
     assert(wrongType.getCondition == "DYNAMIC_KAFKA.INVALID_COLUMN", wrongType.getMessage)
     val decode = Decoded.by(Decoders.of(side()), side())

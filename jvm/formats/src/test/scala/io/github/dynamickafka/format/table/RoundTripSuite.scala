@@ -33,7 +33,10 @@ class RoundTripSuite extends AnyFunSuite with TimeLimit {
         SideSource.Fields(SideLayout(utc(written.value), schema, schema.indices), fields),
         "value"
       )
-      val side = ParsedFormats.read(options :+ ("format" -> format) :+ ("schema" -> schema.json): _*).layout(None, includeHeaders = false).value
+      val side = ParsedFormats.read(options :+ ("format" -> format) :+ ("schema" -> schema.json): _*).layout(
+        None,
+        includeHeaders = false
+      ).value
       val utcSide = side.copy(format = utc(side.format))
       val decode = Decoded.by(Decoders.of(utcSide), utcSide)
       val convert = CatalystTypeConverters.createToScalaConverter(schema)

@@ -2,8 +2,8 @@ package io.github.dynamickafka.format.table
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.format.json.Json
 import io.github.dynamickafka.format.Raw
+import io.github.dynamickafka.format.json.Json
 import io.github.dynamickafka.option.FormatKey
 import io.github.dynamickafka.testkit.TimeLimit
 
