@@ -214,7 +214,7 @@ private[serde] final class DeserializerDecoder(of: SerdeClass, side: SideLayout)
       try show(created.deserialize(context.topic, context.kafkaHeaders, bytes), into)
       catch {
         case e: InterruptException => throw e
-        // Its message may contain a part of the record.
+        // The message may contain a part of the record.
         case NonFatal(e) => s"${of.className} threw ${e.getClass.getSimpleName}"
       }
     if (reason eq null) null

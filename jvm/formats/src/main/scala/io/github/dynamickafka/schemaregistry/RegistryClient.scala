@@ -140,7 +140,7 @@ private[schemaregistry] final class RegistryClient(
       headers.foreach { case (name, value) =>
         try message.header(name, value)
         catch {
-          // Its message quotes the value.
+          // The message quotes the value.
           case _: IllegalArgumentException =>
             throw unavailable("the credentials contain characters that are invalid in a header")
         }

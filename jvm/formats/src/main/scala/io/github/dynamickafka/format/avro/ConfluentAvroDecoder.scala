@@ -39,7 +39,7 @@ private[format] final class ConfluentAvroDecoder(
 
 private[format] object ConfluentAvroDecoder {
 
-  /** For columns. */
+  /** Decodes into columns. */
   def apply(
       side: SideLayout,
       schemas: (String, Int) => Option[RegisteredSchema]
@@ -67,7 +67,7 @@ private[avro] final class AvroBodies(side: SideLayout) {
     AvroBody(declared, declared, side)
   }
 
-  /** The reason if the records of the schema would be read as other values. */
+  /** What decodes the records of a schema, or the reason why they would be read as other values. */
   def of(writer: Schema): Either[String, AvroBody] =
     RegistryAvro.resolved(writer, reader.getOrElse(writer)).map(AvroBody(_, reader.getOrElse(writer), side))
 }

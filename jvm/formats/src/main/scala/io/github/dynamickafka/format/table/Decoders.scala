@@ -172,7 +172,7 @@ private[dynamickafka] object Decoders {
   }
 }
 
-/** Which formats have columns of type VARIANT. Pure. */
+/** Tells which formats have columns of type VARIANT. Pure. */
 private[format] object Variants {
 
   /** Why the columns cannot be those of a format, if one of them is VARIANT. */

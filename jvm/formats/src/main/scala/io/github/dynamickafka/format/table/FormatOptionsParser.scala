@@ -21,7 +21,7 @@ private[dynamickafka] object FormatOptionsParser {
   import FormatOptionSpecs._
 
   /**
-   * Of a query that reads.
+   * Parses the options of a query that reads.
    *
    * @param isCatalogTable whether the metadata of clusters may have registries too
    * @param formats those that the options can name
@@ -60,7 +60,7 @@ private[dynamickafka] object FormatOptionsParser {
     )
   }
 
-  /** Of a query that writes; see [[reading]]. */
+  /** Parses the options of a query that writes; see [[reading]]. */
   def writing(
       raw: RawOptions,
       isCatalogTable: Boolean = false,
@@ -105,7 +105,7 @@ private[dynamickafka] object FormatOptionsParser {
     val (valueSide, keySide) = (ofValue(value), key.map(ofKey))
     checkFormats(raw, value, key)
     val fromRegistry = RegistryOptions.givesSchema(raw, value)
-    // Of the values, or, if these are not Avro, of the keys.
+    // The options of the values, or, if these are not Avro, those of the keys.
     val avro = (valueSide +: keySide.toSeq).find(_.format.readsAvroSchema)
     FormatTable(
       valueSide,

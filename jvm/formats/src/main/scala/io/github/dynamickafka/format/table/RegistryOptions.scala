@@ -115,7 +115,7 @@ private[format] object RegistryOptions {
 }
 
 /**
- * Which registries of clusters the metadata gives. `cluster.<id>.registry.*` takes precedence over them, and they take precedence over
+ * The registries of clusters that the metadata gives. `cluster.<id>.registry.*` takes precedence over them, and they take precedence over
  * the settings of a table.
  *
  * @param counts whether the metadata has any effect
