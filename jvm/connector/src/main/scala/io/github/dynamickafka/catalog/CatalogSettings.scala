@@ -7,7 +7,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.table.{FormatOptionSpecs, Formats}
+import io.github.dynamickafka.format.table.{FormatOptionSpecs, Formats, WriteOptionSpecs}
 import io.github.dynamickafka.kafka.SecretOptions
 import io.github.dynamickafka.option.{
   ClusterKeys,
@@ -17,6 +17,7 @@ import io.github.dynamickafka.option.{
   OptionTable,
   Suggestions
 }
+import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 
 /**
  * The settings of tables, of all of a catalog or of one of the session catalog, and what of them applies to one side. Pure.
@@ -32,7 +33,7 @@ private[dynamickafka] final class CatalogSettings(
 
   /** Of a catalog: `spark.sql.catalog.<name>.<option>`. */
   def this(catalog: String, settings: Map[String, String]) =
-    this(CatalogSettings.Catalog(catalog), settings)
+    this(CatalogSettings.ofCatalog(catalog), settings)
 
   /**
    * Checks the names; values are checked where they are used.
@@ -41,7 +42,7 @@ private[dynamickafka] final class CatalogSettings(
    *                                              `UNKNOWN_OPTION`
    */
   def check(): Unit = settings.toSeq.sorted.foreach { case (name, value) =>
-    Tables.flatMap(_.find(name)).find(Selecting).foreach(_ =>
+    find(name).filter(Selecting).foreach(_ =>
       throw Errors.invalidOption(
         place.written(name),
         value,
@@ -93,7 +94,7 @@ private[dynamickafka] final class CatalogSettings(
   ): CaseInsensitiveStringMap = {
     val query = ofQuery.asCaseSensitiveMap.asScala.toMap
     query.toSeq.sorted.foreach { case (name, value) => refuseLate(name, value) }
-    val defaults = new DocumentFormats(table, other(table)).over(settings, document, stream)
+    val defaults = DocumentFormats.over(table, settings, document, stream)
       .filter { case (name, _) => applies(table, name) }
     underQuery(table, defaults, query ++ selection)
   }
@@ -135,31 +136,28 @@ private[dynamickafka] final class CatalogSettings(
 
 private[dynamickafka] object CatalogSettings {
 
-  /** Where the settings of a table are set. */
-  sealed trait Place {
+  /**
+   * Where the settings of a table are set.
+   *
+   * @param written how the user writes an option there
+   * @param hint where to set an option, after "Set it"
+   */
+  final case class Place(written: String => String, hint: String => String)
 
-    /** How the user writes an option there. */
-    def written(name: String): String
-
-    /** Where to set an option, after "Set it". */
-    def hint(name: String): String
-  }
-
-  final case class Catalog(name: String) extends Place {
-    override def written(option: String): String = s"spark.sql.catalog.$name.$option"
-    override def hint(option: String): String = s"as '${written(option)}'"
+  def ofCatalog(name: String): Place = {
+    def written(option: String) = s"spark.sql.catalog.$name.$option"
+    Place(written, option => s"as '${written(option)}'")
   }
 
   /** A table of the session catalog. */
-  case object OwnOptions extends Place {
-    override def written(option: String): String = option
-    override def hint(option: String): String = "in OPTIONS of CREATE TABLE"
-  }
+  val OwnOptions: Place = Place(identity, _ => "in OPTIONS of CREATE TABLE")
 
   private val Tables = Seq(SourceOptionSpecs.table, SinkOptionSpecs.table)
 
+  private[catalog] def find(name: String): Option[OptionSpec[_]] = Tables.flatMap(_.find(name)).headOption
+
   /** The options that a table sets. */
-  private val Selecting: Set[OptionSpec[_]] =
+  private[catalog] val Selecting: Set[OptionSpec[_]] =
     Set(SourceOptionSpecs.StreamIds, SourceOptionSpecs.StreamPattern, SinkOptionSpecs.StreamId)
 
   private val Deciding: Set[OptionSpec[_]] = Selecting ++ Set[OptionSpec[_]](
@@ -211,4 +209,58 @@ private[dynamickafka] object CatalogSettings {
   private def keyOf(table: OptionTable, name: String) =
     if (isPrefixed(name)) name else table.find(name).fold(OptionName.normalize(name))(_.key)
 
+}
+
+/** Puts what the metadata says about the format of a stream over the settings of a catalog. Pure. */
+private[catalog] object DocumentFormats {
+
+  /** The options that name the format of one side, of which only one may be set. */
+  private val Alternatives: Seq[Seq[OptionSpec[_]]] = Seq(
+    Seq(FormatOptionSpecs.ValueFormat, FormatOptionSpecs.ValueDeserializer, WriteOptionSpecs.ValueSerializer),
+    Seq(FormatOptionSpecs.KeyFormat, FormatOptionSpecs.KeyDeserializer, WriteOptionSpecs.KeySerializer)
+  )
+
+  /**
+   * With a `format` in the metadata, `schema` and the options of other formats in the settings do not apply.
+   *
+   * @param table the options of the side that is used; the metadata may contain those of the other side as well
+   * @throws DynamicKafkaIllegalArgumentException `METADATA_INVALID` for an option that is not about formats
+   */
+  def over(
+      table: OptionTable,
+      settings: Map[String, String],
+      document: Map[String, String],
+      stream: String
+  ): Map[String, String] = {
+    val other = CatalogSettings.other(table)
+    val formats = (table.formats ++ other.formats).distinct
+    def key(name: String) = table.find(name).orElse(other.find(name)).fold(name)(_.key)
+    def isKnown(name: String) =
+      if (name.startsWith(RegistryOptionSpecs.Prefix)) false
+      else if (FormatKey.of(name, formats).isDefined) !other.has(name) || table.has(name)
+      else if ((FormatOptionSpecs.all ++ WriteOptionSpecs.classes).exists(_.named(name)))
+        table.has(name)
+      else throw Errors.metadataInvalid(
+        s"stream '$stream', key 'options'",
+        s"'$name' is not an option of a format"
+      )
+    val known = document.filter { case (name, _) => isKnown(name) }
+    val own = known.keySet.map(key)
+    val kept = settings.filterNot { case (name, _) =>
+      own(key(name)) || Alternatives.exists(of =>
+        of.exists(_.named(name)) && of.exists(spec => own(spec.key))
+      )
+    }
+    if (!own(FormatOptionSpecs.ValueFormat.key)) kept ++ known
+    else {
+      val inUse = (known ++ kept).collect {
+        case (name, value)
+            if Seq(FormatOptionSpecs.ValueFormat, FormatOptionSpecs.KeyFormat).exists(_.named(name)) =>
+          value.trim.toLowerCase(java.util.Locale.ROOT)
+      }.toSet
+      kept.filterNot { case (name, _) =>
+        FormatOptionSpecs.Schema.named(name) || FormatKey.of(name, formats).exists(k => !inUse(k.format))
+      } ++ known
+    }
+  }
 }

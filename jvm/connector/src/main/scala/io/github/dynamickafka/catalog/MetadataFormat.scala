@@ -21,8 +21,7 @@ import io.github.dynamickafka.config.{
   Subscription
 }
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.FormatOptions
-import io.github.dynamickafka.format.table.{FormatOptionSpecs, Formats}
+import io.github.dynamickafka.format.table.{FormatOptionSpecs, FormatTable, Formats}
 import io.github.dynamickafka.metadata.service.MetadataServices
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
 import io.github.dynamickafka.option.OptionTable
@@ -85,7 +84,7 @@ private[dynamickafka] final class MetadataFormat private (table: OptionTable, qu
       service: ServiceOptions,
       subscription: Subscription,
       discovery: DiscoveryOptions,
-      parse: Map[String, String] => FormatOptions
+      parse: Map[String, String] => FormatTable
   ): Map[String, String] = {
     val hadoop = SparkSession.active.sparkContext.hadoopConfiguration
     val streams =
@@ -96,8 +95,8 @@ private[dynamickafka] final class MetadataFormat private (table: OptionTable, qu
         discovery
       )
     val documents = streams.map { stream =>
-      val document = new DocumentFormats(table, CatalogSettings.other(table))
-        .over(Map.empty, stream.getFormatOptions.asScala.toMap, stream.streamId)
+      val document =
+        DocumentFormats.over(table, Map.empty, stream.getFormatOptions.asScala.toMap, stream.streamId)
       if (!document.keys.exists(FormatOptionSpecs.ValueFormat.named))
         throw noFormat(s"stream '${stream.streamId}'")
       stream.streamId -> document
@@ -136,8 +135,7 @@ private[dynamickafka] object MetadataFormat {
   private def withoutMarker(options: CaseInsensitiveStringMap): Map[String, String] =
     options.asCaseSensitiveMap.asScala.toMap.filterNot(isMarker)
 
-  private def names(options: CaseInsensitiveStringMap) =
-    withoutMarker(options).keySet
+  private def names(options: CaseInsensitiveStringMap) = withoutMarker(options).keySet
 
   private def isSchema(name: String) = FormatOptionSpecs.Schema.named(name)
 

@@ -38,9 +38,6 @@ private[dynamickafka] object SessionTable {
     "path"
   )
 
-  private val Selecting: Set[OptionSpec[_]] =
-    Set(SourceOptionSpecs.StreamIds, SourceOptionSpecs.StreamPattern, SinkOptionSpecs.StreamId)
-
   /** Whether Spark asks for such a table. It gives the same method the options of reads and writes. */
   def isOne(properties: ju.Map[String, String]): Boolean = properties.containsKey(TableCatalog.PROP_PROVIDER)
 
@@ -117,7 +114,9 @@ private[dynamickafka] object SessionTable {
       asksRegistry: Boolean,
       written: Map[String, String] = Map.empty
   ) extends TableOptions {
-    private val (selecting, others) = options.partition { case (name, _) => specOf(name).exists(Selecting) }
+    private val (selecting, others) = options.partition { case (name, _) =>
+      CatalogSettings.find(name).exists(CatalogSettings.Selecting)
+    }
     private val settings = new CatalogSettings(CatalogSettings.OwnOptions, others)
     private val ofReads =
       if (asksRegistry) settings
@@ -152,7 +151,4 @@ private[dynamickafka] object SessionTable {
       new CaseInsensitiveStringMap((set.asCaseSensitiveMap.asScala.toMap ++ written).asJava)
     }
   }
-
-  private def specOf(name: String): Option[OptionSpec[_]] =
-    SourceOptionSpecs.table.find(name).orElse(SinkOptionSpecs.table.find(name))
 }

@@ -11,7 +11,7 @@ import org.apache.spark.sql.connector.write.{LogicalWriteInfo, WriteBuilder}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.metadata.KafkaStream
+import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
 import io.github.dynamickafka.sink.{DynamicKafkaSinkTable, StatementInfo}
 import io.github.dynamickafka.source.DynamicKafkaTable
 import io.github.dynamickafka.topology.OffsetsPolicy
@@ -90,4 +90,31 @@ private[catalog] object StreamTable {
 
   /** Of the options that one query sets. */
   def names(ofQuery: CaseInsensitiveStringMap): Set[String] = ofQuery.asCaseSensitiveMap.keySet.asScala.toSet
+}
+
+/** The options of a table together with those of one query, which take precedence. */
+private[catalog] trait TableOptions {
+  def reading(ofQuery: CaseInsensitiveStringMap): CaseInsensitiveStringMap
+  def writing(ofQuery: CaseInsensitiveStringMap): CaseInsensitiveStringMap
+}
+
+/** The properties of a table, from the metadata of its stream: no property of Kafka's clients, which may be secret. Pure. */
+private[dynamickafka] object StreamProperties {
+
+  def of(stream: KafkaStream, format: String): Map[String, String] = {
+    val clusters = stream.getClusterMetadataMap.asScala.toSeq
+    Map(
+      "provider" -> "dynamic-kafka",
+      "format" -> format,
+      "clusters" -> clusters.map(_._1).mkString(",")
+    ) ++ clusters.flatMap { case (id, cluster) =>
+      Seq(s"cluster.$id.state" -> cluster.state, s"cluster.$id.topics" -> topics(cluster).mkString(","))
+    }
+  }
+
+  /** The topics, or the pattern of their names. */
+  def topics(cluster: ClusterMetadata): Seq[String] =
+    Option(cluster.topicPattern).map(Seq(_)).getOrElse(
+      (cluster.getTopics.asScala ++ cluster.getPartitions.asScala.keys).toSeq.sorted
+    )
 }

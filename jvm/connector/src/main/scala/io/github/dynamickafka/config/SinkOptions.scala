@@ -5,8 +5,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.kafka.clients.producer.{Partitioner => KafkaPartitioner}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.format.FormatOptions
-import io.github.dynamickafka.format.table.{ClusterRegistries, Formats, WriteOptionSpecs, WriteOptionsParser}
+import io.github.dynamickafka.format.table.{ClusterRegistries, FormatOptionsParser, FormatTable, Formats, WriteOptionSpecs}
 import io.github.dynamickafka.kafka.{KafkaProperties, SecretOptions}
 import io.github.dynamickafka.option.{NamedClass, OptionSpecs, OptionTable, OptionType, RawOptions}
 import io.github.dynamickafka.page.{PageOptionSpecs, PageSettings}
@@ -177,7 +176,7 @@ private[dynamickafka] final case class SinkOptions(
     partitioner: PartitionerChoice,
     deadLetters: Option[DeadLetterOptions],
     transactions: TransactionOptions,
-    format: FormatOptions = Formats.plain,
+    format: FormatTable = Formats.plain,
     clusterRegistries: ClusterRegistries = ClusterRegistries(),
     page: Option[PageSettings] = None
 ) {
@@ -216,7 +215,7 @@ private[dynamickafka] object SinkOptions {
         raw.get(PartialCommitPolicy),
         raw.get(UnknownCommit)
       ),
-      WriteOptionsParser.parse(raw, isCatalogTable),
+      FormatOptionsParser.writing(raw, isCatalogTable),
       ClusterRegistries(isCatalogTable, ofStatement),
       PageOptionSpecs.parse(raw)
     )

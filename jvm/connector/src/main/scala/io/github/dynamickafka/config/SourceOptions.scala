@@ -8,11 +8,11 @@ import scala.jdk.CollectionConverters._
 import org.apache.kafka.clients.consumer.ConsumerConfig
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.format.FormatOptions
 import io.github.dynamickafka.format.table.{
   ClusterRegistries,
   FormatOptionSpecs,
   FormatOptionsParser,
+  FormatTable,
   Formats,
   WriteOptionSpecs
 }
@@ -85,7 +85,7 @@ private[dynamickafka] final case class SourceOptions(
     replacedClusters: ReplacedClusterPolicy = ReplacedClusterPolicy.Fail,
     deferWithState: Boolean = false,
     alignment: Option[AlignmentOptions] = None,
-    format: FormatOptions = Formats.plain,
+    format: FormatTable = Formats.plain,
     clusterRegistries: ClusterRegistries = ClusterRegistries(),
     realTime: RealTimeOptions = RealTimeOptions(),
     page: Option[PageSettings] = None,
@@ -130,7 +130,7 @@ private[dynamickafka] object SourceOptions {
       replaced,
       deferWithState = raw.get(DeferWithState),
       alignment(raw),
-      FormatOptionsParser.parse(raw, isCatalogTable),
+      FormatOptionsParser.reading(raw, isCatalogTable),
       ClusterRegistries(isCatalogTable, ofStatement),
       RealTimeOptions(raw),
       PageOptionSpecs.parse(raw),

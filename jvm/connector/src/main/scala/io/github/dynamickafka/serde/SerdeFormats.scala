@@ -7,16 +7,36 @@ import java.{lang => jl}
 
 import scala.annotation.tailrec
 import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
 
 import org.apache.avro.generic.IndexedRecord
 import org.apache.commons.lang3.ClassUtils
 import org.apache.commons.lang3.reflect.TypeUtils
+import org.apache.kafka.common.errors.InterruptException
+import org.apache.kafka.common.header.Headers
+import org.apache.kafka.common.header.internals.RecordHeaders
 import org.apache.kafka.common.serialization.{Deserializer, Serializer}
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
-import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.{Format, KafkaSerdes}
+import io.github.dynamickafka.base.Redaction
+import io.github.dynamickafka.error.{Errors, FailureText}
+import io.github.dynamickafka.format.avro.AvroRecords
+import io.github.dynamickafka.format.{
+  DecodeFailure,
+  DecodedValues,
+  Decoder,
+  Encoder,
+  Format,
+  FormatSetting,
+  FormatWriter,
+  KafkaSerdes,
+  ReadContext,
+  SideLayout,
+  WriteContext
+}
+import io.github.dynamickafka.kafka.SecretReferences
 import io.github.dynamickafka.option.NamedClass
 
 /** Formats by the classes of Kafka's interfaces. Found as a service: `META-INF/services`. */
@@ -150,5 +170,153 @@ private[serde] object SerdeType {
   private def raw(arguments: Map[TypeVariable[_], JType], of: JType): Class[_] = of match {
     case variable: TypeVariable[_] if arguments.contains(variable) => raw(arguments, arguments(variable))
     case other => Option(TypeUtils.getRawType(other, null)).getOrElse(classOf[Object])
+  }
+}
+
+/** A record of Kafka's client that is read. */
+private[dynamickafka] trait KafkaReadContext extends ReadContext {
+  def kafkaHeaders: Headers
+}
+
+/** Reads with a class of Kafka's interface: one column, or the columns of Avro records. */
+private[serde] final case class DeserializerFormat(of: SerdeClass) extends Format(of.option) {
+  override def wholeTypes: Seq[DataType] = of.column.map(_.dataType).toSeq
+  override def canFail: Boolean = true
+  override def decodesFields: Boolean = false
+  override def withoutSchema: Option[String] = of.withoutSchema
+  override def setting(name: String): Option[FormatSetting] =
+    Some(FormatSetting(name, FormatSetting.anything))
+  override def decoder(side: SideLayout): Decoder = new DeserializerDecoder(of, side)
+}
+
+private[serde] final class DeserializerDecoder(of: SerdeClass, side: SideLayout) extends Decoder {
+  private val deserializer = new ConfiguredClass[Deserializer[_]](
+    of,
+    classOf[Deserializer[_]],
+    side.format.options,
+    (created, properties, isKey) => created.configure(properties, isKey)
+  )
+  private val column = of.column
+  private lazy val records = new AvroRecords(side)
+  if (column.isEmpty) records
+  private var context: KafkaReadContext = _
+
+  override def within(shown: ReadContext): Unit = shown match {
+    case ofKafka: KafkaReadContext => context = ofKafka
+    case _ => ()
+  }
+
+  override def decode(bytes: Array[Byte], into: DecodedValues): DecodeFailure = {
+    into.clear()
+    // Outside of the handler: an instance that cannot be created is no bad record.
+    val created = deserializer.get()
+    val reason =
+      try show(created.deserialize(context.topic, context.kafkaHeaders, bytes), into)
+      catch {
+        case e: InterruptException => throw e
+        // The message may contain a part of the record.
+        case NonFatal(e) => s"${of.className} threw ${e.getClass.getSimpleName}"
+      }
+    if (reason eq null) null
+    else {
+      into.clear()
+      DecodeFailure(reason, None, unparsable = true)
+    }
+  }
+
+  /** @return null if the value has the type of the columns */
+  private def show(value: Any, into: DecodedValues): String = (value, column) match {
+    case (null, _) => null
+    case (some: AnyRef, Some(whole)) =>
+      if (side.wanted.nonEmpty) into.setAny(0, whole.toCatalyst(some))
+      null
+    case (record: IndexedRecord, None) => records.show(record, into)
+    case (other, _) => s"${of.className} returned ${other.getClass.getName}, which is no Avro record"
+  }
+
+  override def close(): Unit = deserializer.close()
+}
+
+/** Writes with a class of Kafka's interface: one column, or columns as Avro records. */
+private[serde] final case class SerializerFormat(of: SerdeClass) extends Format(of.option) {
+  override def wholeTypes: Seq[DataType] = of.column.map(_.dataType).toSeq
+  override def writer: Option[FormatWriter] = Some(SerializerWriter(of))
+
+  override def decoder(side: SideLayout): Decoder =
+    throw new IllegalArgumentException(s"$name is for writing only")
+}
+
+private[serde] final case class SerializerWriter(of: SerdeClass) extends FormatWriter {
+  override def encodesWhole: Boolean = of.column.isDefined
+  override def setting(name: String): Option[FormatSetting] =
+    Some(FormatSetting(name, FormatSetting.anything))
+  override def encoder(fields: SideLayout): Encoder = new SerializerEncoder(of, fields)
+}
+
+private[serde] final class SerializerEncoder(of: SerdeClass, fields: SideLayout) extends Encoder {
+  private val serializer = new ConfiguredClass[Serializer[_]](
+    of,
+    classOf[Serializer[_]],
+    fields.format.options,
+    (created, properties, isKey) => created.configure(properties, isKey)
+  )
+  private val toJava: InternalRow => AnyRef = of.column.fold(AvroRecords.writer(fields)) { column => row =>
+    if (row.isNullAt(0)) null else column.toJava(row.get(0, column.dataType))
+  }
+  private var context: WriteContext = _
+
+  override def within(shown: WriteContext): Unit = context = shown
+
+  override def encode(row: InternalRow): Array[Byte] = {
+    val value = toJava(row)
+    if (value eq null) null
+    else {
+      val headers = new RecordHeaders
+      val bytes = serializer.get().asInstanceOf[Serializer[AnyRef]].serialize(context.topic, headers, value)
+      headers.asScala.foreach(header => context.addHeader(header.key, header.value))
+      bytes
+    }
+  }
+
+  override def close(): Unit = serializer.close()
+}
+
+/**
+ * The instance of a task, which is created when the first record needs it.
+ *
+ * @param properties as they are written, with references to secrets
+ * @param configure Kafka's method of this name
+ */
+private[serde] final class ConfiguredClass[A <: AutoCloseable](
+    named: SerdeClass,
+    expected: Class[A],
+    properties: Map[String, String],
+    configure: (A, java.util.Map[String, _], Boolean) => Unit
+) extends AutoCloseable {
+  private var opened: Option[A] = None
+
+  def get(): A = opened.getOrElse {
+    val created = NamedClass.create(named.className, expected).fold(refuse(_, null), identity)
+    opened = Some(created)
+    val resolved =
+      try SecretReferences.resolve(properties)
+      catch { case NonFatal(e) => refuse(FailureText.of(e), e) }
+    try configure(created, resolved.asJava, named.isKey)
+    catch {
+      case NonFatal(e) =>
+        refuse(
+          s"configure() threw ${Redaction.scrub(FailureText.of(e), resolved)}",
+          Redaction.scrub(e, resolved)
+        )
+    }
+    created
+  }
+
+  private def refuse(reason: String, cause: Throwable): Nothing =
+    throw Errors.invalidOption(named.option, named.className, reason, cause)
+
+  override def close(): Unit = {
+    opened.foreach(_.close())
+    opened = None
   }
 }

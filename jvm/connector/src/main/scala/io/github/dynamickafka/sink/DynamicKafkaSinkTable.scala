@@ -13,7 +13,8 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.config.{SinkOptionSpecs, SinkOptions, SourceOptionSpecs, Subscription}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.{DeclaredSchema, FormatOptions, MetadataColumn, NewestSchemas}
+import io.github.dynamickafka.format.table.FormatTable
+import io.github.dynamickafka.format.{DeclaredSchema, MetadataColumn, NewestSchemas, SideFormat}
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.service.MetadataServices
 import io.github.dynamickafka.metadata.watch.StreamSubjects
@@ -139,7 +140,7 @@ private[dynamickafka] object DynamicKafkaSinkTable {
     new QuerySink(parsed, columns(schema, parsed.format), queryId, answer)
   }
 
-  private def columns(schema: StructType, format: FormatOptions): InputColumns =
+  private def columns(schema: StructType, format: FormatTable): InputColumns =
     InputColumns.of(
       schema,
       SparkSession.active.conf.get("spark.sql.caseSensitive").toBoolean,
@@ -161,15 +162,15 @@ private[sink] object TargetSchemas {
       SinkOptionSpecs.StreamId.name,
       "set it to the stream whose schema is meant, because 'schema' is 'registry'."
     ))
-    NewestSchemas.first(
-      options.format.value.format,
+    NewestSchemas.common(
+      SideFormat(options.format.value.format),
       StreamSubjects.of(
         options.clusterRegistries.ofValues(options.format, _),
         options.service,
         Subscription.Ids(Seq(stream)),
         options.discovery,
         SparkSession.active.sparkContext.hadoopConfiguration
-      )
+      ).take(1)
     )
   }
 }

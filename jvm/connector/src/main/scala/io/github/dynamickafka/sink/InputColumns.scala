@@ -8,13 +8,13 @@ import org.apache.spark.sql.types._
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.table.{
   Encoding,
-  Encodings,
   FormatOptionSpecs,
+  FormatTable,
   Formats,
   RowEncoder,
-  UpsertKind
+  SideSource
 }
-import io.github.dynamickafka.format.{FormatOptions, Raw, SideSource, WriteContext}
+import io.github.dynamickafka.format.{Raw, WriteContext}
 import io.github.dynamickafka.schemaregistry.Frame
 
 /**
@@ -66,8 +66,7 @@ private[dynamickafka] final class InputColumns private (
         }
       case Some(upserts) => row => {
           shown.begin(row)
-          val isDeleted = upserts.of(row) == UpsertKind.Tombstone
-          val found = read(row, key(row), if (isDeleted) NoBytes else value(row))
+          val found = read(row, key(row), if (upserts.isDeleted(row)) NoBytes else value(row))
           written(found.copy(invalid = found.invalid.orElse(upserts.problem(row))))
         }
     }
@@ -75,7 +74,7 @@ private[dynamickafka] final class InputColumns private (
 
   /** Whether a row becomes a record. */
   private[sink] def writes(row: InternalRow): Boolean =
-    encoding.upserts.forall(_.of(row) != UpsertKind.NoRecord)
+    !encoding.upserts.exists(_.isSkipped(row))
 
   private def read(row: InternalRow, key: Array[Byte], value: Array[Byte]): OutputRow = {
     val time = timestamp.filterNot(row.isNullAt)
@@ -165,7 +164,7 @@ private[dynamickafka] object InputColumns {
   def of(
       schema: StructType,
       caseSensitive: Boolean,
-      format: FormatOptions = Formats.plain
+      format: FormatTable = Formats.plain
   ): InputColumns = {
     def find(accepted: Seq[Accepted], prefix: String) = accepted.flatMap { case (name, (expected, accepts)) =>
       val same = schema.fields.zipWithIndex.filter { case (field, _) =>
@@ -186,13 +185,13 @@ private[dynamickafka] object InputColumns {
     val routes = find(routing, format.metadataPrefix)
     val encoding =
       if (isPlain(format)) plain(schema, find(whole, ""))
-      else Encodings.of(format, schema, routes.values.map(_._1).toSet, caseSensitive)
+      else format.encoding(schema, routes.values.map(_._1).toSet, caseSensitive)
     val cluster = routes.get(Cluster).map { case (i, _) => schema(i) }.filterNot(_.nullable).map(_.name)
     new InputColumns(routes, encoding, cluster)
   }
 
   /** The columns that records do not have, which a DataFrame may have nevertheless: other columns are ignored. */
-  def ignored(schema: StructType, format: FormatOptions): Seq[String] =
+  def ignored(schema: StructType, format: FormatTable): Seq[String] =
     if (!isPlain(format)) Nil
     else {
       val known = whole.map(_._1) ++ routing.map(format.metadataPrefix + _._1)
@@ -200,7 +199,7 @@ private[dynamickafka] object InputColumns {
     }
 
   /** Whether keys and values are columns with bytes, as in Spark's Kafka sink, which ignores other columns. */
-  private def isPlain(format: FormatOptions) = format.value.format == Raw && format.key.isEmpty
+  private def isPlain(format: FormatTable) = format.value.format == Raw && format.key.isEmpty
 
   private def plain(schema: StructType, columns: Map[String, (Int, DataType)]): Encoding = {
     def of(name: String) = columns.get(name).map { case (i, dataType) => SideSource.Column(i, dataType) }

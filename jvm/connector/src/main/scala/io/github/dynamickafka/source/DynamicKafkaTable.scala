@@ -16,11 +16,10 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs, SourceOptions}
 import io.github.dynamickafka.error.{Errors, FailureText}
 import io.github.dynamickafka.format.protobuf.{Protobuf, ProtobufOptions, ProtobufSchemas}
-import io.github.dynamickafka.format.table.{Decoders, FormatOptionSpecs, Layouts}
+import io.github.dynamickafka.format.table.{Decoders, FormatOptionSpecs, FormatTable}
 import io.github.dynamickafka.format.{
   ColumnOrigin,
   DeclaredSchema,
-  FormatOptions,
   Layout,
   LayoutColumn,
   MetadataColumn,
@@ -181,7 +180,7 @@ private[dynamickafka] object DynamicKafkaTable {
 
   /** None: the columns of Spark's Kafka source. */
   private def layout(options: SourceOptions, user: Option[StructType]): Option[Layout] =
-    Option.when(!options.format.isPlain)(Layouts.of(options.format, user, options.includeHeaders))
+    Option.when(!options.format.isPlain)(options.format.layout(user, options.includeHeaders))
 
   private def plain(includeHeaders: Boolean): StructType =
     SparkKafkaSource.find().schema(includeHeaders)
@@ -224,7 +223,7 @@ private[source] object ProtobufFiles {
    * @return with the files, and with the columns of the message if there are no others
    * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION, INVALID_SCHEMA
    */
-  def loaded(options: FormatOptions, isGiven: Boolean): FormatOptions = {
+  def loaded(options: FormatTable, isGiven: Boolean): FormatTable = {
     val read = options.copy(value = loaded(options.value), key = options.key.map(loaded))
     if (read.value.format != Protobuf || read.schema.isDefined || isGiven) read
     else {

@@ -18,7 +18,7 @@ class RegistrySecuritySuite extends AnyFunSuite with TimeLimit with RegistryTest
       val basic = server.settings("basicAuth.userInfo" -> reference(s"file:$file:user"))
       val bearer = server.settings("bearerAuth.token" -> reference(s"file:$file:token"))
       def sent(settings: RegistrySettings) = {
-        client.schema(settings, 1)
+        client.about(settings).schema(1)
         server.requests.last.headers("authorization")
       }
       def encoded(text: String) = java.util.Base64.getEncoder.encodeToString(text.getBytes)
@@ -28,9 +28,9 @@ class RegistrySecuritySuite extends AnyFunSuite with TimeLimit with RegistryTest
       assert(sent(basic) == s"Basic ${encoded("me:second")}")
       assert(sent(bearer) == "Bearer two")
       Files.delete(file)
-      assertUnavailable(failure(client.schema(basic, 1)), "ConfigException")
+      assertUnavailable(failure(client.about(basic).schema(1)), "ConfigException")
       val invalid = server.settings("bearerAuth.token" -> "secret\u0000text")
-      val e = failure(client.schema(invalid, 1))
+      val e = failure(client.about(invalid).schema(1))
       assertUnavailable(e, "invalid in a header")
       assert(!e.getMessage.contains("secret") && e.getCause == null)
       assert(!invalid.toString.contains("secret") && !invalid.resolved().toString.contains("secret"))
@@ -44,10 +44,10 @@ class RegistrySecuritySuite extends AnyFunSuite with TimeLimit with RegistryTest
     val server = new RegistryServer(tls = Some(own.context))
     try {
       val id = server.register("s", "\"int\"")
-      assert(client.schema(server.settings(own.trusting.toSeq: _*), id).map(_.text).contains("\"int\""))
+      assert(client.about(server.settings(own.trusting.toSeq: _*)).schema(id).map(_.text).contains("\"int\""))
       for (trusting <- Seq(other.trusting, Map.empty[String, String])) {
         val settings = server.settings(trusting.toSeq :+ ("timeoutMs" -> "600000"): _*)
-        val e = failure(client.schema(settings, id))
+        val e = failure(client.about(settings).schema(id))
         assertUnavailable(e, "its certificate is not trusted")
         assert(
           e.getMessage.contains("registry.ssl.truststore") && e.getMessage.contains("'blue'"),
@@ -67,16 +67,16 @@ class RegistrySecuritySuite extends AnyFunSuite with TimeLimit with RegistryTest
       Files.writeString(file, s"password=${own.client("ssl.keystore.password")}\n")
       val byReference = own.client + ("ssl.keystore.password" -> reference(s"file:$file:password"))
       for (accepted <- Seq(own.client, own.clientInPem, byReference))
-        assert(client.schema(server.settings(accepted.toSeq: _*), id).map(_.text).contains("\"int\""))
+        assert(client.about(server.settings(accepted.toSeq: _*)).schema(id).map(_.text).contains("\"int\""))
       assert(server.requests.size == 3)
       for (refused <- Seq(own.trusting, own.expiredClient)) {
         val settings = server.settings(refused.toSeq :+ ("timeoutMs" -> "500"): _*)
-        val e = failure(client.schema(settings, id))
+        val e = failure(client.about(settings).schema(id))
         assertUnavailable(e, s"schema id $id", "cluster 'blue'", server.url)
         assert(!e.getMessage.contains(own.client("ssl.keystore.password")))
       }
       val wrong = server.settings((own.client + ("ssl.keystore.password" -> "secret-wrong")).toSeq: _*)
-      val e = failure(client.schema(wrong, id))
+      val e = failure(client.about(wrong).schema(id))
       assertUnavailable(e, "cluster 'blue'")
       assert(!e.getMessage.contains("secret-wrong") && server.requests.size == 3)
     } finally server.close()

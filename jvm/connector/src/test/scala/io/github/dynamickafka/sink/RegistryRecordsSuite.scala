@@ -17,8 +17,8 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.{Options, SinkOptions}
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, DynamicKafkaRuntimeException}
-import io.github.dynamickafka.format.NewestSchemas
 import io.github.dynamickafka.format.avro.AvroConfluent
+import io.github.dynamickafka.format.{NewestSchemas, SideFormat}
 import io.github.dynamickafka.kafka.TaskSender.Record
 import io.github.dynamickafka.schemaregistry.RegistryServer.{Answer, serving, servingFrom}
 import io.github.dynamickafka.schemaregistry.{RegistryServer, Subject, WireFormat}
@@ -66,8 +66,8 @@ class RegistryRecordsSuite extends AnyFunSuite with TimeLimit {
   )
 
   private def latest(server: RegistryServer, subject: String): Schema = {
-    val found = NewestSchemas.first(
-      AvroConfluent,
+    val found = NewestSchemas.common(
+      SideFormat(AvroConfluent),
       Seq(Subject(server.settings(), subject))
     )
     new Schema.Parser().parse(found.avro.get)

@@ -46,18 +46,20 @@ private[dynamickafka] object ClassFormat {
       )
     }
 
+  private[format] def created(className: String): CustomFormat =
+    NamedClass.create(className, classOf[CustomFormat]).fold(
+      reason => throw new IllegalArgumentException(reason),
+      identity
+    )
+
   private object Writer extends FormatWriter {
-    override def encoder(fields: SideSource.Fields): Encoder = new ClassEncoder(fields)
+    override def encoder(fields: SideLayout): Encoder = new ClassEncoder(fields)
   }
 }
 
 /** Decodes by a class of the user. */
 private[format] final class ClassDecoder(className: String, side: SideLayout) extends Decoder {
-  private val reader: RecordReader =
-    NamedClass.create(className, classOf[CustomFormat]).fold(
-      reason => throw new IllegalArgumentException(reason),
-      _.reader(side.schema)
-    )
+  private val reader: RecordReader = ClassFormat.created(className).reader(side.schema)
   private val columns = side.schema.fields.map(field => new RowColumn(field.dataType))
   private val wanted = side.wanted.toArray
   private val shown = new Shown
@@ -112,13 +114,9 @@ private[format] final class ClassDecoder(className: String, side: SideLayout) ex
 }
 
 /** Encodes by a class of the user. */
-private[format] final class ClassEncoder(fields: SideSource.Fields) extends Encoder {
+private[format] final class ClassEncoder(fields: SideLayout) extends Encoder {
   private val className = fields.format.format.name.stripPrefix(ClassFormat.Prefix)
-  private val writer: RecordWriter =
-    NamedClass.create(className, classOf[CustomFormat]).fold(
-      reason => throw new IllegalArgumentException(reason),
-      _.writer(fields.schema)
-    )
+  private val writer: RecordWriter = ClassFormat.created(className).writer(fields.schema)
   private val columns = fields.schema.fields.map(field => new RowColumn(field.dataType))
   private val shown = new Shown
 

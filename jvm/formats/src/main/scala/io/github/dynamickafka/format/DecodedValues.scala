@@ -2,18 +2,8 @@ package io.github.dynamickafka.format
 
 import java.lang.{Double => JDouble, Float => JFloat}
 
-import org.apache.spark.sql.types.{
-  BooleanType,
-  ByteType,
-  DataType,
-  DateType,
-  DayTimeIntervalType,
-  DoubleType,
-  FloatType,
-  IntegerType,
-  ShortType,
-  YearMonthIntervalType
-}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.types._
 
 /**
  * The decoded fields of one record, without boxes for numbers. One object is reused for all records of a task. Not
@@ -56,6 +46,15 @@ private[dynamickafka] final class DecodedValues(types: Array[DataType]) {
     case v: Float => setFloat(i, v)
     case v: Double => setDouble(i, v)
     case v => setObject(i, v.asInstanceOf[AnyRef])
+  }
+
+  /** Sets the fields of these indexes to the values of a row. */
+  def setAll(indexes: Array[Int], row: InternalRow, schema: StructType): Unit = {
+    var i = 0
+    while (i < indexes.length) {
+      setAny(indexes(i), if (row.isNullAt(i)) null else row.get(i, schema(i).dataType))
+      i += 1
+    }
   }
 
   def getLong(i: Int): Long = numbers(i)

@@ -1,8 +1,17 @@
 package io.github.dynamickafka.format
 
+import java.util.ServiceLoader
+
+import scala.annotation.unused
+
+import org.apache.spark.TaskContext
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.analysis.TypeCheckResult
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression}
 import org.apache.spark.sql.types.{DataType, StructType}
 
-import io.github.dynamickafka.schemaregistry.RegisteredSchema
+import io.github.dynamickafka.option.{OptionName, OptionType}
+import io.github.dynamickafka.schemaregistry.{RegisteredSchema, RegistryOptionSpecs}
 
 /**
  * How the bytes of keys or values are read, and, with a [[FormatWriter]], written. A format is an object in the folder of its family,
@@ -10,7 +19,7 @@ import io.github.dynamickafka.schemaregistry.RegisteredSchema
  *
  * @param name in options
  */
-private[dynamickafka] abstract class Format(val name: String) extends Serializable {
+private[dynamickafka] abstract class Format(val name: String) extends FormatSettings with Serializable {
 
   /**
    * Of a format that has the whole bytes as one column: the types that the column may have, the default first. Empty: the bytes contain
@@ -47,10 +56,7 @@ private[dynamickafka] abstract class Format(val name: String) extends Serializab
   def hasVariants: Boolean = false
 
   /** The schema, as Avro's JSON, that records have if the option `schema` declares these columns, some of them NOT NULL. */
-  def avroSchema(columns: StructType): Option[String] = {
-    val _ = columns
-    None
-  }
+  def avroSchema(@unused columns: StructType): Option[String] = None
 
   /** What the format knows about a record beside its fields. */
   def metadata: Seq[FormatMetadata] = Nil
@@ -58,22 +64,6 @@ private[dynamickafka] abstract class Format(val name: String) extends Serializab
   /** If the bytes begin with the id of their schema in a registry. */
   def registry: Option[FormatRegistry] = None
   final def hasRegistry: Boolean = registry.isDefined
-
-  /** The options of the format in a query that reads. */
-  def settings: Seq[FormatSetting] = Nil
-
-  /** The option of this name, of those or, in a format that passes all options on, of any name. */
-  def setting(name: String): Option[FormatSetting] = settings.find(_.named(name))
-
-  /**
-   * Why an option that Spark or Flink have for the format is refused.
-   *
-   * @param option normalized
-   */
-  def refused(option: String): Option[String] = {
-    val _ = option
-    None
-  }
 
   /** Options that Spark or Flink have for the format and that have no effect when records are read. */
   def withoutEffect: Set[String] = Set.empty
@@ -94,27 +84,26 @@ private[dynamickafka] abstract class Format(val name: String) extends Serializab
   override def toString: String = name
 }
 
-/** How fields are written in a [[Format]]. */
-private[dynamickafka] trait FormatWriter {
-
-  /** The options of the format in a query that writes. */
+/** The options of a format in queries that read, or in those that write. */
+private[dynamickafka] trait FormatSettings {
   def settings: Seq[FormatSetting] = Nil
 
-  /** See [[Format.setting]]. */
+  /** The option of this name, of those or, in a format that passes all options on, of any name. */
   def setting(name: String): Option[FormatSetting] = settings.find(_.named(name))
-
-  /** Whether the column of a format without fields is encoded too, from the first type of the format. */
-  def encodesWhole: Boolean = false
 
   /**
    * Why an option that Spark or Flink have for the format is refused.
    *
    * @param option normalized
    */
-  def refused(option: String): Option[String] = {
-    val _ = option
-    None
-  }
+  def refused(@unused option: String): Option[String] = None
+}
+
+/** How fields are written in a [[Format]]. */
+private[dynamickafka] trait FormatWriter extends FormatSettings {
+
+  /** Whether the column of a format without fields is encoded too, from the first type of the format. */
+  def encodesWhole: Boolean = false
 
   /** The options for the encoder, by Spark's names. */
   def forEncoder(set: Map[String, String]): Map[String, String] = set
@@ -124,19 +113,13 @@ private[dynamickafka] trait FormatWriter {
    *
    * @throws Exception for types or options that the format does not support: it is also made on the driver
    */
-  def encoder(fields: SideSource.Fields): Encoder
+  def encoder(fields: SideLayout): Encoder
 
   /** Why the fields cannot be written, as far as [[encoder]] does not find out. */
-  def problem(fields: SideSource.Fields): Option[String] = {
-    val _ = fields
-    None
-  }
+  def problem(@unused fields: SideLayout): Option[String] = None
 
   /** Of a format with a registry: the schema that the fields are written with. */
-  def schema(fields: SideSource.Fields): Option[RegisteredSchema] = {
-    val _ = fields
-    None
-  }
+  def schema(@unused fields: SideLayout): Option[RegisteredSchema] = None
 }
 
 /** What the schemas of registries mean for a [[Format]]. */
@@ -158,4 +141,228 @@ private[dynamickafka] trait FormatRegistry {
       s"'${f.name}' is ${types(f.name).sql}, not ${f.dataType.sql}"
     )
   }
+}
+
+/**
+ * An option of one format.
+ *
+ * @param name the name in Spark, or in Flink if Spark has no such option
+ * @param valueType checks the value, which is passed on as text
+ * @param aliases the names in Flink
+ * @param decidesColumns whether the types of columns depend on the option, not only their values
+ * @param required why a query has to set the option, if it has to
+ * @param refusedInWrites why a query that writes refuses an option of reading also in the settings of a catalog, if it does: with the
+ *                        option, what is written could not be read
+ */
+private[dynamickafka] final case class FormatSetting(
+    name: String,
+    valueType: OptionType[_],
+    aliases: Seq[String] = Nil,
+    decidesColumns: Boolean = false,
+    required: Option[String] = None,
+    refusedInWrites: Option[String] = None
+) {
+  private val keys = (name +: aliases).map(OptionName.normalize).toSet
+
+  def named(other: String): Boolean = keys(OptionName.normalize(other))
+}
+
+/** The options that several formats have, and the rules for all options of formats. */
+private[dynamickafka] object FormatSetting {
+  import OptionType.{boolean, text}
+
+  val IgnoreParseErrors: FormatSetting = FormatSetting("ignoreParseErrors", boolean)
+  val FailOnMissingField: FormatSetting = FormatSetting("failOnMissingField", boolean)
+
+  def texts(names: String*): Seq[FormatSetting] = names.map(FormatSetting(_, text))
+  def flags(names: String*): Seq[FormatSetting] = names.map(FormatSetting(_, boolean))
+
+  /** A character may be a space, and a literal may be empty. */
+  val anything: OptionType[String] = OptionType("string", Right(_))
+
+  private val parseErrors = Set("mode", "columnnameofcorruptrecord")
+
+  /** Why a query that reads refuses an option that Spark or Flink have for the format. */
+  def refused(format: Format, option: String): Option[String] = {
+    val name = OptionName.normalize(option)
+    if (parseErrors(name)) Some("use 'parseErrors', 'keyParseErrors' or 'valueParseErrors'.")
+    else
+      format.refused(name).orElse(ofRegistry(format, name)).orElse(
+        Option.when(format.withoutEffect.map(OptionName.normalize)(name))(
+          "it has no effect when records are read."
+        )
+      )
+  }
+
+  /** The same for a query that writes. */
+  def refusedInWrites(format: Format, option: String): Option[String] = {
+    val name = OptionName.normalize(option)
+    format.settings.find(_.named(option)).map(_.refusedInWrites)
+      .orElse(Option.when(name == "mode")(None))
+      .map(_.getOrElse("it has no effect when records are written."))
+      .orElse(ofRegistry(format, name))
+      .orElse(format.writer.flatMap(_.refused(name)))
+  }
+
+  /** Options of Flink about registries, for reading and writing. */
+  private def ofRegistry(format: Format, name: String): Option[String] =
+    if (!format.hasRegistry) None
+    else if (name == "schema") Some("use 'schema' without a prefix.")
+    else Option.when(name.endsWith(".credentialssource"))(
+      s"the credentials are those of '${RegistryOptionSpecs.UserInfo.name}' or '${RegistryOptionSpecs.Token.name}'."
+    )
+}
+
+/** The options of formats whose times are texts. */
+private[format] object TimeSettings {
+  import FormatSetting.{flags, texts}
+
+  /** Of Flink; sets the formats of timestamps in Spark. */
+  private val standard: FormatSetting =
+    FormatSetting("timestampFormat.standard", OptionType.oneOf("SQL" -> "SQL", "ISO-8601" -> "ISO-8601"))
+
+  private val formats = texts("timeZone", "dateFormat", "timestampFormat", "timestampNTZFormat", "locale")
+
+  val reading: Seq[FormatSetting] = formats ++ flags("enableDateTimeParsingFallback")
+  val writing: Seq[FormatSetting] = formats
+
+  /** Flink's option, of JSON only. */
+  val ofFlink: Seq[FormatSetting] = Seq(standard)
+
+  def forDecoder(set: Map[String, String]): Map[String, String] =
+    (if (set.contains(standard.name)) {
+       val local = s"yyyy-MM-dd${separator(set)}HH:mm:ss[.SSSSSSSSS]"
+       Map("timestampFormat" -> s"$local[XXX]", "timestampNTZFormat" -> local)
+     } else Map.empty[String, String]) ++ (set - standard.name)
+
+  /** Timestamps have six digits, because Spark's own default cuts off what is below milliseconds. */
+  def forEncoder(set: Map[String, String]): Map[String, String] = {
+    val local = s"yyyy-MM-dd${separator(set)}HH:mm:ss.SSSSSS"
+    Map("timestampFormat" -> s"${local}XXX", "timestampNTZFormat" -> local) ++ (set - standard.name)
+  }
+
+  private def separator(set: Map[String, String]) =
+    if (set.get(standard.name).exists(_.trim.equalsIgnoreCase("SQL"))) " " else "'T'"
+}
+
+/** Decodes keys or values. Used by one task. Not thread-safe. */
+private[dynamickafka] trait Decoder {
+
+  /** The records that follow are of this cluster, whose registry may be another one. Called for each record. */
+  def from(@unused cluster: String): Unit = ()
+
+  /** Shows the record whose bytes are decoded. Called once, before the first record. */
+  def within(@unused context: ReadContext): Unit = ()
+
+  /** Called at the end of the task. */
+  def close(): Unit = ()
+
+  /**
+   * @param bytes not null
+   * @param into receives the wanted fields, also those that could be decoded of a bad record
+   * @return null if the record is good
+   */
+  def decode(bytes: Array[Byte], into: DecodedValues): DecodeFailure
+}
+
+/**
+ * Why a record is bad. Contains nothing of the record but names of the schema.
+ *
+ * @param field the column that could not be decoded, if it is known
+ * @param unparsable whether nothing of the record could be decoded
+ * @param schemaId of a format with a registry
+ */
+private[dynamickafka] final case class DecodeFailure(
+    reason: String,
+    field: Option[String],
+    unparsable: Boolean,
+    schemaId: Option[Int] = None
+)
+
+/** Encodes the fields of keys or values. Used by one task. Not thread-safe. */
+private[dynamickafka] trait Encoder {
+
+  /** Shows the record whose bytes are encoded. Called once, before the first row. */
+  def within(@unused context: WriteContext): Unit = ()
+
+  /** Called at the end of the task. */
+  def close(): Unit = ()
+
+  def encode(row: InternalRow): Array[Byte]
+}
+
+/** The row cannot be encoded; the message contains nothing of it. */
+private[dynamickafka] final class UnencodableException(message: String) extends RuntimeException(message)
+
+/** What Spark's functions check before they run. */
+private[format] object TypeCheck {
+
+  /** @param check of the function's expression, by the struct of the fields and the time zone */
+  def problem(fields: SideLayout)(
+      check: (Expression, Option[String]) => TypeCheckResult
+  ): Option[String] =
+    check(BoundReference(0, fields.schema, nullable = false), fields.format.options.get("timeZone")) match {
+      case TypeCheckResult.TypeCheckSuccess => None
+      case TypeCheckResult.DataTypeMismatch(condition, parameters) =>
+        Some(s"$condition ${parameters.map { case (k, v) => s"$k: $v" }.mkString(", ")}")
+      case TypeCheckResult.TypeCheckFailure(message) => Some(message)
+      case other => Some(other.toString)
+    }
+}
+
+/** What a format may look at beside the bytes of a record that is read. One object shows all records of a task. */
+private[dynamickafka] trait ReadContext {
+  def topic: String
+  def cluster: String
+  def headers: Iterator[(String, Array[Byte])]
+}
+
+/** The same of a record that is written. */
+private[dynamickafka] trait WriteContext {
+
+  /** null: it is not known before the row is routed */
+  def topic: String
+
+  /** null: it is not known before the row is routed */
+  def cluster: String
+  def addHeader(name: String, value: Array[Byte]): Unit
+}
+
+/**
+ * Formats by classes of Kafka's interfaces `Deserializer` and `Serializer`. Formats do not depend on Kafka's clients: the connector has
+ * the implementation, which is found as a service.
+ */
+private[dynamickafka] trait KafkaSerdes {
+
+  /**
+   * The format of a class, or why it cannot be used.
+   *
+   * @param option the option that names the class, which is the name of the format
+   * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_SCHEMA if no column can have its type
+   */
+  def deserializer(option: String, className: String): Either[String, Format]
+
+  /** See [[deserializer]]. */
+  def serializer(option: String, className: String): Either[String, Format]
+}
+
+private[dynamickafka] object KafkaSerdes {
+  private lazy val found: Option[KafkaSerdes] = {
+    val service = ServiceLoader.load(classOf[KafkaSerdes], getClass.getClassLoader).findFirst
+    if (service.isPresent) Some(service.get) else None
+  }
+
+  def deserializers(option: String): OptionType[Format] = ofClass(_.deserializer(option, _))
+  def serializers(option: String): OptionType[Format] = ofClass(_.serializer(option, _))
+
+  private def ofClass(make: (KafkaSerdes, String) => Either[String, Format]): OptionType[Format] =
+    OptionType("class name", name => found.toRight("there is no Kafka client.").flatMap(make(_, name)))
+}
+
+/** What a task closes at its end. */
+private[format] object TaskResource {
+
+  /** Does nothing without a task: the caller closes. */
+  def closeAtEnd(resource: AutoCloseable): Unit =
+    Option(TaskContext.get()).foreach(_.addTaskCompletionListener[Unit](_ => resource.close()))
 }

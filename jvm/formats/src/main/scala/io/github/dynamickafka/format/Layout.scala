@@ -1,6 +1,9 @@
 package io.github.dynamickafka.format
 
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{DataType, StructField, StructType}
+
+import io.github.dynamickafka.schemaregistry.RegisteredSchema
 
 /** Where the values of a column come from. */
 private[dynamickafka] sealed trait ColumnOrigin extends Product with Serializable
@@ -25,16 +28,33 @@ private[dynamickafka] final case class LayoutColumn(field: StructField, origin: 
  *
  * @param schema all fields, with the names that they have in the bytes
  * @param wanted the indexes of those to decode; empty: the bytes are not looked at, unless they are changes
- * @param change if the format is one of changes
+ * @param avro the Avro schema as JSON, if it was given
+ * @param change if the format is one of changes, and is read
+ * @param registered the schema as a registry has it, if it was taken from there; for writing
  */
 private[dynamickafka] final case class SideLayout(
     format: SideFormat,
     schema: StructType,
     wanted: Seq[Int],
     avro: Option[String] = None,
-    change: Option[ChangeLayout] = None
+    change: Option[ChangeLayout] = None,
+    registered: Option[RegisteredSchema] = None
 ) {
   def types: Array[DataType] = schema.fields.map(_.dataType)
+
+  /** The fields to decode. */
+  def wantedSchema: StructType = StructType(wanted.map(schema(_)))
+}
+
+private[dynamickafka] object SideLayout {
+
+  /** All fields are wanted. The time zone is that of the session now, as with Spark's functions. */
+  def of(format: SideFormat, fields: Seq[StructField], avro: Option[String] = None): SideLayout = {
+    val zone =
+      if (format.format.usesTimeZone) Map("timeZone" -> SQLConf.get.sessionLocalTimeZone)
+      else Map.empty[String, String]
+    SideLayout(format.copy(options = zone ++ format.options), StructType(fields), fields.indices, avro)
+  }
 }
 
 /**

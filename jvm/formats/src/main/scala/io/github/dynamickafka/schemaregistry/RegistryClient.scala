@@ -1,21 +1,301 @@
 package io.github.dynamickafka.schemaregistry
 
-import io.github.dynamickafka.base.Clock
+import java.io.IOException
+import java.net.http.HttpRequest.BodyPublishers
+import java.net.http.{HttpClient, HttpRequest, HttpResponse}
+import java.net.{URI, URISyntaxException, URLEncoder}
+import java.nio.charset.StandardCharsets.UTF_8
+import java.security.cert.CertificateException
+import java.util.{Locale, ServiceLoader}
 
-/** The requests to a registry with Confluent's REST API. Keeps nothing. Thread-safe. */
-private[schemaregistry] final class RegistryClient(http: RegistryHttp) {
+import scala.annotation.tailrec
+import scala.util.Try
 
-  /** @return None: the registry does not know the id */
-  def schema(settings: RegistrySettings, id: Int): Option[RegisteredSchema] = about(settings).schema(id)
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import javax.net.ssl.SSLContext
 
-  /** @return None: the registry does not know the subject */
-  def latest(settings: RegistrySettings, subject: String): Option[LatestSchema] =
-    about(settings).latest(subject)
+import io.github.dynamickafka.base.{
+  AddressText,
+  AttemptLimit,
+  Backoff,
+  Clock,
+  HttpExchange,
+  IssuedToken,
+  OAuthTokens,
+  Redaction,
+  ResponseTooLong,
+  TokenRefused
+}
+import io.github.dynamickafka.error.{Errors, FailureText}
+
+/**
+ * A request to a registry.
+ *
+ * @param path the parts of the path, not encoded
+ * @param body JSON of a POST request; None: GET
+ * @param what what is asked for, in error messages
+ * @param isAnswer whether JSON with status 200 is a registry's answer to it
+ */
+private[schemaregistry] final case class RegistryRequest(
+    path: Seq[String],
+    body: Option[String],
+    what: String,
+    isAnswer: JsonNode => Boolean
+)
+
+private[schemaregistry] sealed trait RegistryAnswer
+
+private[schemaregistry] object RegistryAnswer {
+  final case class Found(json: JsonNode) extends RegistryAnswer
+
+  /** The registry has no such schema, subject or version. */
+  case object Unknown extends RegistryAnswer
+
+  /** The registry does not accept the schema. */
+  final case class Rejected(reason: String) extends RegistryAnswer
+}
+
+/**
+ * Sends requests to registries. No response, a server error and a response that is not a registry's are repeated until the time
+ * limit of the schema; refused credentials are not. Thread-safe.
+ */
+private[schemaregistry] final class RegistryClient(
+    clock: Clock,
+    backoff: Backoff = RegistryClient.Pauses,
+    tokens: OAuthTokens = OAuthTokens.ofProcess
+) {
+  import RegistryClient._
 
   /** For requests about one schema, with one time limit for all of them, which starts now. */
-  def about(settings: RegistrySettings): SchemaRequests = new SchemaRequests(http, settings)
+  def about(settings: RegistrySettings): SchemaRequests = {
+    val deadline = clock.monotonicMs() + settings.timeoutMs
+    new SchemaRequests(settings, new Exchange(settings, _, deadline).answer())
+  }
+
+  /** One request, with its attempts up to a time in monotonic milliseconds. */
+  private final class Exchange(settings: RegistrySettings, request: RegistryRequest, deadline: Long) {
+
+    /**
+     * @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException REGISTRY_UNAVAILABLE,
+     *         REGISTRY_AUTHENTICATION_FAILED
+     * @throws InterruptedException immediately when the calling thread is interrupted
+     */
+    def answer(): RegistryAnswer = {
+      @tailrec def attempt(failures: Int): RegistryAnswer = {
+        val limit = math.min(deadline - clock.monotonicMs(), AttemptLimit.ms(settings.timeoutMs))
+        once(failures, math.max(1L, limit)) match {
+          case Right(answer) => answer
+          case Left(reason) =>
+            val pause = backoff.pauseMs(failures + 1)
+            if (clock.monotonicMs() + pause >= deadline)
+              throw unavailable(s"$reason, after ${failures + 1} attempts")
+            clock.pauseMs(pause)
+            attempt(failures + 1)
+        }
+      }
+      if (clock.monotonicMs() >= deadline)
+        throw unavailable(s"the requests before it, for the same schema, took ${settings.timeoutMs} ms")
+      attempt(0)
+    }
+
+    /** The answer, or why another attempt may have one. */
+    private def once(failures: Int, limitMs: Long): Either[String, RegistryAnswer] = {
+      // Secrets are resolved again for each request.
+      val resolved = secured(settings.resolved())
+      def sent(token: Option[IssuedToken]) = exchanged(resolved, token, failures, limitMs)
+      resolved.login.fold(sent(None)) { login =>
+        try {
+          val token = tokens.get(login, limitMs)
+          sent(Some(token)).left.flatMap { reason =>
+            // A token from before may have been revoked.
+            if (reason == Refused) {
+              tokens.refused(login, token)
+              sent(Some(tokens.get(login, limitMs)))
+            } else Left(reason)
+          }
+        } catch {
+          case e: TokenRefused => throw unavailable(e.getMessage)
+          case e: IOException => Left(FailureText.of(e))
+        }
+      }
+    }
+
+    /** @return [[Refused]] if a token from before was not accepted */
+    private def exchanged(
+        resolved: ResolvedRegistry,
+        token: Option[IssuedToken],
+        failures: Int,
+        limitMs: Long
+    ): Either[String, RegistryAnswer] = {
+      val base = RegistryUrl.parse(resolved.urls(failures % resolved.urls.size)).fold(
+        reason => throw unavailable(s"the address is invalid: $reason"),
+        identity
+      )
+      val message = HttpRequest.newBuilder(RegistryUrl.of(base, request.path)).header("Accept", Accepted)
+      request.body.fold(message.GET()) { json =>
+        message.header("Content-Type", ContentType).POST(BodyPublishers.ofString(json))
+      }
+      val headers = token.map(_.authorization).orElse(resolved.authorization).map("Authorization" -> _) ++
+        resolved.headers
+      headers.foreach { case (name, value) =>
+        try message.header(name, value)
+        catch {
+          // The message quotes the value.
+          case _: IllegalArgumentException =>
+            throw unavailable("the credentials contain characters that are invalid in a header")
+        }
+      }
+      val client =
+        if (resolved.tls.isEmpty) plain
+        else secured(HttpExchange.client(limitMs, Some(RegistrySecurity.found.tls(resolved.tls))))
+      try {
+        val response = HttpExchange.send(client, message.build(), limitMs)
+        if (response.statusCode == Unauthorized && token.exists(!_.isNew)) Left(Refused) else judge(response)
+      } catch {
+        case e: ResponseTooLong => throw unavailable(e.getMessage)
+        // No further attempt changes the certificate.
+        case e: IOException if isUntrusted(e) =>
+          throw unavailable(
+            s"TLS: its certificate is not trusted, or is not one for this address (${FailureText.of(e)}). Set " +
+              s"'${RegistryOptionSpecs.Prefix}ssl.truststore.*' to the certificate of its authority"
+          )
+        case e: IOException => Left(FailureText.of(e))
+      }
+    }
+
+    private def judge(response: HttpResponse[String]): Either[String, RegistryAnswer] = {
+      val json = Try(mapper.readTree(response.body)).toOption.filter(n => n != null && n.isObject)
+      val code = json.fold(0)(_.path("error_code").asInt)
+      response.statusCode match {
+        case Ok => json.filter(
+            request.isAnswer
+          ).map(RegistryAnswer.Found(_)).toRight("the response is not that of a schema registry")
+        case status @ (Unauthorized | Forbidden) =>
+          throw Errors.registryAuthenticationFailed(settings.shown, settings.cluster, request.what, status)
+        // A proxy, or a wrong path, also answers 404: only the registry says what it does not know.
+        case NotFound if code / 100 == NotFound => Right(RegistryAnswer.Unknown)
+        case Conflict | Unprocessable => Right(RegistryAnswer.Rejected(s"error code $code"))
+        case status @ (RequestTimeout | TooManyRequests) => Left(s"status $status")
+        case status if status >= ServerError => Left(s"status $status")
+        case status => throw unavailable(s"status $status")
+      }
+    }
+
+    private def secured[A](make: => A): A =
+      try make
+      catch { case e: RegistrySecurityException => throw unavailable(e.getMessage) }
+
+    private def unavailable(reason: String) =
+      Errors.registryUnavailable(settings.shown, settings.cluster, request.what, reason)
+  }
+
+  private def isUntrusted(e: Throwable): Boolean =
+    Iterator.iterate(e)(
+      _.getCause
+    ).takeWhile(_ != null).take(MostCauses).exists(_.isInstanceOf[CertificateException])
 }
 
 private[schemaregistry] object RegistryClient {
-  def apply(clock: Clock): RegistryClient = new RegistryClient(new RegistryHttp(clock))
+  private val Accepted = "application/vnd.schemaregistry.v1+json, application/json"
+  private val ContentType = "application/vnd.schemaregistry.v1+json"
+  private val Refused = "its token was refused"
+  private val Ok = 200
+  private val Unauthorized = 401
+  private val Forbidden = 403
+  private val NotFound = 404
+  private val RequestTimeout = 408
+  private val Conflict = 409
+  private val Unprocessable = 422
+  private val TooManyRequests = 429
+  private val ServerError = 500
+
+  private val Pauses = Backoff(firstMs = 100L, longestMs = 5000L)
+  private val ConnectMs = 10000L
+  private val MostCauses = 20
+  private val mapper = new ObjectMapper
+
+  /** For all registries without own TLS settings. Its threads are daemons. */
+  private lazy val plain: HttpClient = HttpExchange.client(ConnectMs)
+}
+
+/** Addresses of registries. Pure. */
+private[schemaregistry] object RegistryUrl {
+
+  def split(urls: String): Seq[String] = urls.split(',').map(_.trim).filter(_.nonEmpty).toSeq
+
+  /** @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION */
+  def check(urls: String, option: String): Unit = {
+    def refuse(reason: String) = throw Errors.invalidOption(option, Redaction.Redacted, reason)
+    if (split(urls).isEmpty) refuse("it contains no address.")
+    // What a reference stands for is not known before the first request.
+    split(urls).filterNot(_.contains("${")).foreach(parse(_).left.foreach(refuse))
+  }
+
+  /** @return the reason, which contains nothing of the text */
+  def parse(url: String): Either[String, URI] =
+    try {
+      val uri = new URI(url)
+      val scheme = Option(uri.getScheme).map(_.toLowerCase(Locale.ROOT))
+      if (uri.getRawUserInfo != null || Option(uri.getRawAuthority).exists(_.contains('@')))
+        Left(s"it must not contain user and password: use '${RegistryOptionSpecs.UserInfo.name}'.")
+      else if (!scheme.exists(Set("http", "https")) || uri.getHost == null)
+        Left("it does not have the form http://host:port or https://host:port.")
+      else if (uri.getRawQuery != null || uri.getRawFragment != null)
+        Left("it must not contain a query.")
+      else Right(uri)
+    } catch { case e: URISyntaxException => Left(s"it is not a valid URL: ${e.getReason}.") }
+
+  /** The addresses for messages. */
+  def shown(urls: String): String =
+    split(urls).map(url =>
+      if (url.contains("${")) Redaction.Redacted
+      else parse(url).fold(_ => Redaction.Redacted, AddressText.http)
+    ).mkString(",")
+
+  /** @param path the parts of the path, not encoded */
+  def of(base: URI, path: Seq[String]): URI = {
+    val encoded = path.map(part => URLEncoder.encode(part, UTF_8).replace("+", "%20"))
+    URI.create(s"${base.toString.stripSuffix("/")}/${encoded.mkString("/")}")
+  }
+}
+
+/**
+ * What requests to registries need of the Kafka clients: secrets by reference, and TLS with the clients' properties, so that the same
+ * files serve for clusters and registries. Formats do not depend on the clients: the connector has the implementation, which is found
+ * as a service. Thread-safe.
+ */
+private[dynamickafka] trait RegistrySecurity {
+
+  /**
+   * The values with references such as `${file:...}` replaced.
+   *
+   * @throws RegistrySecurityException if a reference cannot be resolved
+   */
+  def resolve(values: Map[String, String]): Map[String, String]
+
+  /**
+   * @param properties `ssl.*`, with references resolved
+   * @throws RegistrySecurityException if the properties or the files that they name are invalid
+   */
+  def tls(properties: Map[String, String]): SSLContext
+}
+
+/** The message contains no secret. */
+private[dynamickafka] final class RegistrySecurityException(message: String) extends RuntimeException(message)
+
+private[schemaregistry] object RegistrySecurity {
+
+  lazy val found: RegistrySecurity =
+    ServiceLoader.load(classOf[RegistrySecurity], getClass.getClassLoader).findFirst.orElse(WithoutKafka)
+
+  /** Without the connector there is neither: values are literal, and TLS is that of the JVM. */
+  private object WithoutKafka extends RegistrySecurity {
+    override def resolve(values: Map[String, String]): Map[String, String] =
+      if (values.values.exists(_.contains("${"))) refuse("references to secrets") else values
+
+    override def tls(properties: Map[String, String]): SSLContext =
+      refuse(properties.keys.toSeq.sorted.mkString(", "))
+
+    private def refuse(what: String) = throw new RegistrySecurityException(s"$what: there is no Kafka client")
+  }
 }

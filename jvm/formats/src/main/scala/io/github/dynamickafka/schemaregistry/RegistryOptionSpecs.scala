@@ -33,44 +33,30 @@ private[dynamickafka] object RegistryOptionSpecs {
     "How long one schema may take, with all attempts and all schemas that it refers to."
   )
 
-  val UserInfo: OptionSpec[String] = spec(
+  val UserInfo: OptionSpec[String] = textSpec(
     "basicAuth.userInfo",
-    text,
-    None,
-    "-",
     "User and password, `user:password`. Use a reference to a file instead: it is resolved for each request.",
     secret = true
   )
 
   val Token: OptionSpec[String] =
-    spec("bearerAuth.token", text, None, "-", "A bearer token, or a reference to it.", secret = true)
+    textSpec("bearerAuth.token", "A bearer token, or a reference to it.", secret = true)
 
-  val TokenUrl: OptionSpec[String] = spec(
+  val TokenUrl: OptionSpec[String] = textSpec(
     "oauth.tokenUrl",
-    text,
-    None,
-    "-",
     "URL of the token endpoint of an authorization server. Each request has a token of it (client credentials)."
   )
-  val ClientId: OptionSpec[String] = spec("oauth.clientId", text, None, "-", "Id of the client.")
+  val ClientId: OptionSpec[String] = textSpec("oauth.clientId", "Id of the client.")
   val ClientSecret: OptionSpec[String] =
-    spec("oauth.clientSecret", text, None, "-", "Secret of the client, or a reference to it.", secret = true)
+    textSpec("oauth.clientSecret", "Secret of the client, or a reference to it.", secret = true)
   val Scope: OptionSpec[String] =
-    spec("oauth.scope", text, None, "-", "Scope of the tokens, names separated by spaces.")
-  val LogicalCluster: OptionSpec[String] = spec(
+    textSpec("oauth.scope", "Scope of the tokens, names separated by spaces.")
+  val LogicalCluster: OptionSpec[String] = textSpec(
     "oauth.logicalCluster",
-    text,
-    None,
-    "-",
     "Of Confluent Cloud: id of the registry, `lsrc-...`, the header `target-sr-cluster`."
   )
-  val IdentityPool: OptionSpec[String] = spec(
-    "oauth.identityPoolId",
-    text,
-    None,
-    "-",
-    "Of Confluent Cloud: the header `Confluent-Identity-Pool-Id`."
-  )
+  val IdentityPool: OptionSpec[String] =
+    textSpec("oauth.identityPoolId", "Of Confluent Cloud: the header `Confluent-Identity-Pool-Id`.")
 
   /** Of a log-in by client credentials. */
   val OAuth: Seq[OptionSpec[String]] =
@@ -98,14 +84,8 @@ private[dynamickafka] object RegistryOptionSpecs {
     ("keystore.certificate.chain", true),
     ("key.password", true)
   ).map { case (name, secret) =>
-    s"ssl.$name" -> spec(
-      s"ssl.$name",
-      text,
-      None,
-      "-",
-      s"As `ssl.$name` of a Kafka client, for the connection to the registry.",
-      secret = secret
-    )
+    s"ssl.$name" ->
+      textSpec(s"ssl.$name", s"As `ssl.$name` of a Kafka client, for the connection to the registry.", secret)
   }
 
   /** Those of the source. */
@@ -121,6 +101,9 @@ private[dynamickafka] object RegistryOptionSpecs {
   /** Which option `name` means without the prefix: as Flink writes the options of its formats. */
   def withoutPrefix(name: String, of: Seq[OptionSpec[_]] = all): Option[OptionSpec[_]] =
     of.find(_.named(Prefix + name))
+
+  private def textSpec(name: String, doc: String, secret: Boolean = false): OptionSpec[String] =
+    spec(name, text, None, "-", doc, secret)
 
   private def spec[T](
       name: String,

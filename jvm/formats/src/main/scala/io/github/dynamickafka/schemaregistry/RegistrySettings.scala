@@ -52,12 +52,14 @@ private[dynamickafka] final case class RegistrySettings(cluster: String, values:
       RegistryUrl.split(text(Url).get),
       authorization(text(UserInfo), text(Token)),
       tls,
-      login(text)
+      login(text),
+      Seq("target-sr-cluster" -> LogicalCluster, "Confluent-Identity-Pool-Id" -> IdentityPool)
+        .flatMap { case (header, spec) => text(spec).map(header -> _) }
     )
   }
 
   /** @param text of an option, with references resolved */
-  private def login(text: OptionSpec[String] => Option[String]): Option[RegistryLogin] =
+  private def login(text: OptionSpec[String] => Option[String]): Option[ClientCredentials] =
     Option.when(hasLogin) {
       def required(spec: OptionSpec[String]) = text(spec).get
       val url =
@@ -68,11 +70,7 @@ private[dynamickafka] final case class RegistrySettings(cluster: String, values:
         }
       if (url.getHost == null || url.getRawUserInfo != null)
         throw new RegistrySecurityException(s"'${TokenUrl.name}' does not have the form https://host/path")
-      RegistryLogin(
-        ClientCredentials(url, required(ClientId), required(ClientSecret), text(Scope).getOrElse("")),
-        Seq("target-sr-cluster" -> LogicalCluster, "Confluent-Identity-Pool-Id" -> IdentityPool)
-          .flatMap { case (header, spec) => text(spec).map(header -> _) }
-      )
+      ClientCredentials(url, required(ClientId), required(ClientSecret), text(Scope).getOrElse(""))
     }
 
   private def authorization(user: Option[String], token: Option[String]): Option[String] =
@@ -103,20 +101,75 @@ private[dynamickafka] final case class RegistryIdentity(values: Map[String, Stri
  * @param authorization the value of the header
  * @param tls properties of Kafka's names
  * @param login takes precedence over `authorization`
+ * @param headers of each request with a log-in
  */
 private[schemaregistry] final case class ResolvedRegistry(
     urls: Seq[String],
     authorization: Option[String],
     tls: Map[String, String],
-    login: Option[RegistryLogin]
+    login: Option[ClientCredentials],
+    headers: Seq[(String, String)]
 ) {
   override def toString: String = "ResolvedRegistry"
 }
 
-/** @param headers of each request, beside the token */
-private[schemaregistry] final case class RegistryLogin(
-    credentials: ClientCredentials,
-    headers: Seq[(String, String)]
+/**
+ * The registries of a query. Sent to executors. Contains secrets or references to them, which `toString` omits.
+ *
+ * @param shared the options for all clusters, by [[io.github.dynamickafka.option.OptionSpec.key]]
+ * @param perCluster the options `cluster.<id>.registry.*` without `cluster.`, names as the user wrote them
+ */
+private[dynamickafka] final case class Registries(
+    shared: Map[String, String] = Map.empty,
+    perCluster: Map[String, String] = Map.empty
 ) {
-  override def toString: String = "RegistryLogin"
+
+  /**
+   * The registry of a cluster. The id in the key of an option is compared as a whole, because ids may contain dots.
+   *
+   * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException MISSING_OPTION, INVALID_OPTION
+   */
+  def of(cluster: String): RegistrySettings = {
+    val own = perCluster.flatMap { case (key, value) =>
+      Option.when(key.startsWith(s"$cluster."))(key.drop(cluster.length + 1))
+        .flatMap(name => RegistryOptionSpecs.all.find(_.named(name))).map(_.key -> value)
+    }
+    RegistrySettings(cluster, in(own).shared)
+  }
+
+  /** With these options over those of all clusters. */
+  def in(own: Map[String, String]): Registries = {
+    // A log-in takes precedence over a token, and that over a user: what a cluster has replaces what precedes it.
+    val (user, token) = (RegistryOptionSpecs.UserInfo.key, RegistryOptionSpecs.Token.key)
+    val preceding =
+      (if (own.contains(user)) Seq(token) else Nil) ++
+        (if (own.contains(user) || own.contains(token)) RegistryOptionSpecs.OAuth.map(_.key) else Nil)
+    copy(shared = shared -- preceding ++ own)
+  }
+
+  /** Whether some cluster has a registry. */
+  def hasUrl: Boolean =
+    shared.contains(RegistryOptionSpecs.Url.key) ||
+      perCluster.keys.exists(key => OptionName.normalize(key).endsWith(s".${RegistryOptionSpecs.Url.key}"))
+
+  /**
+   * Checks what can be checked without knowing the clusters.
+   *
+   * @param required whether the format needs a registry
+   */
+  def check(format: String, required: Boolean): Unit = {
+    if (required && !hasUrl)
+      throw Errors.missingOption(
+        RegistryOptionSpecs.Url.name,
+        s"set it to the address of the schema registry, because the format is '$format'. A registry of one cluster is set with " +
+          s"'cluster.<id>.${RegistryOptionSpecs.Url.name}'."
+      )
+    shared.get(RegistryOptionSpecs.Url.key).foreach(RegistryUrl.check(_, RegistryOptionSpecs.Url.name))
+    perCluster.foreach { case (key, url) =>
+      if (OptionName.normalize(key).endsWith(s".${RegistryOptionSpecs.Url.key}"))
+        RegistryUrl.check(url, OptionName.Cluster + key)
+    }
+  }
+
+  override def toString: String = "Registries"
 }

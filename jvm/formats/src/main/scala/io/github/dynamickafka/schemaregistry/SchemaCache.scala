@@ -1,9 +1,12 @@
 package io.github.dynamickafka.schemaregistry
 
 import java.lang.{Long => JLong}
-import java.util.concurrent.ConcurrentHashMap
+import java.util.concurrent.{CompletableFuture, ConcurrentHashMap, ExecutionException}
+
+import scala.annotation.tailrec
 
 import io.github.dynamickafka.base.Clock
+import io.github.dynamickafka.error.Errors
 
 /**
  * The schemas of registries, by registry, log-in and id, for the life of the process: an id never gets another schema. Thread-safe.
@@ -33,7 +36,7 @@ private[dynamickafka] final class SchemaCache private[schemaregistry] (
   }
 
   private def ask(settings: RegistrySettings, key: (RegistryIdentity, Int)): Option[RegisteredSchema] = {
-    val found = client.schema(settings, key._2)
+    val found = client.about(settings).schema(key._2)
     if (found.isEmpty) {
       if (unknown.size >= SchemaCache.MostUnknown) unknown.clear()
       unknown.put(key, clock.monotonicMs())
@@ -46,7 +49,7 @@ private[dynamickafka] final class SchemaCache private[schemaregistry] (
 
   /** The newest schema of a subject; not kept. */
   def latest(settings: RegistrySettings, subject: String): Option[LatestSchema] =
-    client.latest(settings, subject)
+    client.about(settings).latest(subject)
 }
 
 private[dynamickafka] object SchemaCache {
@@ -56,5 +59,101 @@ private[dynamickafka] object SchemaCache {
   /** Of this process. */
   lazy val shared: SchemaCache = apply(Clock.System)
 
-  def apply(clock: Clock): SchemaCache = new SchemaCache(RegistryClient(clock), clock)
+  def apply(clock: Clock): SchemaCache = new SchemaCache(new RegistryClient(clock), clock)
+}
+
+/** The ids of the schemas that are written, by registry, log-in and subject. Thread-safe. */
+private[dynamickafka] final class SchemaRegistrar private[schemaregistry] (client: RegistryClient) {
+  private val ids = new Once[(RegistryIdentity, String, RegisteredSchema), Int]
+
+  /**
+   * The id of the schema in the subject, which is asked for once in a process.
+   *
+   * @param autoRegister whether the schema is added to a subject that does not have it
+   * @param registered the same schema as a registry has it: where it is the newest of the subject, it has the id of that one. A
+   *                   schema that refers to others has a text of its own in each of the two.
+   * @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException SCHEMA_NOT_FOUND without `autoRegister`,
+   *         REGISTRY_UNAVAILABLE, REGISTRY_AUTHENTICATION_FAILED
+   * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_SCHEMA, if the registry rejects it
+   */
+  def id(
+      settings: RegistrySettings,
+      subject: String,
+      schema: RegisteredSchema,
+      autoRegister: Boolean,
+      registered: Option[RegisteredSchema] = None
+  ): Int = {
+    def missing(reason: String) = Errors.schemaNotFound(settings.shown, settings.cluster, subject, reason)
+    ids.get((settings.identity, subject, schema)) { () =>
+      val requests = client.about(settings)
+      newest(requests, subject, registered).orElse {
+        if (schema.references.nonEmpty)
+          throw missing(
+            "its newest version is another one, and a schema that refers to others is not registered"
+          )
+        if (autoRegister) Some(requests.register(subject, schema))
+        else requests.lookUp(subject, schema)
+      }
+    }.getOrElse(throw missing(
+      s"the subject does not have this schema, and '${RegistryOptionSpecs.AutoRegister.name}' is 'false'"
+    ))
+  }
+
+  private def newest(requests: SchemaRequests, subject: String, registered: Option[RegisteredSchema]) =
+    registered.flatMap(own => requests.latest(subject).filter(_.schema == own).map(_.id))
+}
+
+private[dynamickafka] object SchemaRegistrar {
+
+  /** Of this process. */
+  lazy val shared: SchemaRegistrar = new SchemaRegistrar(new RegistryClient(Clock.System))
+}
+
+/**
+ * Results by key, each made by one thread while the others that need it wait. A failure is the result of all that wait, and is
+ * not kept. Thread-safe.
+ */
+private[schemaregistry] final class Once[K, V] {
+  private val kept = new ConcurrentHashMap[K, V]
+  private val running = new ConcurrentHashMap[K, CompletableFuture[Option[V]]]
+
+  def find(key: K): Option[V] = Option(kept.get(key))
+
+  /** @param make None is not kept */
+  @tailrec
+  def get(key: K)(make: () => Option[V]): Option[V] = {
+    val known = kept.get(key)
+    if (known != null) Some(known)
+    else {
+      val own = new CompletableFuture[Option[V]]
+      val other = running.putIfAbsent(key, own)
+      if (other == null) run(key, own, make)
+      else
+        (try Some(other.get())
+        catch {
+          // The thread that asked was interrupted, this one was not.
+          case e: ExecutionException if e.getCause.isInstanceOf[InterruptedException] => None
+          case e: ExecutionException => throw e.getCause
+        }) match {
+          case Some(result) => result
+          case None => get(key)(make)
+        }
+    }
+  }
+
+  private def run(key: K, own: CompletableFuture[Option[V]], make: () => Option[V]): Option[V] =
+    try {
+      // Another thread may have found it meanwhile.
+      val result = find(key).orElse(make())
+      result.foreach(kept.put(key, _))
+      running.remove(key)
+      own.complete(result)
+      result
+    } catch {
+      // Errors too: without a result, those that wait would never return.
+      case e: Throwable =>
+        running.remove(key)
+        own.completeExceptionally(e)
+        throw e
+    }
 }

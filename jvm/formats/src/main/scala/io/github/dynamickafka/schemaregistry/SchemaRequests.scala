@@ -12,10 +12,11 @@ import io.github.dynamickafka.error.Errors
  * The requests about one schema, within one time limit that starts with the object: the schemas that it refers to are requested
  * once each, however many refer to them. Used by one thread.
  */
-private[schemaregistry] final class SchemaRequests(http: RegistryHttp, settings: RegistrySettings) {
+private[schemaregistry] final class SchemaRequests(
+    settings: RegistrySettings,
+    ask: RegistryRequest => RegistryAnswer
+) {
   import SchemaRequests._
-
-  private val deadline = http.deadline(settings)
 
   /** @return None: the registry does not know the id */
   def schema(id: Int): Option[RegisteredSchema] = {
@@ -61,8 +62,6 @@ private[schemaregistry] final class SchemaRequests(http: RegistryHttp, settings:
         s"'$subject' ($reason). It may be incompatible with the versions before."
     )
   }
-
-  private def ask(request: RegistryRequest) = http.ask(settings, request, deadline)
 
   private def found(request: RegistryRequest): Option[JsonNode] = ask(request) match {
     case RegistryAnswer.Found(json) => Some(json)
@@ -144,4 +143,31 @@ private[schemaregistry] object SchemaRequests {
     if (schema.kind != RegisteredSchema.Avro) json.put("schemaType", schema.kind)
     mapper.writeValueAsString(json)
   }
+}
+
+/**
+ * A schema of a registry.
+ *
+ * @param kind `AVRO`, `JSON` or `PROTOBUF`
+ * @param references the schemas that it refers to, each after those that it refers to itself
+ */
+private[dynamickafka] final case class RegisteredSchema(
+    kind: String,
+    text: String,
+    references: Seq[NamedSchema] = Nil
+)
+
+/** @param name by which other schemas refer to it */
+private[dynamickafka] final case class NamedSchema(name: String, text: String)
+
+/** The newest schema of a subject. */
+private[dynamickafka] final case class LatestSchema(id: Int, version: Int, schema: RegisteredSchema)
+
+/** @param registry of the cluster with the records */
+private[dynamickafka] final case class Subject(registry: RegistrySettings, name: String)
+
+private[dynamickafka] object RegisteredSchema {
+  val Avro = "AVRO"
+  val Json = "JSON"
+  val Protobuf = "PROTOBUF"
 }

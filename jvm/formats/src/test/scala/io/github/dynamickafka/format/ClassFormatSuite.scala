@@ -9,7 +9,7 @@ import org.apache.spark.unsafe.types.UTF8String
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.extension.{CustomFormat, RecordReader, RecordWriter, SourceRecord, TargetRecord}
-import io.github.dynamickafka.format.table.{Decoded, Decoders, Encodings, Layouts, ParsedFormats, RowEncoder}
+import io.github.dynamickafka.format.table.{Decoded, Decoders, ParsedFormats, RowEncoder}
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** A format that a class of the user implements. */
@@ -20,7 +20,7 @@ class ClassFormatSuite extends AnyFunSuite with TimeLimit {
   private val fixed = s"class:${classOf[FixedColumns].getName}"
 
   private def side(options: (String, String)*): SideLayout =
-    Layouts.of(ParsedFormats.read(options: _*), None, includeHeaders = false).value
+    ParsedFormats.read(options: _*).layout(None, includeHeaders = false).value
 
   private def refused(options: (String, String)*): String = ParsedFormats.refused(
     Decoders.check(side(options: _*))
@@ -74,15 +74,14 @@ class ClassFormatSuite extends AnyFunSuite with TimeLimit {
   test("the same class writes, and sees topic and cluster") {
     val schema = StructType.fromDDL("id BIGINT, name STRING")
     val source =
-      Encodings.of(ParsedFormats.write("format" -> lines), schema, Set.empty, caseSensitive = false).value
+      ParsedFormats.write("format" -> lines).encoding(schema, Set.empty, caseSensitive = false).value
     val target = new There
     val encoder = new RowEncoder(source, "value", target)
     val row = new GenericInternalRow(Array[Any](7L, UTF8String.fromString("tea")))
     assert(new String(encoder(row)) == "7;tea")
     assert(target.headers == Seq("written-to" -> "orders"))
     val e = ParsedFormats.refused(
-      Encodings.of(
-        ParsedFormats.write("format" -> fixed),
+      ParsedFormats.write("format" -> fixed).encoding(
         StructType.fromDDL("n INT"),
         Set.empty,
         caseSensitive = false

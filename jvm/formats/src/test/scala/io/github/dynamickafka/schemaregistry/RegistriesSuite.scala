@@ -2,15 +2,14 @@ package io.github.dynamickafka.schemaregistry
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.format.FormatOptions
-import io.github.dynamickafka.format.table.ClusterRegistries
 import io.github.dynamickafka.format.table.ParsedFormats.{read, refused}
+import io.github.dynamickafka.format.table.{ClusterRegistries, FormatTable}
 import io.github.dynamickafka.testkit.TimeLimit
 
 class RegistriesSuite extends AnyFunSuite with TimeLimit {
   private val confluent = Seq("format" -> "avro-confluent", "schema" -> "id INT")
   private def of(options: (String, String)*) = read(confluent ++ options: _*)
-  private def registries(options: FormatOptions) = options.value.registries
+  private def registries(options: FormatTable) = options.value.registries
 
   private def assertRefused(condition: String, parts: String*)(options: (String, String)*): Unit = {
     val error = refused(read(options: _*))

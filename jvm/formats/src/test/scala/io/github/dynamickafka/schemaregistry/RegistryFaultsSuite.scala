@@ -72,7 +72,7 @@ class RegistryFaultsSuite extends AnyFunSuite with TimeLimit with ScalaCheckProp
       forAll(graphs) { graph =>
         server.clear()
         val id = register(server, graph)
-        assertWhole(RegistryClient(new Paused).schema(server.settings(), id).get, graph)
+        assertWhole(new RegistryClient(new Paused).about(server.settings()).schema(id).get, graph)
         assert(server.requests.size == reachable(graph, 0).size)
       }
     }
@@ -85,7 +85,7 @@ class RegistryFaultsSuite extends AnyFunSuite with TimeLimit with ScalaCheckProp
         if (next > 14) Set.empty[Int] else Set(next, next + 1)
       }
       val id = register(server, levels)
-      assertWhole(RegistryClient(new Paused).schema(server.settings(), id).get, levels)
+      assertWhole(new RegistryClient(new Paused).about(server.settings()).schema(id).get, levels)
       assert(server.requests.size == 15)
     }
   }
@@ -95,7 +95,7 @@ class RegistryFaultsSuite extends AnyFunSuite with TimeLimit with ScalaCheckProp
       server.register("a", "\"a\"", references = """[{"name": "b", "subject": "b", "version": 1}]""")
       val id =
         server.register("b", "\"b\"", references = """[{"name": "a", "subject": "a", "version": 1}]""")
-      val found = RegistryClient(new Paused).schema(server.settings(), id).get
+      val found = new RegistryClient(new Paused).about(server.settings()).schema(id).get
       assert(found.references.map(_.name).toSet == Set("a", "b") && server.requests.size == 3)
     }
   }
@@ -109,10 +109,11 @@ class RegistryFaultsSuite extends AnyFunSuite with TimeLimit with ScalaCheckProp
         clock.pauseMs(1500)
         None
       }
-      val message = unavailable(RegistryClient(clock).schema(server.settings("timeoutMs" -> "8s"), id))
+      val message =
+        unavailable(new RegistryClient(clock).about(server.settings("timeoutMs" -> "8s")).schema(id))
       assert(message.contains("8000 ms"), message)
       assert(clock.currentTimeMillis() <= 8000 + 1500, "one request may have started before the end")
-      assert(RegistryClient(clock).schema(server.settings("timeoutMs" -> "14s"), id).isDefined)
+      assert(new RegistryClient(clock).about(server.settings("timeoutMs" -> "14s")).schema(id).isDefined)
     }
   }
 
@@ -126,7 +127,7 @@ class RegistryFaultsSuite extends AnyFunSuite with TimeLimit with ScalaCheckProp
       }
       val long = RegisteredSchema(RegisteredSchema.Avro, "\"long\"")
       val int = RegisteredSchema(RegisteredSchema.Avro, "\"string\"")
-      def registrar = new SchemaRegistrar(RegistryClient(clock))
+      def registrar = new SchemaRegistrar(new RegistryClient(clock))
       val settings = server.settings("timeoutMs" -> "1s")
       unavailable(registrar.id(settings, "t", long, autoRegister = true, Some(int)))
       assert(!server.requests.exists(_.method == "POST"))
@@ -161,11 +162,11 @@ class RegistryFaultsSuite extends AnyFunSuite with TimeLimit with ScalaCheckProp
     serving { server =>
       val id = server.register("s", "\"int\"")
       val schema = RegisteredSchema(RegisteredSchema.Avro, "\"long\"")
-      def registrar = new SchemaRegistrar(RegistryClient(new Paused))
+      def registrar = new SchemaRegistrar(new RegistryClient(new Paused))
       val settings = server.settings()
       val calls: Seq[() => Any] = Seq(
-        () => RegistryClient(new Paused).schema(settings, id).get.text == "\"int\"",
-        () => RegistryClient(new Paused).latest(settings, "s").get.id == id,
+        () => new RegistryClient(new Paused).about(settings).schema(id).get.text == "\"int\"",
+        () => new RegistryClient(new Paused).about(settings).latest("s").get.id == id,
         () => registrar.id(settings, "s", schema, autoRegister = true),
         () => registrar.id(settings, "s", schema, autoRegister = false)
       )
@@ -198,7 +199,7 @@ class RegistryFaultsSuite extends AnyFunSuite with TimeLimit with ScalaCheckProp
   test("a response that is longer than any schema is not read to its end, nor asked for again") {
     serving { server =>
       server.behave = _ => Some(Answer(200, s"""{"schema": "${"x" * (20 * 1024 * 1024)}"}"""))
-      val message = unavailable(RegistryClient(new Paused).schema(server.settings(), 1))
+      val message = unavailable(new RegistryClient(new Paused).about(server.settings()).schema(1))
       assert(message.contains("more than 16 MB") && server.requests.size == 1, message.take(500))
     }
   }

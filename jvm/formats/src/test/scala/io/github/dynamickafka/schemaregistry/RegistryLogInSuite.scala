@@ -40,7 +40,7 @@ class RegistryLogInSuite extends AnyFunSuite with TimeLimit with RegistryTest {
         "oauth.identityPoolId" -> "pool-2",
         "basicAuth.userInfo" -> "me:hunter3"
       )
-      (1 to 2).foreach(_ => assert(client.schema(of, 1).isDefined))
+      (1 to 2).foreach(_ => assert(client.about(of).schema(1).isDefined))
       assert(sent(registry) == Seq("Bearer token-1", "Bearer token-1"))
       assert(authority.requests.map(_.body) == Seq("grant_type=client_credentials&scope=schemas"))
       assert(registry.requests.forall(r =>
@@ -48,10 +48,10 @@ class RegistryLogInSuite extends AnyFunSuite with TimeLimit with RegistryTest {
       ))
       registry.behave =
         request => Option.when(request.headers("authorization") == "Bearer token-1")(Answer(401))
-      assert(client.schema(of, 1).isDefined)
+      assert(client.about(of).schema(1).isDefined)
       assert(sent(registry).drop(2) == Seq("Bearer token-1", "Bearer token-2"))
       registry.behave = _ => Some(Answer(401))
-      val e = failure(client.schema(of, 1))
+      val e = failure(client.about(of).schema(1))
       assert(e.getCondition == "DYNAMIC_KAFKA.REGISTRY_AUTHENTICATION_FAILED")
       assert(sent(registry).drop(4) == Seq("Bearer token-2", "Bearer token-3"))
       assert(!of.toString.contains("hunter") && !of.resolved().toString.contains("hunter"))
@@ -64,16 +64,16 @@ class RegistryLogInSuite extends AnyFunSuite with TimeLimit with RegistryTest {
       authority.behave = _ =>
         Some(if (authority.requests.size <= 2) Answer(503, "hunter4")
         else Answer(200, """{"access_token": "t"}"""))
-      assert(client.schema(of, 1).isDefined)
+      assert(client.about(of).schema(1).isDefined)
       assert(sent(registry) == Seq("Bearer t") && authority.requests.size == 3)
       val other = settings(registry, authority, "oauth.scope" -> "other")
       authority.behave =
         _ => Some(Answer(400, """{"error": "invalid_scope", "error_description": "hunter5"}"""))
-      val refused = failure(client.schema(other, 1))
+      val refused = failure(client.about(other).schema(1))
       assertUnavailable(refused, "status 400, invalid_scope", authority.url)
       assert(authority.requests.size == 4 && !refused.getMessage.contains("hunter"))
       authority.behave = _ => Some(Answer(500))
-      assertUnavailable(failure(client.schema(other, 1)), "status 500", "attempts")
+      assertUnavailable(failure(client.about(other).schema(1)), "status 500", "attempts")
     }
   }
 
@@ -94,14 +94,14 @@ class RegistryLogInSuite extends AnyFunSuite with TimeLimit with RegistryTest {
         "oauth.clientId" -> "me",
         "oauth.clientSecret" -> Secret
       )
-      val e = failure(client.schema(invalid, 1))
+      val e = failure(client.about(invalid).schema(1))
       assertUnavailable(e, "'registry.oauth.tokenUrl'")
       assert(!e.getMessage.contains("hunter"))
       val shared = settings(registry, authority).values
       def of(own: (String, String)) =
         Registries(shared, Map(s"blue.registry.${own._1}" -> own._2)).of("blue").resolved()
       assert(of("bearerAuth.token" -> "t").login.isEmpty && of("basicAuth.userInfo" -> "u:p").login.isEmpty)
-      assert(of("oauth.scope" -> "own").login.exists(_.credentials.scope == "own"))
+      assert(of("oauth.scope" -> "own").login.exists(_.scope == "own"))
     }
   }
 }

@@ -19,7 +19,7 @@ trait RegistryTest extends Assertions {
     }
   }
 
-  private[schemaregistry] def client: RegistryClient = RegistryClient(new Paused)
+  private[schemaregistry] def client: RegistryClient = new RegistryClient(new Paused)
 
   def failure(body: => Any): DynamicKafkaRuntimeException =
     intercept[DynamicKafkaRuntimeException] {

@@ -82,7 +82,7 @@ class SchemaCacheSuite extends AnyFunSuite with TimeLimit {
     logins.foreach { case (first, second) =>
       serving { server =>
         val cache = SchemaCache(new ManualClock)
-        val registrar = new SchemaRegistrar(RegistryClient(new ManualClock))
+        val registrar = new SchemaRegistrar(new RegistryClient(new ManualClock))
         // A registry with tenants numbers the schemas of each one.
         val ofTenant = new java.util.concurrent.ConcurrentHashMap[Option[String], Integer]
         server.behave = { request =>

@@ -8,7 +8,6 @@ import org.apache.spark.util.LongAccumulator
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.{Options, SourceOptions}
-import io.github.dynamickafka.format.table.Layouts
 import io.github.dynamickafka.source.ClusterDecoding
 import io.github.dynamickafka.source.read.{DecodeCounts, Decoding}
 import io.github.dynamickafka.testkit.TimeLimit
@@ -27,7 +26,7 @@ class ClusterDecodingSuite extends AnyFunSuite with TimeLimit {
       isCatalogTable = true
     )
     def counter = new LongAccumulator
-    val layout = Layouts.of(parsed.format, None, includeHeaders = false)
+    val layout = parsed.format.layout(None, includeHeaders = false)
     ClusterDecoding.of(
       Decoding(layout, DecodeCounts(counter, counter, counter)),
       parsed,

@@ -16,7 +16,7 @@ import io.github.dynamickafka.config.Options
 import io.github.dynamickafka.format.Layout
 import io.github.dynamickafka.format.avro.RandomAvro
 import io.github.dynamickafka.format.json.JsonRecords
-import io.github.dynamickafka.format.table.{Decoded, Layouts}
+import io.github.dynamickafka.format.table.Decoded
 import io.github.dynamickafka.testkit.{RandomCases, TimeLimit}
 
 /**
@@ -62,11 +62,7 @@ class ProjectionsSuite extends AnyFunSuite with TimeLimit {
     }
     for (policy <- Seq("fail", "null", "keep", "drop")) {
       val layout =
-        Layouts.of(
-          Options.parse(options :+ ("parseErrors" -> policy): _*).format,
-          None,
-          includeHeaders = false
-        )
+        Options.parse(options :+ ("parseErrors" -> policy): _*).format.layout(None, includeHeaders = false)
       val all = layout.schema.fieldNames.toSeq
       (1 to RandomCases(9)).foreach { _ =>
         val names = random.shuffle(all).take(1 + random.nextInt(4))

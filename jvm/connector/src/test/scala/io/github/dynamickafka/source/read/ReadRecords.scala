@@ -10,14 +10,13 @@ import org.apache.spark.util.LongAccumulator
 
 import io.github.dynamickafka.config.Options
 import io.github.dynamickafka.format.Layout
-import io.github.dynamickafka.format.table.Layouts
 
 /** Runs a [[TaskDecoder]] over values, and counts bad records. */
 final class ReadRecords {
   val counts: DecodeCounts = DecodeCounts(new LongAccumulator, new LongAccumulator, new LongAccumulator)
 
   def layout(options: (String, String)*): Layout =
-    Layouts.of(Options.parse(options: _*).format, None, includeHeaders = false)
+    Options.parse(options: _*).format.layout(None, includeHeaders = false)
 
   /** All rows of these values, copied as Spark copies them. */
   def rows(layout: Layout)(values: String*): Seq[Seq[Any]] =

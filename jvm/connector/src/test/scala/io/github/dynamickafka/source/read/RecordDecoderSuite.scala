@@ -14,7 +14,6 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.github.dynamickafka.config.Options
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.format.Layout
-import io.github.dynamickafka.format.table.Layouts
 import io.github.dynamickafka.testkit.TimeLimit
 
 class RecordDecoderSuite extends AnyFunSuite with TimeLimit {
@@ -22,7 +21,7 @@ class RecordDecoderSuite extends AnyFunSuite with TimeLimit {
   private val counts = DecodeCounts(new LongAccumulator, new LongAccumulator, new LongAccumulator)
 
   private def layout(options: (String, String)*): Layout =
-    Layouts.of(Options.parse(options: _*).format, None, includeHeaders = false)
+    Options.parse(options: _*).format.layout(None, includeHeaders = false)
 
   private def record(value: String, key: String = null) =
     new ConsumerRecord("orders-eu", 3, 42L, bytes(key), bytes(value))

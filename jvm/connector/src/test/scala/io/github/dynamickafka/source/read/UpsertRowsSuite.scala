@@ -12,14 +12,13 @@ import io.github.dynamickafka.config.Options
 import io.github.dynamickafka.config.Options.refused
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.format.Layout
-import io.github.dynamickafka.format.table.Layouts
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** Records of a table with a key as rows: `changeData=upsert`. */
 class UpsertRowsSuite extends AnyFunSuite with TimeLimit {
 
   private def layout(options: (String, String)*): Layout =
-    Layouts.of(Options.parse(options: _*).format, None, includeHeaders = false)
+    Options.parse(options: _*).format.layout(None, includeHeaders = false)
 
   private def bytes(text: String): Array[Byte] = if (text == null) null else text.getBytes(UTF_8)
 

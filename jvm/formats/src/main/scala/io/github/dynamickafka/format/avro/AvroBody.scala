@@ -9,8 +9,6 @@ import org.apache.avro.generic.GenericDatumReader
 import org.apache.avro.io.Decoder
 import org.apache.avro.util.Utf8
 import org.apache.avro.{AvroTypeException, Schema}
-import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.types.StructType
 
 import io.github.dynamickafka.format.{DecodedValues, SideLayout}
 
@@ -57,24 +55,16 @@ private[format] final class AvroBody(writer: Schema, reader: Schema, show: (Any,
     into.clear()
     reason
   }
-
 }
 
 private[format] object AvroBody {
 
   /** With the fields of the reader's schema as columns, by Spark's conversion. */
   def apply(writer: Schema, reader: Schema, side: SideLayout): AvroBody = {
-    val wanted: Array[Int] = side.wanted.toArray
-    val wantedSchema = StructType(wanted.map(side.schema(_)))
+    val wanted = side.wanted.toArray
+    val wantedSchema = side.wantedSchema
     val toRow = AvroRows(reader, wantedSchema, side.format.options)
-    def copy(row: InternalRow, into: DecodedValues): Unit = {
-      var i = 0
-      while (i < wanted.length) {
-        into.setAny(wanted(i), row.get(i, wantedSchema(i).dataType))
-        i += 1
-      }
-    }
-    new AvroBody(writer, reader, (record, into) => copy(toRow(record), into))
+    new AvroBody(writer, reader, (record, into) => into.setAll(wanted, toRow(record), wantedSchema))
   }
 }
 

@@ -1,19 +1,22 @@
 package io.github.dynamickafka.format.avro
 
 import java.io.ByteArrayOutputStream
+import java.{util => ju}
 
+import scala.annotation.unused
 import scala.jdk.CollectionConverters._
 
 import org.apache.avro.SchemaCompatibility.SchemaCompatibilityType.COMPATIBLE
-import org.apache.avro.generic.GenericDatumWriter
+import org.apache.avro.data.TimeConversions
+import org.apache.avro.generic.{GenericDatumWriter, IndexedRecord}
 import org.apache.avro.io.{BinaryEncoder, EncoderFactory}
-import org.apache.avro.{AvroRuntimeException, Schema, SchemaCompatibility}
+import org.apache.avro.specific.{SpecificData, SpecificDatumWriter}
+import org.apache.avro.{AvroRuntimeException, Conversions, Schema, SchemaCompatibility}
 import org.apache.spark.sql.avro.DynamicKafkaAvro
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.StructType
 
 import io.github.dynamickafka.format.FormatSetting.texts
-import io.github.dynamickafka.format.SideSource.Fields
 import io.github.dynamickafka.format.{
   AvroSchemas,
   DeclaredSchema,
@@ -28,8 +31,7 @@ import io.github.dynamickafka.format.{
   SchemaText,
   SchemasById,
   SideFormat,
-  SideLayout,
-  SideSource
+  SideLayout
 }
 import io.github.dynamickafka.option.OptionType.{boolean, int, text}
 import io.github.dynamickafka.schemaregistry.RegisteredSchema
@@ -58,7 +60,7 @@ private[dynamickafka] object Avro extends Format("avro") {
 
   private object Writer extends FormatWriter {
     override def refused(option: String): Option[String] = Avro.refused(option)
-    override def encoder(fields: SideSource.Fields): Encoder = new AvroEncoder(fields)
+    override def encoder(fields: SideLayout): Encoder = new AvroEncoder(fields)
   }
 }
 
@@ -72,10 +74,10 @@ private[dynamickafka] object AvroConfluent extends Format("avro-confluent") {
   override def writer: Option[FormatWriter] = Some(Writer)
 
   private object Writer extends FormatWriter {
-    override def encoder(fields: SideSource.Fields): Encoder = new AvroEncoder(fields)
+    override def encoder(fields: SideLayout): Encoder = new AvroEncoder(fields)
 
     /** With the schemas that it refers to in its text. */
-    override def schema(fields: SideSource.Fields): Option[RegisteredSchema] =
+    override def schema(fields: SideLayout): Option[RegisteredSchema] =
       Some(fields.registered.filter(_.references.isEmpty).getOrElse(
         RegisteredSchema(
           RegisteredSchema.Avro,
@@ -91,10 +93,7 @@ private[format] class AvroRegistry extends FormatRegistry {
   protected def rows(schema: Schema): Either[String, Schema] = Right(schema)
 
   /** The schema that records were written with, for the comparison with that of the query. */
-  protected def comparable(written: Schema, wanted: Schema): Schema = {
-    val _ = wanted
-    written
-  }
+  protected def comparable(written: Schema, @unused wanted: Schema): Schema = written
 
   override def kind: String = RegisteredSchema.Avro
 
@@ -105,8 +104,8 @@ private[format] class AvroRegistry extends FormatRegistry {
 
   override def difference(wanted: DeclaredSchema, written: DeclaredSchema): Option[String] =
     wanted.avro.zip(written.avro).fold(super.difference(wanted, written)) { case (reader, writer) =>
-      val r = RegistryAvro.parse(reader)
-      val w = comparable(RegistryAvro.parse(writer), r)
+      val r = AvroSchemas.parse(reader)
+      val w = comparable(AvroSchemas.parse(writer), r)
       val result = SchemaCompatibility.checkReaderWriterCompatibility(r, w)
       if (result.getType != COMPATIBLE)
         result.getResult.getIncompatibilities.asScala.headOption.map(i => s"${i.getType} at ${i.getLocation}")
@@ -117,7 +116,7 @@ private[format] class AvroRegistry extends FormatRegistry {
 
 /** Decodes Avro's binary encoding without a header, with the results of Spark's `from_avro`. */
 private[format] final class AvroDecoder(side: SideLayout) extends Decoder {
-  private val schema: Schema = side.avro.fold(AvroSchemas.of(side.schema))(new Schema.Parser().parse(_))
+  private val schema = AvroSchemas.of(side.avro, side.schema)
   private val body = AvroBody(schema, schema, side)
 
   override def decode(bytes: Array[Byte], into: DecodedValues): DecodeFailure = {
@@ -127,9 +126,8 @@ private[format] final class AvroDecoder(side: SideLayout) extends Decoder {
 }
 
 /** Encodes fields in Avro's binary encoding without a header, by Spark's serializer, as `to_avro` does. */
-private[format] final class AvroEncoder(side: Fields) extends Encoder {
-  private val schema: Schema =
-    side.avro.fold(AvroSchemas.of(side.schema))(RegistryAvro.parse)
+private[format] final class AvroEncoder(side: SideLayout) extends Encoder {
+  private val schema = AvroSchemas.of(side.avro, side.schema)
   private val toRecord = DynamicKafkaAvro.serializer(schema, side.schema)
   private val writer = new GenericDatumWriter[Any](schema)
   private val bytes = new ByteArrayOutputStream
@@ -141,5 +139,69 @@ private[format] final class AvroEncoder(side: Fields) extends Encoder {
     writer.write(toRecord(row), encoder)
     encoder.flush()
     bytes.toByteArray
+  }
+}
+
+/**
+ * Avro records of another library as columns. They are encoded with their own schema and decoded as all others, so that generated
+ * classes, objects for logical types, units and scales are treated alike. Not thread-safe.
+ */
+private[dynamickafka] final class AvroRecords(side: SideLayout) {
+  import AvroRecords._
+
+  private val bodies = new AvroBodies(side)
+  private val written = new ju.HashMap[Schema, Either[String, Written]]
+  private val bytes = new ByteArrayOutputStream
+  private var encoder: BinaryEncoder = _
+
+  // Most records have the schema of the one before.
+  private var lastSchema: Schema = _
+  private var last: Either[String, Written] = _
+
+  /** @return null if the record is good, otherwise the reason, which contains nothing of the record */
+  def show(record: IndexedRecord, into: DecodedValues): String = {
+    if (record.getSchema ne lastSchema) {
+      lastSchema = record.getSchema
+      last = written.computeIfAbsent(lastSchema, make(_))
+    }
+    last match {
+      case Left(reason) => reason
+      case Right(Written(writer, body)) =>
+        bytes.reset()
+        encoder = EncoderFactory.get().directBinaryEncoder(bytes, encoder)
+        writer.write(record, encoder)
+        encoder.flush()
+        body.decode(bytes.toByteArray, 0, into)
+    }
+  }
+
+  private def make(schema: Schema): Either[String, Written] =
+    bodies.of(schema).map(Written(new SpecificDatumWriter[IndexedRecord](schema, model), _))
+}
+
+private[dynamickafka] object AvroRecords {
+  private final case class Written(writer: SpecificDatumWriter[IndexedRecord], body: AvroBody)
+
+  /** Records may have objects for logical types, which depends on how they were made. */
+  private val model: SpecificData = {
+    val data = new SpecificData
+    Seq(
+      new Conversions.DecimalConversion,
+      new Conversions.UUIDConversion,
+      new TimeConversions.DateConversion,
+      new TimeConversions.TimeMillisConversion,
+      new TimeConversions.TimeMicrosConversion,
+      new TimeConversions.TimestampMillisConversion,
+      new TimeConversions.TimestampMicrosConversion,
+      new TimeConversions.LocalTimestampMillisConversion,
+      new TimeConversions.LocalTimestampMicrosConversion
+    ).foreach(data.addLogicalTypeConversion(_))
+    data
+  }
+
+  /** Rows of these fields as Avro records. */
+  def writer(fields: SideLayout): InternalRow => AnyRef = {
+    val toRecord = DynamicKafkaAvro.serializer(AvroSchemas.of(fields.avro, fields.schema), fields.schema)
+    row => toRecord(row).asInstanceOf[AnyRef]
   }
 }

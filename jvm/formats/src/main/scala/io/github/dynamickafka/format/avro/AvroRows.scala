@@ -7,17 +7,12 @@ import scala.jdk.CollectionConverters._
 import org.apache.avro.{LogicalTypes, Schema}
 import org.apache.spark.sql.avro.DynamicKafkaAvro
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
-import org.apache.spark.sql.catalyst.util.{
-  ArrayBasedMapData,
-  ArrayData,
-  DateTimeUtils,
-  GenericArrayData,
-  MapData
-}
+import org.apache.spark.sql.catalyst.util.DateTimeUtils
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
+
+import io.github.dynamickafka.format.Conversion
 
 /** A field whose values would be other ones in its column. */
 private[format] final case class AvroMismatch(field: String, reason: String)
@@ -42,80 +37,44 @@ private[format] object AvroRows {
     else value => plan.convert(row(value)).asInstanceOf[InternalRow]
   }
 
-  /**
-   * @param dataType what Spark's deserializer reads
-   * @param convert its value, not null, to that of the column; null: it is the same
-   */
-  private final case class Plan(dataType: DataType, convert: Any => Any = null) {
-    def isPlain: Boolean = convert eq null
-    def apply(value: Any): Any = if (isPlain || value == null) value else convert(value)
-  }
-
-  private def planOf(schema: Schema, column: DataType, path: String): Plan = (schema.getType, column) match {
-    case (Schema.Type.UNION, _) =>
-      schema.getTypes.asScala.filter(_.getType != Schema.Type.NULL).toSeq match {
-        case Seq(one) => planOf(one, column, path)
-        case _ => Plan(column)
-      }
-    case (Schema.Type.RECORD, struct: StructType) => ofRecord(schema, struct, path)
-    case (Schema.Type.ARRAY, ArrayType(element, hasNull)) =>
-      val plan = planOf(schema.getElementType, element, below(path, "element"))
-      if (plan.isPlain) Plan(column)
-      else Plan(ArrayType(plan.dataType, hasNull), v => ofArray(v.asInstanceOf[ArrayData], plan))
-    case (Schema.Type.MAP, MapType(key, value, hasNull)) =>
-      val plan = planOf(schema.getValueType, value, below(path, "value"))
-      if (plan.isPlain) Plan(column)
-      else Plan(
-        MapType(key, plan.dataType, hasNull),
-        { v =>
-          val map = v.asInstanceOf[MapData]
-          new ArrayBasedMapData(map.keyArray(), ofArray(map.valueArray(), plan))
+  private def planOf(schema: Schema, column: DataType, path: String): Conversion =
+    (schema.getType, column) match {
+      case (Schema.Type.UNION, _) =>
+        schema.getTypes.asScala.filter(_.getType != Schema.Type.NULL).toSeq match {
+          case Seq(one) => planOf(one, column, path)
+          case _ => Conversion(column)
         }
-      )
-    case (_, decimal: DecimalType) => ofDecimal(schema, decimal)
-    case (_, DateType | TimestampType | TimestampNTZType) => ofTime(schema, column, path)
-    case (Schema.Type.INT | Schema.Type.LONG, _: YearMonthIntervalType | _: DayTimeIntervalType) =>
-      ofInterval(schema, column, path)
-    case _ => Plan(column)
-  }
-
-  private def ofRecord(schema: Schema, columns: StructType, path: String): Plan = {
-    val plans = columns.map { column =>
-      val field = Option(schema.getField(column.name)).orElse(
-        if (SQLConf.get.caseSensitiveAnalysis) None
-        else schema.getFields.asScala.find(_.name.equalsIgnoreCase(column.name))
-      )
-      field.fold(Plan(column.dataType))(f => planOf(f.schema, column.dataType, below(path, column.name)))
-    }.toArray
-    if (plans.forall(_.isPlain)) Plan(columns)
-    else {
-      val types = plans.map(_.dataType)
-      Plan(
-        StructType(columns.zip(types).map { case (column, t) => column.copy(dataType = t) }),
-        { v =>
-          val row = v.asInstanceOf[InternalRow]
-          val converted = new Array[Any](plans.length)
-          var i = 0
-          while (i < converted.length) {
-            converted(i) = if (row.isNullAt(i)) null else plans(i)(row.get(i, types(i)))
-            i += 1
-          }
-          new GenericInternalRow(converted)
-        }
-      )
+      case (Schema.Type.RECORD, struct: StructType) => ofRecord(schema, struct, path)
+      case (Schema.Type.ARRAY, array: ArrayType) =>
+        Conversion.array(array, planOf(schema.getElementType, array.elementType, below(path, "element")))
+      case (Schema.Type.MAP, map: MapType) =>
+        Conversion.map(map, planOf(schema.getValueType, map.valueType, below(path, "value")))
+      case (_, decimal: DecimalType) => ofDecimal(schema, decimal)
+      case (_, DateType | TimestampType | TimestampNTZType) => ofTime(schema, column, path)
+      case (Schema.Type.INT | Schema.Type.LONG, _: YearMonthIntervalType | _: DayTimeIntervalType) =>
+        ofInterval(schema, column, path)
+      case _ => Conversion(column)
     }
-  }
 
-  private def ofArray(values: ArrayData, plan: Plan): ArrayData =
-    new GenericArrayData(Array.tabulate[Any](values.numElements())(i =>
-      if (values.isNullAt(i)) null else plan(values.get(i, plan.dataType))
-    ))
+  private def ofRecord(schema: Schema, columns: StructType, path: String): Conversion =
+    Conversion.struct(
+      columns,
+      columns.fields.map { column =>
+        val field = Option(schema.getField(column.name)).orElse(
+          if (SQLConf.get.caseSensitiveAnalysis) None
+          else schema.getFields.asScala.find(_.name.equalsIgnoreCase(column.name))
+        )
+        field.fold(Conversion(column.dataType))(f =>
+          planOf(f.schema, column.dataType, below(path, column.name))
+        )
+      }
+    )
 
   /** Rounded half up, as Spark's cast does, and `from_json`. */
-  private def ofDecimal(schema: Schema, column: DecimalType): Plan = schema.getLogicalType match {
+  private def ofDecimal(schema: Schema, column: DecimalType): Conversion = schema.getLogicalType match {
     case written: LogicalTypes.Decimal
         if written.getScale != column.scale || written.getPrecision > column.precision =>
-      Plan(
+      Conversion(
         DecimalType(written.getPrecision, written.getScale),
         { v =>
           val converted = v.asInstanceOf[Decimal].clone()
@@ -124,25 +83,26 @@ private[format] object AvroRows {
           converted
         }
       )
-    case _ => Plan(column)
+    case _ => Conversion(column)
   }
 
-  private def ofTime(schema: Schema, column: DataType, path: String): Plan = {
+  private def ofTime(schema: Schema, column: DataType, path: String): Conversion = {
     def refuse(reason: String) = throw AvroMismatch(path, reason)
     val unit = AvroTime.of(schema)
     (schema.getType, column) match {
       case (Schema.Type.INT, DateType) =>
-        if (unit.contains(AvroTime.Days)) Plan(column) else refuse("is a number that is not of days")
+        if (unit.contains(AvroTime.Days)) Conversion(column) else refuse("is a number that is not of days")
       case (Schema.Type.LONG, DateType) => refuse("is not a date")
       case (Schema.Type.LONG, TimestampType | TimestampNTZType) =>
         AvroTime.ofConnect(schema) match {
-          case Some(instant: AvroTime.Instant) => Plan(LongType, v => instant.micros(v.asInstanceOf[Long]))
+          case Some(instant: AvroTime.Instant) =>
+            Conversion(LongType, v => instant.micros(v.asInstanceOf[Long]))
           case _ if schema.getLogicalType == null => refuse("is a number without a unit of time")
-          case _ => Plan(column)
+          case _ => Conversion(column)
         }
       case (Schema.Type.STRING, _) if unit.contains(AvroTime.Text) =>
-        Plan(StringType, v => parsed(v.asInstanceOf[UTF8String], column, path))
-      case _ => Plan(column)
+        Conversion(StringType, v => parsed(v.asInstanceOf[UTF8String], column, path))
+      case _ => Conversion(column)
     }
   }
 
@@ -159,12 +119,88 @@ private[format] object AvroRows {
   private def withoutZone(text: UTF8String) = UTF8String.fromString(AvroTime.withoutZone(text.toString))
 
   /** Spark writes the type beside the number; Debezium's durations of microseconds are those of Spark. */
-  private def ofInterval(schema: Schema, column: DataType, path: String): Plan = {
+  private def ofInterval(schema: Schema, column: DataType, path: String): Conversion = {
     val isDuration = column.isInstanceOf[DayTimeIntervalType] &&
       AvroTime.of(schema).contains(AvroTime.DurationMicros)
-    if (isDuration || schema.getProp("spark.sql.catalyst.type") == column.typeName) Plan(column)
+    if (isDuration || schema.getProp("spark.sql.catalyst.type") == column.typeName) Conversion(column)
     else throw AvroMismatch(path, s"is a number that is not of type ${column.sql}")
   }
 
   private def below(path: String, name: String) = if (path.isEmpty) name else s"$path.$name"
+}
+
+/** What numbers and texts mean that are dates or times. */
+private[format] sealed trait AvroTime extends Product with Serializable
+
+/**
+ * By the names that Kafka Connect and Debezium give the types of fields: Avro's schemas have them as `connect.name`, the schemas in
+ * records of JSON as `name`. Only Connect's own types are logical types of Avro too.
+ */
+private[format] object AvroTime {
+
+  /** Days since 1970. */
+  case object Days extends AvroTime
+
+  /** ISO 8601. */
+  case object Text extends AvroTime
+
+  /** A number that is neither a date nor a time since 1970: a time of day, a year or a duration, in this unit. */
+  final case class Other(unit: String) extends AvroTime
+
+  /** Since 1970. */
+  sealed abstract class Instant(val logicalType: String) extends AvroTime {
+
+    /** @throws ArithmeticException if there is no such time */
+    def micros(value: Long): Long
+  }
+  case object Millis extends Instant("timestamp-millis") {
+    override def micros(value: Long): Long = Math.multiplyExact(value, 1000L)
+  }
+  case object Micros extends Instant("timestamp-micros") {
+    override def micros(value: Long): Long = value
+  }
+  case object Nanos extends Instant("timestamp-nanos") {
+    override def micros(value: Long): Long = Math.floorDiv(value, 1000L)
+  }
+
+  /** Debezium's dates and times of ISO 8601 end with UTC, which Spark's dates and local times do not have: `2018-06-20Z`. */
+  def withoutZone(text: String): String = text.stripSuffix("Z")
+
+  def named(name: String): Option[AvroTime] = byName.get(name)
+
+  /** Of a field: by its logical type, or by its name in Connect. */
+  def of(schema: Schema): Option[AvroTime] =
+    Option(schema.getLogicalType).flatMap(t => byLogicalType.get(t.getName.stripPrefix("local-")))
+      .orElse(ofConnect(schema))
+
+  def ofConnect(schema: Schema): Option[AvroTime] = Option(schema.getProp("connect.name")).flatMap(named)
+
+  private val OfDayMillis = Other("milliseconds of the day")
+  private val OfDayMicros = Other("microseconds of the day")
+  val DurationMicros: AvroTime = Other("microseconds")
+
+  private val byLogicalType: Map[String, AvroTime] =
+    (Seq(Millis, Micros, Nanos).map(i => i.logicalType -> i) :+ ("date" -> Days)).toMap ++
+      Seq("time-millis" -> OfDayMillis, "time-micros" -> OfDayMicros)
+
+  private val byName: Map[String, AvroTime] = {
+    val debezium = Seq(
+      "Date" -> Days,
+      "Timestamp" -> Millis,
+      "MicroTimestamp" -> Micros,
+      "NanoTimestamp" -> Nanos,
+      "Time" -> OfDayMillis,
+      "MicroTime" -> OfDayMicros,
+      "NanoTime" -> Other("nanoseconds of the day"),
+      "Year" -> Other("years"),
+      "MicroDuration" -> DurationMicros,
+      "NanoDuration" -> Other("nanoseconds"),
+      "ZonedTimestamp" -> Text,
+      "IsoDate" -> Text,
+      "IsoTimestamp" -> Text
+    ).map { case (name, time) => s"io.debezium.time.$name" -> time }
+    val connect = Seq("Date" -> Days, "Timestamp" -> Millis, "Time" -> OfDayMillis)
+      .map { case (name, time) => s"org.apache.kafka.connect.data.$name" -> time }
+    (debezium ++ connect).toMap
+  }
 }

@@ -4,109 +4,125 @@ import java.{util => ju}
 
 import scala.util.control.NonFatal
 
-import org.apache.avro.Schema
+import org.apache.avro.LogicalTypes.Decimal
+import org.apache.avro.Resolver.{
+  Action,
+  Container,
+  DoNothing,
+  Promote,
+  ReaderUnion,
+  RecordAdjust,
+  Skip,
+  WriterUnion
+}
+import org.apache.avro.{Resolver, Schema}
 import org.apache.spark.sql.avro.SchemaConverters
 
-import io.github.dynamickafka.format.{ConfluentHeader, DecodeFailure, DecodedValues, Decoder, SideLayout}
+import io.github.dynamickafka.format.{AvroSchemas, DecodeFailure, DecodedValues, RegistryDecoder, SideLayout}
 import io.github.dynamickafka.schemaregistry.{RegisteredSchema, WireFormat}
 
 /**
  * Decodes Avro with the id of its schema in a registry.
  *
  * @param bodyOf decodes the records that were written with a schema, or the reason why they are bad
- * @param schemas the schema of an id in the registry of a cluster; None: the registry does not know the id
  */
 private[format] final class ConfluentAvroDecoder(
     bodyOf: Schema => Either[String, AvroBody],
     schemas: (String, Int) => Option[RegisteredSchema]
-) extends Decoder {
-  import ConfluentAvroDecoder._
+) extends RegistryDecoder[AvroBody](RegisteredSchema.Avro, schemas, ConfluentAvroDecoder.made(bodyOf)) {
 
-  private val byCluster = new ju.HashMap[String, ju.HashMap[Integer, Written]]
-  private var cluster: String = _
-  private var byId: ju.HashMap[Integer, Written] = new ju.HashMap
-
-  // Most records have the schema of the one before.
-  private var lastId = 0
-  private var last: Written = _
-
-  override def from(next: String): Unit = if (next ne cluster) {
-    cluster = next
-    byId = byCluster.computeIfAbsent(next, _ => new ju.HashMap)
-    last = null
+  override protected def decode(of: AvroBody, bytes: Array[Byte], into: DecodedValues): DecodeFailure = {
+    val reason = of.decode(bytes, WireFormat.HeaderLength, into)
+    if (reason eq null) null else DecodeFailure(reason, None, unparsable = true)
   }
-
-  override def decode(bytes: Array[Byte], into: DecodedValues): DecodeFailure =
-    if (!WireFormat.hasHeader(bytes)) {
-      into.clear()
-      ConfluentHeader.Missing
-    } else {
-      val id = WireFormat.id(bytes)
-      if ((last eq null) || id != lastId || (last eq Unknown)) {
-        last = of(id)
-        lastId = id
-      }
-      val reason =
-        if (last.body eq null) {
-          into.clear()
-          last.reason
-        } else last.body.decode(bytes, WireFormat.HeaderLength, into)
-      if (reason eq null) null else DecodeFailure(reason, None, unparsable = true, Some(id))
-    }
-
-  private def of(id: Int): Written = {
-    val known = byId.get(id)
-    if (known ne null) known
-    // Not kept, because the id may be registered later.
-    else schemas(cluster, id).fold(Unknown) { schema =>
-      val made = make(schema)
-      byId.put(id, made)
-      made
-    }
-  }
-
-  private def make(schema: RegisteredSchema): Written =
-    if (schema.kind != RegisteredSchema.Avro)
-      Written(null, s"its schema is of the type ${schema.kind}, not ${RegisteredSchema.Avro}")
-    else
-      try bodyOf(RegistryAvro.parse(schema)).fold(Written(null, _), Written(_, null))
-      catch {
-        case e: AvroMismatch => Written(null, e.getMessage)
-        // The text of a schema is not that of a record, but what an exception contains is not known.
-        case NonFatal(_) =>
-          Written(null, "the schema it was written with cannot be resolved to that of the query")
-      }
 }
 
 private[format] object ConfluentAvroDecoder {
 
-  /**
-   * For columns: with an Avro schema, Avro resolves that of the record to it; otherwise the fields of the record are converted
-   * to the columns of the same name.
-   */
+  /** Decodes into columns. */
   def apply(
       side: SideLayout,
       schemas: (String, Int) => Option[RegisteredSchema]
-  ): ConfluentAvroDecoder = {
-    val reader: Option[Schema] = side.avro.map(RegistryAvro.parse)
-    // Types that Avro does not have are found when the decoder is made.
+  ): ConfluentAvroDecoder = new ConfluentAvroDecoder(new AvroBodies(side).of(_), schemas)
+
+  private def made(bodyOf: Schema => Either[String, AvroBody])(schema: RegisteredSchema) =
+    try bodyOf(RegistryAvro.parse(schema))
+    catch {
+      case e: AvroMismatch => Left(e.getMessage)
+      // The text of a schema is not that of a record, but what an exception contains is not known.
+      case NonFatal(_) => Left("the schema it was written with cannot be resolved to that of the query")
+    }
+}
+
+/**
+ * Makes what decodes the records of a schema into columns: with an Avro schema, Avro resolves that of the record to it; otherwise the
+ * fields of the record are converted to the columns of the same name.
+ */
+private[avro] final class AvroBodies(side: SideLayout) {
+  private val reader: Option[Schema] = side.avro.map(AvroSchemas.parse)
+  locally {
+    // Types that Avro does not have are found when this is created.
     val declared =
       reader.getOrElse(SchemaConverters.toAvroType(side.schema, nullable = false, "topLevelRecord", ""))
-    val _ = AvroBody(declared, declared, side)
-    new ConfluentAvroDecoder(
-      writer => resolved(writer, reader.getOrElse(writer)).map(AvroBody(_, reader.getOrElse(writer), side)),
-      schemas
-    )
+    AvroBody(declared, declared, side)
+  }
+
+  /** What decodes the records of a schema, or the reason why they would be read as other values. */
+  def of(writer: Schema): Either[String, AvroBody] =
+    RegistryAvro.resolved(writer, reader.getOrElse(writer)).map(AvroBody(_, reader.getOrElse(writer), side))
+}
+
+/** Avro schemas of registries. Pure. */
+private[dynamickafka] object RegistryAvro {
+
+  def parse(schema: RegisteredSchema): Schema = {
+    val names = AvroSchemas.parser()
+    schema.references.foreach(reference => names.parse(reference.text))
+    names.parse(schema.text)
   }
 
   /** The writer's schema, or the reason why its records would be read as other values. */
   def resolved(writer: Schema, reader: Schema): Either[String, Schema] =
-    RegistryAvro.difference(writer, reader).map(path =>
+    difference(writer, reader).map(path =>
       s"'$path' has another logical type in the schema it was written with"
     ).toLeft(writer)
 
-  /** @param body null: all records with this schema are bad, for the reason */
-  private final case class Written(body: AvroBody, reason: String)
+  /**
+   * Where two schemas have logical types that differ. Avro would take milliseconds for microseconds, or a decimal for one of
+   * another scale, because it resolves the types below only; of a decimal with more digits, Spark
+   * would lose some.
+   */
+  def difference(writer: Schema, reader: Schema): Option[String] =
+    find(Resolver.resolve(writer, reader), "", ju.Collections.newSetFromMap(new ju.IdentityHashMap))
 
-  private val Unknown = Written(null, "the schema registry does not know the id of its schema")
+  /** In what Avro does, which also tells the branches of unions that it takes. */
+  private def find(action: Action, path: String, seen: ju.Set[Action]): Option[String] = {
+    def below(name: String) = if (path.isEmpty) name else s"$path.$name"
+    if (!seen.add(action)) None
+    else
+      action match {
+        case union: WriterUnion => union.actions.iterator.flatMap(find(_, path, seen)).nextOption()
+        case union: ReaderUnion => find(union.actualAction, path, seen)
+        case record: RecordAdjust =>
+          val read = record.fieldActions.filterNot(_.isInstanceOf[Skip])
+          read.iterator.zip(record.readerOrder.iterator).flatMap { case (field, named) =>
+            find(field, below(named.name), seen)
+          }.nextOption()
+        case container: Container =>
+          val name = if (container.writer.getType == Schema.Type.ARRAY) "element" else "value"
+          find(container.elementAction, below(name), seen)
+        case _: DoNothing | _: Promote => Option.when(differ(action.writer, action.reader))(path)
+        case _ => None
+      }
+  }
+
+  /** A type without a logical one may be read as any, unless it has a name of Connect that is another unit of time. */
+  private def differ(writer: Schema, reader: Schema): Boolean =
+    (Option(writer.getLogicalType), Option(reader.getLogicalType)) match {
+      case (Some(a: Decimal), Some(b: Decimal)) =>
+        a.getScale != b.getScale || a.getPrecision > b.getPrecision
+      case (Some(a), Some(b)) => a.getName != b.getName
+      case (None, Some(_)) => AvroTime.of(writer).exists(!AvroTime.of(reader).contains(_))
+      case _ => AvroTime.of(writer).exists(unit => AvroTime.of(reader).exists(_ != unit))
+    }
 }

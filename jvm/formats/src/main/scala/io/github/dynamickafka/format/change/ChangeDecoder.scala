@@ -2,12 +2,18 @@ package io.github.dynamickafka.format.change
 
 import java.time.ZoneId
 
-import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.util.DateTimeUtils
 import org.apache.spark.sql.types.{DataType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
-import io.github.dynamickafka.format.{ChangeLayout, DecodeFailure, DecodedValues, Decoder, SideLayout}
+import io.github.dynamickafka.format.{
+  ChangeKind,
+  ChangeLayout,
+  DecodeFailure,
+  DecodedValues,
+  Decoder,
+  SideLayout
+}
 import io.github.dynamickafka.schemaregistry.WireFormat
 
 /**
@@ -16,6 +22,7 @@ import io.github.dynamickafka.schemaregistry.WireFormat
  */
 private[dynamickafka] final class ChangeDecoder(side: SideLayout) extends Decoder {
   import ChangeDecoder._
+  import ChangeKind._
 
   private val change: ChangeLayout = side.change.get
 
@@ -146,7 +153,7 @@ private[dynamickafka] final class ChangeDecoder(side: SideLayout) extends Decode
     if (!change.envelope) {
       about.setObject(ChangeLayout.TypeIndex, row.kind)
       val values = if ((row.kind eq Preimage) || (row.kind eq Delete)) row.change.before else row.change.after
-      copy(values, into)
+      into.setAll(wanted, values, payload)
     } else {
       wanted.foreach {
         case Op => into.setObject(Op, UTF8String.fromString(row.change.op))
@@ -156,22 +163,9 @@ private[dynamickafka] final class ChangeDecoder(side: SideLayout) extends Decode
       }
       row.envelope.foreach { case (slot, value) => into.setAny(slot, value) }
     }
-
-  private def copy(row: InternalRow, into: DecodedValues): Unit = {
-    var i = 0
-    while (i < wanted.length) {
-      into.setAny(wanted(i), if (row.isNullAt(i)) null else row.get(i, payload(i).dataType))
-      i += 1
-    }
-  }
 }
 
 private[dynamickafka] object ChangeDecoder {
-  private val Insert = UTF8String.fromString("insert")
-  private val Preimage = UTF8String.fromString("update_preimage")
-  private val Postimage = UTF8String.fromString("update_postimage")
-  private val Delete = UTF8String.fromString("delete")
-
   // The columns of envelopes, in the order of `ChangeLayout.envelope`.
   private final val Op = 0
   private final val Before = 1

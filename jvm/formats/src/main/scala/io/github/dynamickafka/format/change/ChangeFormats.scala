@@ -3,8 +3,12 @@ package io.github.dynamickafka.format.change
 import java.nio.charset.StandardCharsets.UTF_8
 import java.time.ZoneId
 
+import scala.annotation.unused
+import scala.util.Try
+
 import org.apache.avro.Schema
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.util.{ArrayBasedMapData, DateTimeUtils, MapData}
 import org.apache.spark.sql.types.{
   ArrayType,
   DataType,
@@ -16,10 +20,10 @@ import org.apache.spark.sql.types.{
 }
 import org.apache.spark.unsafe.types.UTF8String
 
-import io.github.dynamickafka.format.SideSource.Fields
 import io.github.dynamickafka.format.avro.{AvroRegistry, AvroSettings, ConfluentAvroDecoder}
 import io.github.dynamickafka.format.json.{JsonEncoder, JsonFormat, JsonWriter}
 import io.github.dynamickafka.format.{
+  ChangeKind,
   ChangeLayout,
   Decoder,
   Encoder,
@@ -29,7 +33,6 @@ import io.github.dynamickafka.format.{
   FormatWriter,
   SchemasById,
   SideLayout,
-  SideSource,
   UnencodableException
 }
 import io.github.dynamickafka.option.OptionType
@@ -49,16 +52,10 @@ private[format] abstract class ChangeFormat(name: String) extends JsonFormat(nam
     ChangeSource.named("database" -> "db", "table" -> "table")
 
   /** Whether the envelope is a field of another object. */
-  private[change] def isWrapped(side: SideLayout): Boolean = {
-    val _ = side
-    false
-  }
+  private[change] def isWrapped(@unused side: SideLayout): Boolean = false
 
   /** How numbers become times, if the record says so. */
-  private[change] def times(side: SideLayout): Option[JsonTimes] = {
-    val _ = side
-    None
-  }
+  private[change] def times(@unused side: SideLayout): Option[JsonTimes] = None
 
   private[change] final def source(key: String, zone: ZoneId): ChangeSource =
     sources.collectFirst { case (known, field) if known.key == key => field(zone) }.get
@@ -73,6 +70,10 @@ private[change] object ChangeFormat {
   def text(key: String, source: ChangeSource): (FormatMetadata, ZoneId => ChangeSource) =
     value(key, StringType, source)
 
+  /** @param name of the field */
+  def field(key: String, name: String, dataType: DataType): (FormatMetadata, ZoneId => ChangeSource) =
+    value(key, dataType, ChangeSource.one(name, dataType))
+
   def value(key: String, dataType: DataType, source: ChangeSource): (FormatMetadata, ZoneId => ChangeSource) =
     FormatMetadata(key, dataType) -> (_ => source)
 
@@ -81,7 +82,7 @@ private[change] object ChangeFormat {
 
   /** What is written has two kinds of records, and a row of each is JSON. */
   class Writer(inserted: SurroundingText, deleted: SurroundingText) extends JsonWriter {
-    override def encoder(fields: SideSource.Fields): Encoder = new ChangeEncoder(fields, inserted, deleted)
+    override def encoder(fields: SideLayout): Encoder = new ChangeEncoder(fields, inserted, deleted)
   }
 }
 
@@ -182,12 +183,8 @@ private[dynamickafka] object CanalJson extends ChangeFormat("canal-json") {
   override private[change] val sources = Seq(
     text("database", ChangeSource.text("database")),
     text("table", ChangeSource.text("table")),
-    value(
-      "sql-type",
-      MapType(StringType, IntegerType),
-      ChangeSource.one("sqlType", MapType(StringType, IntegerType))
-    ),
-    value("pk-names", ArrayType(StringType), ChangeSource.one("pkNames", ArrayType(StringType))),
+    field("sql-type", "sqlType", MapType(StringType, IntegerType)),
+    field("pk-names", "pkNames", ArrayType(StringType)),
     time(IngestionTimestamp, ChangeSource.time("ts", _)),
     time("event-timestamp", ChangeSource.time("es", _))
   )
@@ -210,11 +207,7 @@ private[dynamickafka] object MaxwellJson extends ChangeFormat("maxwell-json") {
   override private[change] val sources = Seq(
     text("database", ChangeSource.text("database")),
     text("table", ChangeSource.text("table")),
-    value(
-      "primary-key-columns",
-      ArrayType(StringType),
-      ChangeSource.one("primary_key_columns", ArrayType(StringType))
-    ),
+    field("primary-key-columns", "primary_key_columns", ArrayType(StringType)),
     // Seconds.
     time(IngestionTimestamp, ChangeSource.time("ts", _, unit = 1000L))
   )
@@ -227,7 +220,7 @@ private[dynamickafka] object OggJson extends ChangeFormat("ogg-json") {
 
   override private[change] val sources = Seq(
     text("table", ChangeSource.text("table")),
-    value("primary-keys", ArrayType(StringType), ChangeSource.one("primary_keys", ArrayType(StringType))),
+    field("primary-keys", "primary_keys", ArrayType(StringType)),
     time(IngestionTimestamp, ChangeSource.time("current_ts", _)),
     time("event-timestamp", ChangeSource.time("op_ts", _))
   )
@@ -242,9 +235,12 @@ private[dynamickafka] object OggJson extends ChangeFormat("ogg-json") {
  *
  * @param inserted what surrounds a row that was inserted, and `deleted` one that was deleted
  */
-private[change] final class ChangeEncoder(side: Fields, inserted: SurroundingText, deleted: SurroundingText)
-    extends Encoder {
-  import ChangeEncoder._
+private[change] final class ChangeEncoder(
+    side: SideLayout,
+    inserted: SurroundingText,
+    deleted: SurroundingText
+) extends Encoder {
+  import ChangeKind._
 
   private val row = new JsonEncoder(side)
   private val width = side.schema.length
@@ -254,19 +250,11 @@ private[change] final class ChangeEncoder(side: Fields, inserted: SurroundingTex
       case Insert | Postimage => inserted
       case Delete | Preimage => deleted
       case other => throw new UnencodableException(
-          s"the column '${ChangeLayout.TypeColumn}' ${if (other eq null) "is null" else "has another value"}; allowed are $Allowed"
+          s"the column '${ChangeLayout.TypeColumn}' ${if (other eq null) "is null" else "has another value"}; allowed are $Names"
         )
     }
     surrounding(row.encode(change.getStruct(0, width)))
   }
-}
-
-private object ChangeEncoder {
-  private val Insert = UTF8String.fromString("insert")
-  private val Postimage = UTF8String.fromString("update_postimage")
-  private val Preimage = UTF8String.fromString("update_preimage")
-  private val Delete = UTF8String.fromString("delete")
-  private val Allowed = Seq(Insert, Postimage, Preimage, Delete).map(k => s"'$k'").mkString(", ")
 }
 
 /** What is before and after the object of the row. */
@@ -280,4 +268,77 @@ private[change] final class SurroundingText(before: String, after: String) {
     System.arraycopy(end, 0, all, start.length + row.length, end.length)
     all
   }
+}
+
+/**
+ * Where a column about the change comes from.
+ *
+ * @param read the value in Catalyst's representation, or null, by the values of the fields
+ */
+private[change] final case class ChangeSource(fields: Seq[EnvelopeField], read: Seq[Any] => Any)
+
+private[change] object ChangeSource {
+
+  /** The column `ts_ms` of envelopes. */
+  def milliseconds(micros: ChangeSource): ChangeSource = micros.copy(read =
+    values =>
+      micros.read(values) match {
+        case found: Long => DateTimeUtils.microsToMillis(found)
+        case _ => null
+      }
+  )
+
+  private val sourceField = EnvelopeField(StructField("source", MapType(StringType, StringType)))
+
+  /** Debezium's field of this name, a map. */
+  val source: ChangeSource = ChangeSource(Seq(sourceField), _.head)
+
+  def one(name: String, dataType: DataType): ChangeSource =
+    ChangeSource(Seq(EnvelopeField(StructField(name, dataType))), _.head)
+
+  def text(name: String, read: UTF8String => Any = identity): ChangeSource =
+    ChangeSource(Seq(EnvelopeField(StructField(name, StringType))), values => converted(values.head, read))
+
+  def property(name: String, read: UTF8String => Any = identity): ChangeSource = {
+    val key = UTF8String.fromString(name)
+    ChangeSource(Seq(sourceField), values => converted(lookUp(values.head, key), read))
+  }
+
+  /** A map of some fields, by other names; null if there are none. */
+  def named(names: (String, String)*): ChangeSource =
+    ChangeSource(
+      names.map { case (field, _) => EnvelopeField(StructField(field, StringType)) },
+      { values =>
+        val found = names.zip(values).collect { case ((_, name), value) if value != null => name -> value }
+        if (found.isEmpty) null
+        else ArrayBasedMapData(
+          found.map(f => UTF8String.fromString(f._1): Any).toArray,
+          found.map(_._2).toArray
+        )
+      }
+    )
+
+  /** A time in a field that is text. */
+  def time(name: String, zone: ZoneId, unit: Long = 1L): ChangeSource = text(name, timestamp(_, unit, zone))
+
+  /** A time in a field of `source`. */
+  def timeProperty(name: String, zone: ZoneId): ChangeSource = property(name, timestamp(_, 1L, zone))
+
+  private def converted(value: Any, read: UTF8String => Any): Any = value match {
+    case text: UTF8String => read(text)
+    case _ => null
+  }
+
+  private def lookUp(value: Any, key: UTF8String): Any = value match {
+    case map: MapData =>
+      val keys = map.keyArray()
+      val at = (0 until map.numElements()).indexWhere(keys.getUTF8String(_) == key)
+      if (at < 0 || map.valueArray().isNullAt(at)) null else map.valueArray().getUTF8String(at)
+    case _ => null
+  }
+
+  /** Microseconds of a number in `unit` milliseconds, or of a text with date and time; null if it is neither. */
+  private def timestamp(text: UTF8String, unit: Long, zone: ZoneId): Any =
+    text.toString.trim.toLongOption.flatMap(n => Try(Math.multiplyExact(n, unit * 1000L): Any).toOption)
+      .orElse(DateTimeUtils.stringToTimestamp(text, zone)).orNull
 }

@@ -1,9 +1,13 @@
 package io.github.dynamickafka.format.change
 
+import scala.annotation.unused
+import scala.collection.immutable.ListMap
 import scala.util.matching.Regex
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.types.{StringType, StructField, StructType}
+import org.apache.spark.sql.types.{ArrayType, StringType, StructField, StructType}
+
+import io.github.dynamickafka.format.DecodeFailure
 
 /**
  * A change of one row.
@@ -46,40 +50,33 @@ private[change] object Dialect {
   private def deleted(before: InternalRow, field: String) =
     if (before eq null) missing(field) else Right(Seq(Change("d", before, null)))
 
-  sealed abstract class BeforeAfter(op: String) extends Dialect {
+  /** @param ops Debezium's operations, by the names that the tool gives them */
+  sealed class BeforeAfter(field: String, ops: ListMap[String, String]) extends Dialect {
     override def fields(row: StructType): Seq[EnvelopeField] =
-      Seq(Envelope.rowOf("before", row), Envelope.rowOf("after", row), text(op))
-    protected final def before(envelope: Envelope): InternalRow = envelope.row(0)
-    protected final def after(envelope: Envelope): InternalRow = envelope.row(1)
-    protected final def operation(envelope: Envelope): Option[String] = envelope.text(2)
+      Seq(Envelope.rowOf("before", row), Envelope.rowOf("after", row), text(field))
+
+    override final def changes(envelope: Envelope): Either[String, Seq[Change]] =
+      envelope.text(2).fold[Either[String, Seq[Change]]](missing(field))(
+        change(_, envelope.row(0), envelope.row(1))
+      )
+
+    protected def change(name: String, before: InternalRow, after: InternalRow): Either[String, Seq[Change]] =
+      ops.get(name) match {
+        case Some("u") => updated(before, after, "after")
+        case Some("d") => deleted(before, "before")
+        case Some(op) => inserted(op, after, "after")
+        case None => unknown(field, ops.keys.map(op => s"'$op'").mkString(", "))
+      }
   }
 
-  object Debezium extends BeforeAfter("op") {
-    override def changes(envelope: Envelope): Either[String, Seq[Change]] = operation(envelope) match {
-      case Some(op @ ("c" | "r")) => inserted(op, after(envelope), "after")
-      case Some("u") => updated(before(envelope), after(envelope), "after")
-      case Some("d") => deleted(before(envelope), "before")
-      case Some(_) => unknown("op", "'c', 'r', 'u', 'd'")
-      case None => missing("op")
-    }
-  }
+  object Debezium extends BeforeAfter("op", ListMap("c" -> "c", "r" -> "r", "u" -> "u", "d" -> "d"))
+
+  object Ogg extends BeforeAfter("op_type", ListMap("I" -> "c", "U" -> "u", "D" -> "d"))
 
   /** As it is, also operations that change no row. */
-  object DebeziumEnvelope extends BeforeAfter("op") {
-    override def changes(envelope: Envelope): Either[String, Seq[Change]] =
-      operation(envelope).fold[Either[String, Seq[Change]]](missing("op"))(op =>
-        Right(Seq(Change(op, before(envelope), after(envelope))))
-      )
-  }
-
-  object Ogg extends BeforeAfter("op_type") {
-    override def changes(envelope: Envelope): Either[String, Seq[Change]] = operation(envelope) match {
-      case Some("I") => inserted("c", after(envelope), "after")
-      case Some("U") => updated(before(envelope), after(envelope), "after")
-      case Some("D") => deleted(before(envelope), "before")
-      case Some(_) => unknown("op_type", "'I', 'U', 'D'")
-      case None => missing("op_type")
-    }
+  object DebeziumEnvelope extends BeforeAfter("op", ListMap.empty) {
+    override protected def change(op: String, before: InternalRow, after: InternalRow)
+        : Either[String, Seq[Change]] = Right(Seq(Change(op, before, after)))
   }
 
   object Maxwell extends Dialect {
@@ -140,4 +137,42 @@ private[change] object Dialect {
         }
       }
   }
+}
+
+/** A field of an envelope. `outer`: beside `payload`, if the records contain their schema. */
+private[change] final case class EnvelopeField(field: StructField, outer: Boolean = false)
+
+/** Parses what is around the rows of a change, and shows the record that was parsed last. Not thread-safe. */
+private[change] trait Envelope {
+
+  /** The records that follow are of this cluster. */
+  def from(@unused cluster: String): Unit = ()
+
+  /** @return null if nothing in the record is bad */
+  def parse(record: Array[Byte]): DecodeFailure
+
+  /** The first column of the rows that were shown whose value did not fit, since the last call. */
+  def takeFailed(): Option[String] = None
+
+  /** A field by its place in the fields that the envelope was made with; null if it is missing. */
+  def get(field: Int): Any
+
+  def text(field: Int): Option[String] = Option(get(field)).map(_.toString)
+
+  def row(field: Int): InternalRow = get(field).asInstanceOf[InternalRow]
+
+  /** The rows of an array, some of which may be null; None if it is missing. */
+  def rows(field: Int): Option[Array[InternalRow]]
+
+  /**
+   * The row before an update: where `old` has no field, that of the row after it.
+   *
+   * @param index of the row in the array `old`
+   */
+  def before(old: InternalRow, after: InternalRow, index: Int): InternalRow
+}
+
+private[change] object Envelope {
+  def rowsOf(name: String, row: StructType): EnvelopeField = EnvelopeField(StructField(name, ArrayType(row)))
+  def rowOf(name: String, row: StructType): EnvelopeField = EnvelopeField(StructField(name, row))
 }

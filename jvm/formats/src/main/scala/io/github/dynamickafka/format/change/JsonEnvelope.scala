@@ -5,13 +5,13 @@ import scala.util.control.NonFatal
 import com.fasterxml.jackson.core.{JsonParser, JsonToken}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
-import org.apache.spark.sql.catalyst.json.{CreateJacksonParser, JSONOptions}
+import org.apache.spark.sql.catalyst.json.CreateJacksonParser
 import org.apache.spark.sql.catalyst.util.ArrayData
-import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{StringType, StructField, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
-import io.github.dynamickafka.format.json.{Json, JsonDecoder}
+import io.github.dynamickafka.format.json.JsonDecoder.foreachField
+import io.github.dynamickafka.format.json.{Json, JsonDecoder, JsonFormat}
 import io.github.dynamickafka.format.{DecodeFailure, DecodedValues, ParseErrors, SideLayout}
 
 /**
@@ -109,9 +109,8 @@ private[change] object OldFields {
 
   /** @return one set for each object of an array, or one for an object */
   def of(bytes: Array[Byte], options: Map[String, String]): Seq[Set[String]] = {
-    val parsed =
-      new JSONOptions(options, SQLConf.get.sessionLocalTimeZone, SQLConf.get.columnNameOfCorruptRecord)
-    val parser = CreateJacksonParser.utf8String(parsed.buildJsonFactory(), UTF8String.fromBytes(bytes))
+    val factory = JsonFormat.parsed(options).buildJsonFactory()
+    val parser = CreateJacksonParser.utf8String(factory, UTF8String.fromBytes(bytes))
     try top(parser)
     catch {
       // The record has been parsed: only what follows the object can be wrong.
@@ -121,18 +120,9 @@ private[change] object OldFields {
 
   private def top(parser: JsonParser): Seq[Set[String]] = {
     var found = Seq.empty[Set[String]]
-    if (parser.nextToken() eq JsonToken.START_OBJECT) {
-      var name = parser.nextFieldName()
-      while (name ne null) {
-        val token = parser.nextToken()
-        // A name may be there twice: the last value counts.
-        if (name == Old) found = value(parser, token)
-        else {
-          val _ = parser.skipChildren()
-        }
-        name = parser.nextFieldName()
-      }
-    }
+    if (parser.nextToken() eq JsonToken.START_OBJECT)
+      // A name may be there twice: the last value counts.
+      foreachField(parser)(name => if (name == Old) found = value(parser, parser.currentToken()))
     found
   }
 
@@ -154,13 +144,7 @@ private[change] object OldFields {
 
   private def names(parser: JsonParser): Set[String] = {
     val found = Set.newBuilder[String]
-    var name = parser.nextFieldName()
-    while (name ne null) {
-      found += name
-      val _ = parser.nextToken()
-      val _ = parser.skipChildren()
-      name = parser.nextFieldName()
-    }
+    foreachField(parser)(found += _)
     found.result()
   }
 }

@@ -1,12 +1,23 @@
 package io.github.dynamickafka.format.change
 
+import java.math.{BigDecimal, BigInteger}
+import java.util.Base64
+import java.{util => ju}
+
+import scala.util.Try
 import scala.util.control.NonFatal
 
+import com.fasterxml.jackson.databind.node.MissingNode
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
-import org.apache.spark.sql.catalyst.util.{ArrayBasedMapData, ArrayData, GenericArrayData, MapData}
+import org.apache.spark.sql.catalyst.json.JacksonParser
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
+
+import io.github.dynamickafka.format.Conversion
+import io.github.dynamickafka.format.avro.AvroTime
+import io.github.dynamickafka.format.json.JsonFormat
 
 /**
  * The wanted columns of the changed table. Some of them are parsed as texts and converted afterwards: Spark's parser of JSON does not
@@ -26,15 +37,14 @@ private[change] final class Payload(
 ) {
   import Payload._
 
-  /** Null where the parser's value is that of the column. */
-  private val converters: Array[Any => Any] = schema.fields.map(f => converter(f.name, f.dataType).orNull)
+  private val columns: Array[Conversion] = schema.fields.map(f => conversion(f.name, f.dataType))
+  private val types: Array[DataType] = columns.map(_.dataType)
+  private val isSame = columns.forall(_.isPlain)
 
   /** The columns as they are parsed. */
-  val parsed: StructType = StructType(schema.zip(converters).map { case (field, convert) =>
-    if (convert eq null) field else field.copy(dataType = asText(field.dataType))
+  val parsed: StructType = StructType(schema.zip(types).map { case (field, read) =>
+    field.copy(dataType = read)
   })
-  private val types: Array[DataType] = parsed.fields.map(_.dataType)
-  private val isSame = converters.forall(_ eq null)
 
   /** Whether the schema that a record contains is needed. */
   def needsSchema: Boolean = times.isDefined && !isSame
@@ -63,7 +73,6 @@ private[change] final class Payload(
       while (i < types.length) {
         values(i) =
           if (row.isNullAt(i)) null
-          else if (converters(i) eq null) row.get(i, types(i))
           else converted(i, row.get(i, types(i)))
         i += 1
       }
@@ -71,64 +80,32 @@ private[change] final class Payload(
     }
 
   private def converted(i: Int, value: Any): Any =
-    try converters(i)(value)
+    try columns(i)(value)
     catch {
       case NonFatal(_) =>
         if (failed.isEmpty) failed = Some(schema(i).name)
         null
     }
 
-  private def converter(column: String, dataType: DataType): Option[Any => Any] = dataType match {
-    case _: DecimalType if !bytes => None
-    case DateType | TimestampType | TimestampNTZType | _: DecimalType =>
-      times.map(_.converter(column, dataType)).map(convert => (v: Any) => convert(v.asInstanceOf[UTF8String]))
-    case ArrayType(element, _) =>
-      converterBelow(column, element).map(convert =>
-        (v: Any) => array(v.asInstanceOf[ArrayData], asText(element), convert)
-      )
-    case MapType(_, value, _) =>
-      converterBelow(column, value).map { convert => (v: Any) =>
-        val map = v.asInstanceOf[MapData]
-        new ArrayBasedMapData(map.keyArray(), array(map.valueArray(), asText(value), convert))
-      }
-    case struct: StructType =>
-      // The schema in a record names units of columns only.
-      val below = struct.fields.map(f => converterBelow(s"$column.${f.name}", f.dataType).orNull)
-      Option.when(below.exists(_ ne null)) { (v: Any) =>
-        val row = v.asInstanceOf[InternalRow]
-        new GenericInternalRow(Array.tabulate[Any](below.length) { i =>
-          val dataType = if (below(i) eq null) struct(i).dataType else asText(struct(i).dataType)
-          if (row.isNullAt(i)) null
-          else if (below(i) eq null) row.get(i, dataType)
-          else below(i)(row.get(i, dataType))
-        })
-      }
-    case other =>
-      textConverters.get(other).filter(_ => numbers).map(convert => (v: Any) => convert(v.toString.trim))
-  }
+  private def conversion(column: String, dataType: DataType): Conversion =
+    textConverters.get(dataType).filter(_ => numbers).fold(below(column, dataType))(convert =>
+      Conversion(StringType, v => convert(v.toString.trim))
+    )
 
   /** Numbers within other types are never texts. */
-  private def converterBelow(column: String, dataType: DataType): Option[Any => Any] =
-    if (textConverters.contains(dataType)) None else converter(column, dataType)
-
-  /** The type with texts where values are converted. */
-  private def asText(dataType: DataType): DataType = dataType match {
-    case ArrayType(element, hasNull) => ArrayType(asTextBelow(element), hasNull)
-    case MapType(key, value, hasNull) => MapType(key, asTextBelow(value), hasNull)
-    case StructType(fields) => StructType(fields.map(f => f.copy(dataType = asTextBelow(f.dataType))))
-    case DateType | TimestampType | TimestampNTZType => StringType
-    case _: DecimalType if bytes => StringType
-    case other if textConverters.contains(other) => StringType
-    case other => other
+  private def below(column: String, dataType: DataType): Conversion = dataType match {
+    case _: DecimalType if !bytes => Conversion(dataType)
+    case DateType | TimestampType | TimestampNTZType | _: DecimalType =>
+      times.map(_.converter(column, dataType)).fold(Conversion(dataType))(convert =>
+        Conversion(StringType, v => convert(v.asInstanceOf[UTF8String]))
+      )
+    case array: ArrayType => Conversion.array(array, below(column, array.elementType))
+    case map: MapType => Conversion.map(map, below(column, map.valueType))
+    // The schema in a record names units of columns only.
+    case row: StructType =>
+      Conversion.struct(row, row.fields.map(f => below(s"$column.${f.name}", f.dataType)))
+    case other => Conversion(other)
   }
-
-  private def asTextBelow(dataType: DataType) =
-    if (textConverters.contains(dataType)) dataType else asText(dataType)
-
-  private def array(values: ArrayData, dataType: DataType, convert: Any => Any): ArrayData =
-    new GenericArrayData(Array.tabulate[Any](values.numElements())(i =>
-      if (values.isNullAt(i)) null else convert(values.get(i, dataType))
-    ))
 }
 
 private object Payload {
@@ -150,4 +127,102 @@ private object Payload {
     DoubleType -> by(_.toDouble),
     BooleanType -> by(boolean)
   )
+}
+
+/**
+ * Dates and times in Debezium's JSON, as texts. A number is one of days, milliseconds, microseconds or nanoseconds, depending on the
+ * connector's `time.precision.mode` and the type in the database. The schema in the record names its unit; without a schema only that
+ * of dates is known, which are days in all modes. A number of an unknown unit is a bad value. A decimal is a number, or bytes in base64
+ * if the schema in the record has its scale: the text `1234` can be either. Not thread-safe.
+ */
+private[change] final class JsonTimes(options: Map[String, String]) {
+  import JsonTimes._
+
+  private val parsed = JsonFormat.parsed(options)
+  private val factory = parsed.buildJsonFactory()
+  private val spark = new JacksonParser(new StructType(), parsed, false)
+  private var units: ju.Map[String, Logical] = _
+
+  // Nearly all records have the same schema.
+  private var lastSchema: UTF8String = _
+  private var unitsOfLast: ju.Map[String, Logical] = _
+
+  /** @param schema of the record that follows; null: it has none */
+  def begin(schema: UTF8String): Unit = {
+    if ((schema ne null) && schema != lastSchema) {
+      unitsOfLast = unitsOf(Try(mapper.readTree(schema.toString)).getOrElse(MissingNode.getInstance))
+      lastSchema = schema.clone()
+    }
+    units = if (schema eq null) null else unitsOfLast
+  }
+
+  /** A converter of texts to dates or times, which throws an exception for all others. */
+  def converter(column: String, dataType: DataType): UTF8String => Any = {
+    val ofText = spark.makeConverter(dataType)
+    text => {
+      val number = text.toString.trim
+      def known = if (units eq null) None else Option(units.get(column))
+      if (dataType.isInstanceOf[DecimalType] && known.exists(_.scale.isDefined)) {
+        val unscaled = new BigInteger(Base64.getDecoder.decode(number))
+        decimal(new BigDecimal(unscaled, known.get.scale.get), dataType.asInstanceOf[DecimalType])
+      } else if (!dataType.isInstanceOf[DecimalType] && isNumber(number))
+        ofNumber(number.toLong, known.flatMap(_.time), dataType)
+      else {
+        val shown = if (dataType == TimestampType) text.toString else AvroTime.withoutZone(number)
+        val parser = factory.createParser(mapper.writeValueAsString(shown))
+        try {
+          val _ = parser.nextToken()
+          ofText(parser)
+        } finally parser.close()
+      }
+    }
+  }
+
+  /** A value that the column cannot have is a bad one, and is not rounded. */
+  private def decimal(value: BigDecimal, dataType: DecimalType): Decimal = {
+    val exact = value.setScale(dataType.scale)
+    if (exact.precision > dataType.precision) throw new ArithmeticException(dataType.sql)
+    Decimal(exact, dataType.precision, dataType.scale)
+  }
+
+  private def ofNumber(value: Long, named: Option[AvroTime], dataType: DataType): Any = {
+    val unit = if (units ne null) named else Option.when(dataType == DateType)(AvroTime.Days)
+    (unit, dataType) match {
+      case (Some(AvroTime.Days), DateType) => Math.toIntExact(value)
+      case (Some(instant: AvroTime.Instant), other) if other != DateType => instant.micros(value)
+      case _ => throw new IllegalArgumentException("the unit of the number is unknown")
+    }
+  }
+}
+
+private object JsonTimes {
+  private val DecimalName = "org.apache.kafka.connect.data.Decimal"
+
+  /** @param scale of a decimal */
+  private final case class Logical(time: Option[AvroTime], scale: Option[Int])
+
+  private val mapper = new ObjectMapper()
+
+  private def isNumber(text: String) = {
+    val digits = if (text.startsWith("-")) text.drop(1) else text
+    digits.nonEmpty && digits.forall(c => c >= '0' && c <= '9')
+  }
+
+  /** Of the columns of the rows, in the schema of an envelope. */
+  private def unitsOf(envelope: JsonNode): ju.Map[String, Logical] = {
+    val found = new ju.HashMap[String, Logical]
+    envelope.path("fields").forEach { row =>
+      if (Set("before", "after").contains(row.path("field").asText))
+        row.path("fields").forEach { column =>
+          val named = if (column.has("items")) column.path("items") else column
+          val name = named.path("name").asText
+          val scale =
+            Option.when(name == DecimalName)(
+              named.path("parameters").path("scale").asText("0").toIntOption.getOrElse(0)
+            )
+          val _ = found.put(column.path("field").asText, Logical(AvroTime.named(name), scale))
+        }
+    }
+    found
+  }
 }

@@ -5,12 +5,17 @@ import java.{util => ju}
 import scala.util.control.NonFatal
 
 import com.fasterxml.jackson.core.io.{JsonEOFException, SerializedString}
-import com.fasterxml.jackson.core.{JsonFactory, JsonParseException, JsonProcessingException, JsonToken}
-import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.json.{CreateJacksonParser, JSONOptions, JacksonParser}
+import com.fasterxml.jackson.core.{
+  JsonFactory,
+  JsonParseException,
+  JsonParser,
+  JsonProcessingException,
+  JsonToken
+}
+import org.apache.spark.sql.catalyst.json.{CreateJacksonParser, JacksonParser}
 import org.apache.spark.sql.catalyst.util.{BadRecordException, ResolveDefaultColumns}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.types.{DateType, StringType, StructType, TimestampType}
+import org.apache.spark.sql.types.{DateType, StringType, TimestampType}
 import org.apache.spark.unsafe.types.UTF8String
 import org.slf4j.LoggerFactory
 
@@ -30,13 +35,9 @@ private[format] final class JsonDecoder(
 ) extends Decoder {
   import JsonDecoder._
 
-  private val wantedSchema = StructType(side.wanted.map(side.schema(_)))
-  private val options =
-    new JSONOptions(
-      side.format.options,
-      SQLConf.get.sessionLocalTimeZone,
-      SQLConf.get.columnNameOfCorruptRecord
-    )
+  private val wanted = side.wanted.toArray
+  private val wantedSchema = side.wantedSchema
+  private val options = JsonFormat.parsed(side.format.options)
   private val factory = options.buildJsonFactory()
   private val features = factory.createParser(Array.emptyByteArray).getFeatureMask
   private val spark = new JacksonParser(wantedSchema, options, false)
@@ -190,14 +191,14 @@ private[format] final class JsonDecoder(
       ).iterator
       if (!rows.hasNext) null
       else {
-        copy(rows.next(), into)
+        into.setAll(wanted, rows.next(), wantedSchema)
         if (asksForAll) lookFor(bytes)
         missing()
       }
     } catch {
       case bad: BadRecordException =>
         val partial = bad.partialResults().headOption
-        partial.foreach(copy(_, into))
+        partial.foreach(into.setAll(wanted, _, wantedSchema))
         // The error of the text, not of a value that cannot be represented in a type.
         val isText = bad.cause.getClass == classOf[JsonParseException] ||
           bad.cause.isInstanceOf[JsonEOFException]
@@ -215,25 +216,13 @@ private[format] final class JsonDecoder(
       s"the value is not of type ${f.dataType.sql}"
     )
 
-  private def copy(row: InternalRow, into: DecodedValues): Unit =
-    fields.foreach { field =>
-      val column = field.column
-      into.setAny(column.index, row.get(column.bit, column.dataType))
-    }
-
   /** Which of the fields the object has, for records that only Spark's parser reads. */
   private def lookFor(bytes: Array[Byte]): Unit = {
     ju.Arrays.fill(seen, false)
     val own = CreateJacksonParser.utf8String(factory, UTF8String.fromBytes(bytes))
     try {
       val _ = own.nextToken()
-      var name = own.nextFieldName()
-      while (name ne null) {
-        Option(byName.get(name)).foreach(field => seen(field.column.bit) = true)
-        val _ = own.nextToken()
-        val _ = own.skipChildren()
-        name = own.nextFieldName()
-      }
+      foreachField(own)(name => Option(byName.get(name)).foreach(field => seen(field.column.bit) = true))
     } catch {
       // Spark has read the record: only what follows the object can be wrong.
       case _: JsonProcessingException =>
@@ -249,6 +238,19 @@ private[format] final class JsonDecoder(
 
 private[format] object JsonDecoder {
   private val logger = LoggerFactory.getLogger(classOf[JsonDecoder])
+
+  /**
+   * Names the fields of the object in which the parser is; the current token is that of the value, which `use` may read to its end.
+   */
+  def foreachField(parser: JsonParser)(use: String => Unit): Unit = {
+    var name = parser.nextFieldName()
+    while (name ne null) {
+      val _ = parser.nextToken()
+      use(name)
+      val _ = parser.skipChildren()
+      name = parser.nextFieldName()
+    }
+  }
 
   /** Larger records are left to Spark's parser. */
   private val Longest = 1 << 26

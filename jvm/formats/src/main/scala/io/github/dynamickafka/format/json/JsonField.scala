@@ -2,6 +2,8 @@ package io.github.dynamickafka.format.json
 
 import java.time.LocalDate
 
+import scala.annotation.unused
+
 import com.fasterxml.jackson.core.JsonToken.{
   VALUE_FALSE,
   VALUE_NUMBER_FLOAT,
@@ -52,13 +54,13 @@ private[format] final case class JsonColumn(
  * Reads the value of one column. The current token is the first one of the value, and the last one afterwards. What is not as
  * expected is left to Spark's converter of the type, which throws if the value does not fit.
  */
-private[format] abstract class JsonField(val column: JsonColumn) {
+private[format] class JsonField(val column: JsonColumn) {
   protected final val at: Int = column.index
 
   /** Whether a null is a value: VARIANT has one. */
   final val readsNull: Boolean = column.dataType == VariantType
 
-  def read(parser: RecordParser, token: JsonToken, into: DecodedValues): Unit
+  def read(parser: RecordParser, @unused token: JsonToken, into: DecodedValues): Unit = other(parser, into)
 
   /**
    * Reads a value without a parser, if it is as most values of the type are.
@@ -70,12 +72,7 @@ private[format] abstract class JsonField(val column: JsonColumn) {
     if (after - from <= column.longest) after else -1
   }
 
-  protected def value(
-      @annotation.unused bytes: Array[Byte],
-      @annotation.unused from: Int,
-      @annotation.unused end: Int,
-      @annotation.unused into: DecodedValues
-  ): Int = -1
+  @unused protected def value(bytes: Array[Byte], from: Int, end: Int, into: DecodedValues): Int = -1
 
   protected final def other(parser: RecordParser, into: DecodedValues): Unit =
     into.setAny(at, column.convert(parser))
@@ -85,16 +82,16 @@ private[format] object JsonField {
 
   def apply(column: JsonColumn): JsonField = column.dataType match {
     case _: StringType => new Text(column)
-    case ByteType => new Bytes(column)
-    case ShortType => new Shorts(column)
-    case IntegerType => new Ints(column)
-    case LongType => new Longs(column)
+    case ByteType => new Integers(column, Byte.MinValue.toLong, Byte.MaxValue.toLong)
+    case ShortType => new Integers(column, Short.MinValue.toLong, Short.MaxValue.toLong)
+    case IntegerType => new Integers(column, Int.MinValue.toLong, Int.MaxValue.toLong)
+    case LongType => new Integers(column, Long.MinValue, Long.MaxValue)
     case FloatType => new Floats(column)
     case DoubleType => new Doubles(column)
     case BooleanType => new Booleans(column)
     case DateType if column.isIso => new Dates(column)
     case TimestampType if column.isIso => new Timestamps(column)
-    case _ => new Other(column)
+    case _ => new JsonField(column)
   }
 
   private def isNumber(token: JsonToken) = (token eq VALUE_NUMBER_FLOAT) || (token eq VALUE_NUMBER_INT)
@@ -106,32 +103,13 @@ private[format] object JsonField {
       PlainValue.text(bytes, from, end, at, into)
   }
 
-  private final class Bytes(column: JsonColumn) extends JsonField(column) {
+  private final class Integers(column: JsonColumn, least: Long, most: Long) extends JsonField(column) {
     override def read(parser: RecordParser, token: JsonToken, into: DecodedValues): Unit =
-      if (token eq VALUE_NUMBER_INT) into.setLong(at, parser.getByteValue.toLong) else other(parser, into)
+      if ((token eq VALUE_NUMBER_INT) && isWithin(parser.getLongValue)) into.setLong(at, parser.getLongValue)
+      else other(parser, into)
+    private def isWithin(number: Long) = number >= least && number <= most
     override protected def value(bytes: Array[Byte], from: Int, end: Int, into: DecodedValues): Int =
-      PlainValue.integer(bytes, from, end, Byte.MinValue.toLong, Byte.MaxValue.toLong, at, into)
-  }
-
-  private final class Shorts(column: JsonColumn) extends JsonField(column) {
-    override def read(parser: RecordParser, token: JsonToken, into: DecodedValues): Unit =
-      if (token eq VALUE_NUMBER_INT) into.setLong(at, parser.getShortValue.toLong) else other(parser, into)
-    override protected def value(bytes: Array[Byte], from: Int, end: Int, into: DecodedValues): Int =
-      PlainValue.integer(bytes, from, end, Short.MinValue.toLong, Short.MaxValue.toLong, at, into)
-  }
-
-  private final class Ints(column: JsonColumn) extends JsonField(column) {
-    override def read(parser: RecordParser, token: JsonToken, into: DecodedValues): Unit =
-      if (token eq VALUE_NUMBER_INT) into.setLong(at, parser.getIntValue.toLong) else other(parser, into)
-    override protected def value(bytes: Array[Byte], from: Int, end: Int, into: DecodedValues): Int =
-      PlainValue.integer(bytes, from, end, Int.MinValue.toLong, Int.MaxValue.toLong, at, into)
-  }
-
-  private final class Longs(column: JsonColumn) extends JsonField(column) {
-    override def read(parser: RecordParser, token: JsonToken, into: DecodedValues): Unit =
-      if (token eq VALUE_NUMBER_INT) into.setLong(at, parser.getLongValue) else other(parser, into)
-    override protected def value(bytes: Array[Byte], from: Int, end: Int, into: DecodedValues): Int =
-      PlainValue.integer(bytes, from, end, Long.MinValue, Long.MaxValue, at, into)
+      PlainValue.integer(bytes, from, end, least, most, at, into)
   }
 
   private final class Floats(column: JsonColumn) extends JsonField(column) {
@@ -156,19 +134,13 @@ private[format] object JsonField {
   }
 
   private final class Dates(column: JsonColumn) extends JsonField(column) {
-    override def read(parser: RecordParser, token: JsonToken, into: DecodedValues): Unit = other(parser, into)
     override protected def value(bytes: Array[Byte], from: Int, end: Int, into: DecodedValues): Int =
       PlainValue.date(bytes, from, end, at, into)
   }
 
   private final class Timestamps(column: JsonColumn) extends JsonField(column) {
-    override def read(parser: RecordParser, token: JsonToken, into: DecodedValues): Unit = other(parser, into)
     override protected def value(bytes: Array[Byte], from: Int, end: Int, into: DecodedValues): Int =
       PlainValue.timestamp(bytes, from, end, at, into)
-  }
-
-  private final class Other(column: JsonColumn) extends JsonField(column) {
-    override def read(parser: RecordParser, token: JsonToken, into: DecodedValues): Unit = other(parser, into)
   }
 }
 

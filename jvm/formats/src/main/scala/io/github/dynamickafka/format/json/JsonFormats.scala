@@ -1,5 +1,6 @@
 package io.github.dynamickafka.format.json
 
+import java.io.CharArrayWriter
 import java.nio.charset.StandardCharsets.UTF_8
 
 import scala.util.Using
@@ -8,14 +9,13 @@ import scala.util.control.NonFatal
 import com.fasterxml.jackson.core.JsonProcessingException
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.StructsToJson
-import org.apache.spark.sql.catalyst.json.JSONOptions
+import org.apache.spark.sql.catalyst.json.{JSONOptions, JacksonGenerator}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{DataType, DateType, StructType, TimestampType, VariantType}
 import org.apache.spark.types.variant.VariantBuilder
 import org.apache.spark.unsafe.types.VariantVal
 
 import io.github.dynamickafka.format.FormatSetting.flags
-import io.github.dynamickafka.format.SideSource.Fields
 import io.github.dynamickafka.format.{
   ConfluentHeader,
   DeclaredSchema,
@@ -29,7 +29,6 @@ import io.github.dynamickafka.format.{
   FormatWriter,
   SideFormat,
   SideLayout,
-  SideSource,
   TimeSettings,
   TypeCheck
 }
@@ -53,6 +52,11 @@ private[format] abstract class JsonFormat(name: String) extends Format(name) {
 }
 
 private[format] object JsonFormat {
+
+  /** The options of a decoder or an encoder, as Spark reads them. */
+  def parsed(options: Map[String, String]): JSONOptions =
+    new JSONOptions(options, SQLConf.get.sessionLocalTimeZone, SQLConf.get.columnNameOfCorruptRecord)
+
   val settings: Seq[FormatSetting] =
     (FormatSetting.IgnoreParseErrors +: TimeSettings.ofFlink) ++ TimeSettings.reading ++
       flags(
@@ -79,7 +83,7 @@ private[dynamickafka] object Json extends JsonFormat("json") {
 
   private[json] class Writer extends JsonWriter {
     override def settings: Seq[FormatSetting] = JsonWriter.settings :+ WholeVariant.setting
-    override def encoder(fields: SideSource.Fields): Encoder =
+    override def encoder(fields: SideLayout): Encoder =
       if (WholeVariant.isSet(fields.format)) new VariantEncoder(fields) else new JsonEncoder(fields)
   }
   private object Writer extends Writer
@@ -104,7 +108,7 @@ private[dynamickafka] object JsonConfluent extends JsonFormat("json-confluent") 
   }
 
   private object Writer extends Json.Writer {
-    override def schema(fields: SideSource.Fields): Option[RegisteredSchema] =
+    override def schema(fields: SideLayout): Option[RegisteredSchema] =
       Some(fields.registered.getOrElse(
         RegisteredSchema(
           RegisteredSchema.Json,
@@ -131,9 +135,9 @@ private[format] class JsonWriter extends FormatWriter {
   override def forEncoder(set: Map[String, String]): Map[String, String] =
     Map("ignoreNullFields" -> "true") ++ TimeSettings.forEncoder(set)
 
-  override def encoder(fields: SideSource.Fields): Encoder = new JsonEncoder(fields)
+  override def encoder(fields: SideLayout): Encoder = new JsonEncoder(fields)
 
-  override def problem(fields: SideSource.Fields): Option[String] =
+  override def problem(fields: SideLayout): Option[String] =
     TypeCheck.problem(fields)((row, zone) =>
       StructsToJson(fields.format.options, row, zone).checkInputDataTypes()
     )
@@ -159,12 +163,7 @@ private[json] final class VariantDecoder(side: SideLayout) extends Decoder {
   import VariantDecoder._
   WholeVariant.check(side.format, side.schema)
 
-  private val options = new JSONOptions(
-    Strict ++ side.format.options,
-    SQLConf.get.sessionLocalTimeZone,
-    SQLConf.get.columnNameOfCorruptRecord
-  )
-  private val factory = options.buildJsonFactory()
+  private val factory = JsonFormat.parsed(Strict ++ side.format.options).buildJsonFactory()
   private val allowsDuplicates = SQLConf.get.getConf(SQLConf.VARIANT_ALLOW_DUPLICATE_KEYS)
 
   override def decode(bytes: Array[Byte], into: DecodedValues): DecodeFailure = {
@@ -194,15 +193,10 @@ private object VariantDecoder {
 }
 
 /** Encodes the only column, a VARIANT, as the whole record, as Spark's `to_json` does; null is a null value. */
-private[json] final class VariantEncoder(side: Fields) extends Encoder {
+private[json] final class VariantEncoder(side: SideLayout) extends Encoder {
   WholeVariant.check(side.format, side.schema)
 
-  private val zone =
-    new JSONOptions(
-      side.format.options,
-      SQLConf.get.sessionLocalTimeZone,
-      SQLConf.get.columnNameOfCorruptRecord
-    ).zoneId
+  private val zone = JsonFormat.parsed(side.format.options).zoneId
 
   override def encode(row: InternalRow): Array[Byte] =
     if (row.isNullAt(0)) null else row.getVariant(0).toJson(zone).getBytes(UTF_8)
@@ -223,5 +217,18 @@ private[json] object WholeVariant {
       )
     if (side.failOnMissingField)
       throw new IllegalArgumentException(s"with '${setting.name}' there are no fields that can be missing")
+  }
+}
+
+/** Encodes fields as a JSON object, with the results of Spark's `to_json`. */
+private[format] final class JsonEncoder(side: SideLayout) extends Encoder {
+  private val text = new CharArrayWriter
+  private val generator = new JacksonGenerator(side.schema, text, JsonFormat.parsed(side.format.options))
+
+  override def encode(row: InternalRow): Array[Byte] = {
+    text.reset()
+    generator.write(row)
+    generator.flush()
+    text.toString.getBytes(UTF_8)
   }
 }

@@ -1,5 +1,6 @@
 package io.github.dynamickafka.format.protobuf
 
+import java.nio.charset.StandardCharsets.UTF_8
 import java.{util => ju}
 
 import scala.util.control.NoStackTrace
@@ -8,16 +9,22 @@ import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.sql.catalyst.util.{ArrayBasedMapData, GenericArrayData}
 import org.apache.spark.sql.types.{
   ArrayType,
+  BinaryType,
+  BooleanType,
   DataType,
   DayTimeIntervalType,
+  Decimal,
+  DecimalType,
+  DoubleType,
+  FloatType,
   IntegerType,
   LongType,
   MapType,
+  StringType,
   StructType,
   TimestampType
 }
-
-import io.github.dynamickafka.protobuf.{FieldKind, ProtoField, ProtoInput, ProtoMessage, ProtoTypes}
+import org.apache.spark.unsafe.types.UTF8String
 
 /** A message whose bytes do not fit, or whose fields cannot be the columns. The reason contains only names of the schema. */
 private[dynamickafka] final case class MessageMismatch(field: String, reason: String)
@@ -115,11 +122,12 @@ private[dynamickafka] final class MessageReader(
       val found = as match {
         case TimestampType if ProtobufColumns.isTimestamp(inner) => Some(time(field, inner))
         case DayTimeIntervalType(_, _) if ProtobufColumns.isDuration(inner) => Some(time(field, inner))
-        case struct: StructType if !inner.isMapEntry => Some(new Struct(field, of(inner, struct)))
+        case struct: StructType if !inner.isMapEntry =>
+          Some(new Inner(field, of(inner, struct), new GenericInternalRow(_)))
         case other if ProtobufColumns.isWrapper(inner) =>
           FieldValue.scalar(inner.fields.head, types.enums, other).map { one =>
             val struct = new StructType().add(inner.fields.head.name, other)
-            new Converted(field, of(inner, struct), parts => if (parts(0) == null) one.zero else parts(0))
+            new Inner(field, of(inner, struct), parts => if (parts(0) == null) one.zero else parts(0))
           }
         case _ => None
       }
@@ -131,7 +139,7 @@ private[dynamickafka] final class MessageReader(
 
   private def time(field: ProtoField, inner: ProtoMessage) = {
     val parts = new StructType().add("seconds", LongType).add("nanos", IntegerType)
-    new Converted(field, of(inner, parts), micros(field.name, _))
+    new Inner(field, of(inner, parts), micros(field.name, _))
   }
 
   private def unfit(field: ProtoField, as: DataType) = {
@@ -255,7 +263,8 @@ private[dynamickafka] final class MessageReader(
   }
 
   /** A message inside the message. What is read of it again is merged. */
-  private sealed abstract class Inner(field: ProtoField, reader: => MessageReader) extends FieldValue {
+  private final class Inner(field: ProtoField, reader: => MessageReader, convert: Array[Any] => Any)
+      extends FieldValue {
     private lazy val inner = reader
     override val wire: Int = if (field.isDelimited) ProtoInput.StartGroup else ProtoInput.Bytes
 
@@ -270,18 +279,8 @@ private[dynamickafka] final class MessageReader(
       parts
     }
 
-    override def made(read: Any): Any = finished(inner.made(read.asInstanceOf[Array[Any]]))
+    override def made(read: Any): Any = convert(inner.made(read.asInstanceOf[Array[Any]]))
     override def zero: Any = made(new Array[Any](inner.size))
-    protected def finished(parts: Array[Any]): Any
-  }
-
-  private final class Struct(field: ProtoField, reader: MessageReader) extends Inner(field, reader) {
-    override protected def finished(parts: Array[Any]): Any = new GenericInternalRow(parts)
-  }
-
-  private final class Converted(field: ProtoField, reader: MessageReader, convert: Array[Any] => Any)
-      extends Inner(field, reader) {
-    override protected def finished(parts: Array[Any]): Any = convert(parts)
   }
 }
 
@@ -307,5 +306,120 @@ private object MessageReader {
       java.lang.Double.doubleToLongBits(a) == java.lang.Double.doubleToLongBits(b)
     case (a: Float, b: Float) => java.lang.Float.floatToIntBits(a) == java.lang.Float.floatToIntBits(b)
     case (a, b) => a == b
+  }
+}
+
+/** Reads the value of a field, and converts it to the value of a row. */
+private[protobuf] trait FieldValue {
+
+  /** See [[ProtoInput]]. */
+  def wire: Int
+
+  /**
+   * @param old what was read of the same field before, or null
+   * @return null if the value counts as a field that is not known
+   */
+  def read(in: ProtoInput, old: Any): Any
+
+  /** @param read the result of [[read]] */
+  def made(read: Any): Any = read
+
+  /** Of a field that is not in the record. */
+  def zero: Any
+}
+
+private[protobuf] object FieldValue {
+  private final case class Scalar(wire: Int, zero: Any, value: ProtoInput => Any) extends FieldValue {
+    override def read(in: ProtoInput, old: Any): Any = value(in)
+  }
+
+  /**
+   * Of all types but messages.
+   *
+   * @param ofEnum the enum of a field that has one
+   * @return None: the field cannot have this type
+   */
+  def scalar(field: ProtoField, ofEnum: String => ProtoEnum, as: DataType): Option[FieldValue] = {
+    import FieldKind._
+    val wire = FieldKind.wire(field.kind, isDelimited = false)
+    def of[T](parse: String => T, zero: T)(value: ProtoInput => Any) =
+      Some(Scalar(wire, field.default.fold(zero)(parse), value))
+    def int(value: ProtoInput => Int) = of(_.toLong.toInt, 0)(value)
+    def long(value: ProtoInput => Long) = of(_.toLong, 0L)(value)
+    def unsigned[T](made: Long => T)(value: ProtoInput => T) =
+      of(text => made(java.lang.Long.parseUnsignedLong(text)), made(0L))(value)
+    (field.kind, as) match {
+      case (Double, DoubleType) => of(double, 0.0)(in => java.lang.Double.longBitsToDouble(in.fixed64()))
+      case (Float, FloatType) => of(double(_).toFloat, 0.0f)(float(_))
+      case (Float, DoubleType) => of(double, 0.0)(float(_).toDouble)
+      case (Int64, LongType) => long(_.varint())
+      case (SInt64, LongType) => long(_.zigZag())
+      case (SFixed64, LongType) => long(_.fixed64())
+      case (UInt64, LongType) => unsigned[Long](identity)(_.varint())
+      case (Fixed64, LongType) => unsigned[Long](identity)(_.fixed64())
+      case (UInt64, d: DecimalType) if d.precision == 20 && d.scale == 0 =>
+        unsigned(decimal)(in => decimal(in.varint()))
+      case (Fixed64, d: DecimalType) if d.precision == 20 && d.scale == 0 =>
+        unsigned(decimal)(in => decimal(in.fixed64()))
+      case (Int32 | UInt32, IntegerType) => int(_.varint().toInt)
+      case (SInt32, IntegerType) => int(_.zigZag32())
+      case (SFixed32 | Fixed32, IntegerType) => int(_.fixed32())
+      case (Int32, LongType) => long(_.varint().toInt.toLong)
+      case (SInt32, LongType) => long(_.zigZag32().toLong)
+      case (SFixed32, LongType) => long(_.fixed32().toLong)
+      case (UInt32, LongType) => long(_.varint() & 0xffffffffL)
+      case (Fixed32, LongType) => long(_.fixed32() & 0xffffffffL)
+      case (Bool, BooleanType) => of(_.toBoolean, false)(_.varint() != 0L)
+      case (Text, StringType) => of(UTF8String.fromString, UTF8String.EMPTY_UTF8)(text(field))
+      case (Bytes, BinaryType) => of(ProtoTokens.unescaped, Array.emptyByteArray)(_.array())
+      case (Enum, StringType) => Some(enumValue(field, ofEnum(field.typeName), names = true))
+      case (Enum, IntegerType) => Some(enumValue(field, ofEnum(field.typeName), names = false))
+      case _ => None
+    }
+  }
+
+  private def float(in: ProtoInput) = java.lang.Float.intBitsToFloat(in.fixed32())
+
+  private def double(text: String): Double = text match {
+    case "inf" => scala.Double.PositiveInfinity
+    case "-inf" => scala.Double.NegativeInfinity
+    case "nan" => scala.Double.NaN
+    case number => number.toDouble
+  }
+
+  private def decimal(unsigned: Long): Decimal =
+    Decimal(BigDecimal(java.lang.Long.toUnsignedString(unsigned)), 20, 0)
+
+  /** In syntax 2 nothing says that texts are UTF-8: what is not is replaced, as Java's library does. */
+  private def text(field: ProtoField): ProtoInput => Any = in => {
+    val bytes = in.array()
+    val found = UTF8String.fromBytes(bytes)
+    if (found.isValid) found
+    else if (field.requiresUtf8) throw ProtoInput.Malformed
+    else UTF8String.fromString(new String(bytes, UTF_8))
+  }
+
+  /** As Java's library names a number that has no name. */
+  private def enumValue(field: ProtoField, declared: ProtoEnum, names: Boolean): FieldValue = {
+    val byNumber = declared.values.reverse.map { case (name, number) =>
+      number -> (if (names) UTF8String.fromString(name) else number)
+    }.toMap[Int, Any]
+    val short = declared.name.split('.').last
+    val zero =
+      field.default.flatMap(name => declared.values.find(_._1 == name)).orElse(declared.values.headOption)
+        .fold[Any](null)(v => byNumber(v._2))
+    Scalar(
+      ProtoInput.Varint,
+      zero,
+      in => {
+        val number = in.varint().toInt
+        byNumber.getOrElse(
+          number,
+          if (declared.isClosed) null
+          else if (names) UTF8String.fromString(s"UNKNOWN_ENUM_VALUE_${short}_$number")
+          else number
+        )
+      }
+    )
   }
 }

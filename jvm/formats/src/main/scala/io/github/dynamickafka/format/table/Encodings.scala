@@ -1,56 +1,51 @@
 package io.github.dynamickafka.format.table
 
-import org.apache.spark.sql.catalyst.expressions.Expression
+import scala.util.control.NonFatal
+
+import SideSource.{Column, Fields}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.analysis.TableOutputResolver
+import org.apache.spark.sql.catalyst.expressions.{
+  Alias,
+  Attribute,
+  AttributeReference,
+  BindReferences,
+  CreateNamedStruct,
+  Expression,
+  Literal,
+  UnsafeProjection
+}
+import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, Project}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.SideSource.{Column, Fields}
 import io.github.dynamickafka.format.{
   AvroSchemas,
+  ChangeKind,
   ChangeLayout,
-  FormatOptions,
+  Encoder,
+  FormatWriter,
   MetadataColumn,
   SchemaText,
   SideFormat,
-  SideSource
+  SideLayout,
+  TaskResource,
+  UnencodableException,
+  WriteContext
 }
-import io.github.dynamickafka.schemaregistry.{Frame, RegisteredSchema}
+import io.github.dynamickafka.schemaregistry.Frame
 
-/** Makes the [[Encoding]] of a query from the options and the columns of its rows. */
-private[dynamickafka] object Encodings {
-
-  /**
-   * @param input the columns of the rows
-   * @param routing the indexes of those that route a record, and are not in its key or value
-   * @param caseSensitive whether names are compared with their case
-   * @throws DynamicKafkaIllegalArgumentException `INVALID_COLUMN`, `INVALID_SCHEMA`
-   */
-  def of(options: FormatOptions, input: StructType, routing: Set[Int], caseSensitive: Boolean): Encoding = {
-    val made = new Encodings(options, input, routing, caseSensitive)
-    // The columns of `schema=registry` are not known yet when only the options are checked.
-    if (options.schemaFromRegistry) Encoding(made.value, made.key, upserts = made.upserts)
-    else {
-      (made.value +: made.key.toSeq).foreach {
-        case fields: Fields => Encoders.check(fields, options.schema.isDefined)
-        case _ => ()
-      }
-      Encoding(
-        made.value,
-        made.key,
-        Frames.of(made.value, ofKeys = false).toSeq ++ made.key.flatMap(Frames.of(_, ofKeys = true)),
-        made.upserts
-      )
-    }
-  }
+private[table] object Encodings {
 
   /** Read from Kafka, but not to be written: in a record they would be taken for what they are not. */
   private val OfReading =
     Seq(MetadataColumn.Offset, MetadataColumn.TimestampKind, MetadataColumn.LeaderEpoch).map(_.name)
 }
 
-private final class Encodings(
-    options: FormatOptions,
+private[table] final class Encodings(
+    options: FormatTable,
     input: StructType,
     routing: Set[Int],
     caseSensitive: Boolean
@@ -132,8 +127,7 @@ private final class Encodings(
       side,
       ofKey.map { case (field, e) =>
         field.copy(name = field.name.drop(options.keyFieldsPrefix.length)) -> e
-      },
-      None
+      }
     ))
   }
 
@@ -166,25 +160,23 @@ private final class Encodings(
         )
       // An Avro schema that was given also has the fields of the key.
       val left = if (options.exceptKey) ofKey.map(_._1.name).toSet else Set.empty[String]
-      encoded(
-        options.value,
-        columns,
-        options.schema.flatMap(_.avro).map(AvroSchemas.without(_, left)),
-        options.schema.flatMap(_.registered).filter(_ => left.isEmpty)
-      ).copy(change = kind.filter(_ => options.value.format.isChange).map(k => assignment.plain(k._2)))
+      val avro = options.schema.flatMap(_.avro).map(AvroSchemas.without(_, left))
+      val registered = options.schema.flatMap(_.registered).filter(_ => left.isEmpty)
+      val made = encoded(options.value, columns, avro)
+      made.copy(
+        made.side.copy(registered = registered),
+        change = kind.filter(_ => options.value.format.isChange).map(k => assignment.plain(k._2))
+      )
     }
 
   /** None: there is no such column. */
   private def whole(side: SideFormat, name: String): Option[SideSource] =
     payload.find(p => same(p._1.name, name)).map { case (field, i) =>
-      if (side.format.writer.exists(_.encodesWhole)) wholeEncoded(side, field, i)
-      else column(side, field, i)
+      if (side.format.writer.exists(_.encodesWhole)) {
+        val own = field.copy(dataType = side.format.wholeTypes.head)
+        encoded(side, Seq(own -> assignment.to(own, Some(i))))
+      } else column(side, field, i)
     }
-
-  private def wholeEncoded(side: SideFormat, field: StructField, i: Int): SideSource = {
-    val own = field.copy(dataType = side.format.wholeTypes.head)
-    Fields(side, SchemaText.nullable(StructType(Seq(own))), Seq(assignment.to(own, Some(i))))
-  }
 
   private def column(side: SideFormat, field: StructField, i: Int): SideSource = {
     val isText = field.dataType.isInstanceOf[StringType]
@@ -196,35 +188,228 @@ private final class Encodings(
     Column(i, field.dataType)
   }
 
-  /** The time zone is that of the session that starts the query, as with Spark's functions. */
   private def encoded(
       side: SideFormat,
       columns: Seq[(StructField, Expression)],
-      avro: Option[String],
-      registered: Option[RegisteredSchema] = None
-  ): Fields = {
-    val zone =
-      if (side.format.usesTimeZone) Map("timeZone" -> SQLConf.get.sessionLocalTimeZone)
-      else Map.empty[String, String]
-    Fields(
-      side.copy(options = zone ++ side.options),
-      SchemaText.nullable(StructType(columns.map(_._1))),
-      columns.map(_._2),
-      avro,
-      registered
-    )
+      avro: Option[String] = None
+  ): Fields =
+    Fields(SideLayout.of(side, SchemaText.nullable(StructType(columns.map(_._1))), avro), columns.map(_._2))
+}
+
+/** Where keys or values come from. Sent to executors. */
+private[dynamickafka] sealed trait SideSource extends Product with Serializable
+
+private[dynamickafka] object SideSource {
+
+  /**
+   * A column has the bytes.
+   *
+   * @param index in the rows of the query
+   * @param dataType STRING or BINARY
+   */
+  final case class Column(index: Int, dataType: DataType) extends SideSource
+
+  /**
+   * Columns are encoded.
+   *
+   * @param columns the values of the fields, bound to the rows of the query
+   * @param change the kind of the change, in a format of changes; None: all rows are inserted
+   */
+  final case class Fields(side: SideLayout, columns: Seq[Expression], change: Option[Expression] = None)
+      extends SideSource {
+
+    /** What the encoder gets of a row: the fields, or, of a change, a struct of them and the kind. */
+    def input: Seq[Expression] =
+      if (!side.format.format.isChange) columns
+      else {
+        val row = side.schema.zip(columns).flatMap { case (field, column) =>
+          Seq(Literal(field.name), column)
+        }
+        Seq(CreateNamedStruct(row), change.getOrElse(Literal("insert")))
+      }
+
+    /** What precedes the bytes; None: the format has no registry. */
+    def frame(ofKeys: Boolean): Option[Frame] =
+      side.format.format.writer.flatMap(_.schema(side)).map(
+        Frame(side.format.registries, _, ofKeys, side.registered)
+      )
   }
 }
 
-/** What precedes keys or values in formats with a registry. Pure. */
-private[table] object Frames {
+/**
+ * How rows become keys and values.
+ *
+ * @param key None: records have no key
+ * @param frames what precedes keys and values in formats with a registry
+ * @param upserts None: each row is a record with a value
+ */
+private[dynamickafka] final case class Encoding(
+    value: SideSource,
+    key: Option[SideSource],
+    frames: Seq[Frame] = Nil,
+    upserts: Option[UpsertRows] = None
+)
 
-  /** None: the format has no registry. */
-  def of(source: SideSource, ofKeys: Boolean): Option[Frame] = source match {
-    case fields: Fields =>
-      fields.format.format.writer.flatMap(_.schema(fields)).map(
-        Frame(fields.format.registries, _, ofKeys, fields.registered)
-      )
-    case _ => None
+/** Makes the encoder of keys or values, for one task. */
+private[dynamickafka] object Encoders {
+
+  /** @param context shows the records, one after the other */
+  def of(fields: SideLayout, context: WriteContext = null): Encoder = {
+    val encoder = writer(fields).encoder(fields)
+    encoder.within(context)
+    TaskResource.closeAtEnd(() => encoder.close())
+    encoder
   }
+
+  private def writer(fields: SideLayout): FormatWriter = fields.format.format.writer.getOrElse(
+    throw new IllegalArgumentException(s"${fields.format.format.name} is for reading only")
+  )
+
+  /**
+   * Makes an encoder on the driver, so that types and options that a format does not support are found before anything is
+   * written.
+   *
+   * @throws DynamicKafkaIllegalArgumentException `INVALID_COLUMN`, or `INVALID_SCHEMA` if the types are those of `schema`
+   */
+  def check(side: SideLayout, declared: Boolean): Unit = problem(side).foreach { reason =>
+    val text =
+      s"the format '${side.format.format.name}' with its options cannot have the columns ${side.schema.toDDL}: $reason"
+    if (declared) throw Errors.invalidSchema(text)
+    // The first column that cannot be written by itself.
+    val column = side.schema.fields.find(field =>
+      problem(side.copy(schema = StructType(Seq(field)), avro = None)).isDefined
+    )
+    throw Errors.invalidColumn(column.fold(side.schema.fieldNames.mkString(", "))(_.name), text)
+  }
+
+  private def problem(side: SideLayout): Option[String] =
+    Variants.problem(side.format.format, side.schema).orElse {
+      try {
+        writer(side).encoder(side).close()
+        writer(side).problem(side)
+      } catch { case NonFatal(e) => Some(String.valueOf(e.getMessage)) }
+    }
+}
+
+/**
+ * Makes the keys or the values of rows. Used by one task. Not thread-safe.
+ *
+ * @param side `key` or `value`, for errors
+ * @param context shows the records, one after the other
+ */
+private[dynamickafka] final class RowEncoder(source: SideSource, side: String, context: WriteContext = null) {
+
+  private val encode: InternalRow => Array[Byte] = source match {
+    case SideSource.Column(i, BinaryType) => row => if (row.isNullAt(i)) null else row.getBinary(i)
+    case SideSource.Column(i, _) => row => if (row.isNullAt(i)) null else row.getUTF8String(i).getBytes
+    case fields: SideSource.Fields =>
+      val project = UnsafeProjection.create(fields.input)
+      val encoder = Encoders.of(fields.side, context)
+      val format = fields.side.format.format.name
+      row =>
+        try encoder.encode(project(row))
+        catch { case NonFatal(e) => throw Errors.encodeFailed(side, format, RowEncoder.reason(e)) }
+  }
+
+  /** @return null: no key, or a tombstone */
+  def apply(row: InternalRow): Array[Byte] = encode(row)
+}
+
+private[format] object RowEncoder {
+
+  /** The reason, without values of the row: of Spark's messages, only that of an overflow in a cast is known to contain none. */
+  private def reason(e: Throwable): String = e match {
+    case known: UnencodableException => known.getMessage
+    case t: org.apache.spark.SparkThrowable if t.getCondition == "CAST_OVERFLOW_IN_TABLE_INSERT" =>
+      e.getMessage.linesIterator.next()
+    case t: org.apache.spark.SparkThrowable => s"${e.getClass.getSimpleName} ${t.getCondition}"
+    case _: NullPointerException => "a field is null that the schema requires"
+    case _ => e.getClass.getSimpleName
+  }
+}
+
+/**
+ * How rows are upserts of a table with a key. Sent to executors.
+ *
+ * @param kind the index of the column with the kind of the change; None: all rows have values
+ */
+private[dynamickafka] final case class UpsertRows(kind: Option[Int], key: Option[SideSource]) {
+  import ChangeKind._
+  import UpsertRows._
+
+  /**
+   * Whether the row becomes a null value.
+   *
+   * @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException ENCODE_FAILED
+   */
+  def isDeleted(row: InternalRow): Boolean = kindOf(row) == Delete
+
+  /** Whether the row becomes no record: the row after the update follows. */
+  def isSkipped(row: InternalRow): Boolean = kindOf(row) == Preimage
+
+  private def kindOf(row: InternalRow): UTF8String =
+    kind.filterNot(row.isNullAt).fold(Insert) { i =>
+      val found = row.getUTF8String(i)
+      if (All(found)) found else throw Errors.encodeFailed("value", "upsert", Unknown)
+    }
+
+  /** Why the row has no key, if it has none. */
+  def problem(row: InternalRow): Option[String] = key match {
+    case Some(SideSource.Column(i, _)) => Option.when(row.isNullAt(i))(NoKey)
+    case Some(fields: SideSource.Fields) => Option.when(fields.columns.forall(_.eval(row) == null))(NoKey)
+    case None => Some(NoKey)
+  }
+}
+
+private object UpsertRows {
+  private val Unknown = s"the column '${ChangeLayout.TypeColumn}' has another value than ${ChangeKind.Names}"
+  private val NoKey = "the columns of its key are null, and an upsert requires a key"
+}
+
+/** Casts columns to those of a schema as an INSERT does, by the rules of ANSI SQL, whatever the session has set. */
+private[dynamickafka] final class StoreAssignment(input: StructType) {
+  private val attributes: Seq[AttributeReference] =
+    input.map(f => AttributeReference(f.name, f.dataType, f.nullable, f.metadata)())
+
+  private val ansi = {
+    val copy = SQLConf.get.clone()
+    copy.setConfString("spark.sql.storeAssignmentPolicy", "ANSI")
+    copy
+  }
+
+  /** The column itself. */
+  def plain(index: Int): Expression = bound(attributes(index))
+
+  /**
+   * @param index the column of the input; None: null
+   * @throws DynamicKafkaIllegalArgumentException `INVALID_COLUMN`
+   */
+  def to(target: StructField, index: Option[Int]): Expression = {
+    val value = Alias(index.fold[Expression](Literal(null, target.dataType))(attributes(_)), target.name)()
+    val expected = AttributeReference(target.name, target.dataType, nullable = true)()
+    val resolved =
+      try
+        SQLConf.withExistingConf(ansi)(TableOutputResolver.resolveOutputColumns(
+          "the records",
+          Seq(expected),
+          Project(Seq(value), LocalRelation(attributes)),
+          byName = true,
+          ansi
+        ))
+      catch {
+        case NonFatal(e) =>
+          throw Errors.invalidColumn(target.name, s"it does not fit 'schema': ${e.getMessage}")
+      }
+    resolved match {
+      case Project(Seq(column), _) => bound(column.transform {
+          case a: Attribute if a.exprId == value.exprId => value.child
+        } match {
+          case Alias(child, _) => child
+          case other => other
+        })
+      case other => throw new IllegalStateException(s"no projection: $other")
+    }
+  }
+
+  private def bound(e: Expression): Expression = BindReferences.bindReference(e, attributes)
 }

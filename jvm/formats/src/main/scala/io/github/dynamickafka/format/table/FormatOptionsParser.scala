@@ -6,79 +6,141 @@ import io.github.dynamickafka.format.{
   DeclaredSchema,
   Format,
   FormatMetadata,
-  FormatOptions,
   FormatSetting,
+  FormatSettings,
   MetadataItem,
   ParseErrors,
   SchemaText,
   SideFormat
 }
 import io.github.dynamickafka.option.{FormatKey, OptionSpec, RawOptions, Suggestions}
+import io.github.dynamickafka.schemaregistry.{Registries, RegistryOptionSpecs}
 
 /** Parses the options about formats, or throws an error for the first that is invalid or has no effect. Pure. */
 private[dynamickafka] object FormatOptionsParser {
   import FormatOptionSpecs._
 
   /**
+   * Parses the options of a query that reads.
+   *
    * @param isCatalogTable whether the metadata of clusters may have registries too
    * @param formats those that the options can name
    */
-  def parse(
+  def reading(
       raw: RawOptions,
       isCatalogTable: Boolean = false,
       formats: Formats = Formats.registered
-  ): FormatOptions = {
-    val valueFormat = ofClass(raw, ValueDeserializer, ValueFormat)
-      .getOrElse(raw.get(ValueFormat.copy(valueType = formats.valuesToRead)))
-    val keyFormat = ofClass(raw, KeyDeserializer, KeyFormat)
-      .orElse(raw.find(KeyFormat.copy(valueType = formats.toRead)))
-    val fields = keyFields(raw, keyFormat)
-    if (!isCatalogTable) RegistryOptions.checkUse(raw, valueFormat +: keyFormat.toSeq)
-    val value = side(raw, FormatKey.Value, Some(valueFormat), OnValueParseErrors, isCatalogTable)
-    val key = side(raw, FormatKey.Key, keyFormat, OnKeyParseErrors, isCatalogTable)
-    checkFormats(raw, valueFormat, keyFormat)
-    checkUse(raw, valueFormat, keyFormat)
-    FormatOptions(
-      value.getOrElse(SideFormat(valueFormat)),
-      key,
-      fields,
-      prefix(raw, fields),
-      raw.get(ValueFieldsInclude),
-      if (RegistryOptions.givesSchema(raw, valueFormat)) None
-      else
-        schema(
-          raw,
-          valueFormat +: keyFormat.toSeq,
-          avroOptions(value, key)
-        ).orElse(valueFormat.fixedSchema.map(columns => DeclaredSchema(SchemaText.nullable(columns)))),
-      metadata(raw, valueFormat),
-      raw.find(MetadataPrefix).getOrElse(""),
-      raw.get(ChangeData) == ChangeMode.Envelope,
-      RegistryOptions.givesSchema(raw, valueFormat),
-      deadLetterTopic(raw, value.toSeq ++ key),
-      raw.find(DeadLetterCluster),
-      isUpsert(raw, valueFormat, keyFormat, fields)
+  ): FormatTable = {
+    val value = format(raw, ValueDeserializer, ValueFormat.copy(valueType = formats.valuesToRead))
+      .getOrElse(Formats.default)
+    val key = format(raw, KeyDeserializer, KeyFormat.copy(valueType = formats.toRead))
+    def side(name: String, own: OptionSpec[ParseErrors])(of: Format) = {
+      val required = of.registry.exists(_.isRequired) || RegistryOptions.givesSchema(raw, value)
+      val (set, registries) = ofFormat(
+        raw,
+        name,
+        of,
+        !isCatalogTable && required,
+        RegistryOptionSpecs.reading,
+        of,
+        FormatSetting.refused
+      )
+      readBy(raw, of, set, own).copy(registries = registries)
+    }
+    val common = parse(raw, isCatalogTable, value, key)(
+      side(FormatKey.Value, OnValueParseErrors),
+      side(FormatKey.Key, OnKeyParseErrors)
+    )
+    checkUse(raw, value, key)
+    common.copy(
+      metadata = metadata(raw, value),
+      changeEnvelope = raw.get(ChangeData) == ChangeMode.Envelope,
+      deadLetterTopic = deadLetterTopic(raw, common.sides),
+      deadLetterCluster = raw.find(DeadLetterCluster)
     )
   }
 
-  /** The format by a class of Kafka's interfaces; None: the option is not set. */
-  private[format] def ofClass(
+  /** Parses the options of a query that writes; see [[reading]]. */
+  def writing(
       raw: RawOptions,
-      spec: OptionSpec[Format],
-      beside: OptionSpec[Format]
-  ): Option[Format] = raw.written(spec).map { w =>
-    raw.written(beside).foreach(format =>
+      isCatalogTable: Boolean = false,
+      formats: Formats = Formats.registered
+  ): FormatTable = {
+    val value = format(
+      raw,
+      WriteOptionSpecs.ValueSerializer,
+      WriteOptionSpecs.ValueFormat.copy(valueType = formats.valuesToWrite)
+    )
+      .getOrElse(Formats.default)
+    val key = format(
+      raw,
+      WriteOptionSpecs.KeySerializer,
+      WriteOptionSpecs.KeyFormat.copy(valueType = formats.toWrite)
+    )
+    def side(name: String)(of: Format) = {
+      val writer = of.writer.get
+      val (set, registries) = ofFormat(
+        raw,
+        name,
+        of,
+        !isCatalogTable && of.hasRegistry,
+        RegistryOptionSpecs.all,
+        writer,
+        FormatSetting.refusedInWrites
+      )
+      SideFormat(of, writer.forEncoder(set), registries = registries)
+    }
+    val common = parse(raw, isCatalogTable, value, key)(side(FormatKey.Value), side(FormatKey.Key))
+    common.key.foreach(RegistryOptions.checkSubjects(common.value, _))
+    common
+  }
+
+  private def parse(raw: RawOptions, isCatalogTable: Boolean, value: Format, key: Option[Format])(
+      ofValue: Format => SideFormat,
+      ofKey: Format => SideFormat
+  ): FormatTable = {
+    val all = value +: key.toSeq
+    val fields = keyFields(raw, key)
+    if (!isCatalogTable) RegistryOptions.checkUse(raw, all)
+    val (valueSide, keySide) = (ofValue(value), key.map(ofKey))
+    checkFormats(raw, value, key)
+    val fromRegistry = RegistryOptions.givesSchema(raw, value)
+    // The options of the values, or, if these are not Avro, those of the keys.
+    val avro = (valueSide +: keySide.toSeq).find(_.format.readsAvroSchema)
+    FormatTable(
+      valueSide,
+      keySide,
+      fields,
+      prefix(raw, fields),
+      raw.get(ValueFieldsInclude),
+      if (fromRegistry) None
+      else
+        schema(raw, all, avro.fold(Map.empty[String, String])(_.options))
+          .orElse(value.fixedSchema.map(columns => DeclaredSchema(SchemaText.nullable(columns)))),
+      metadataPrefix = raw.find(MetadataPrefix).getOrElse(""),
+      schemaFromRegistry = fromRegistry,
+      upsert = isUpsert(raw, value, key, fields)
+    )
+  }
+
+  /** The format by a class of Kafka's interfaces, or by its name; None: neither option is set. */
+  private def format(
+      raw: RawOptions,
+      byClass: OptionSpec[Format],
+      named: OptionSpec[Format]
+  ): Option[Format] = raw.written(byClass).fold(raw.find(named)) { w =>
+    raw.written(named).foreach(format =>
       throw Errors.invalidOption(
         w.name,
         w.value,
         s"'${format.name}' is also set, but only one of the two options is allowed."
       )
     )
-    spec.parse(w.value, w.name)
+    Some(byClass.parse(w.value, w.name))
   }
 
   /** Whether the stream is a table with a key. */
-  private[format] def isUpsert(
+  private def isUpsert(
       raw: RawOptions,
       value: Format,
       key: Option[Format],
@@ -120,7 +182,7 @@ private[dynamickafka] object FormatOptionsParser {
     items
   }
 
-  private[format] def keyFields(raw: RawOptions, keyFormat: Option[Format]): Seq[String] = {
+  private def keyFields(raw: RawOptions, keyFormat: Option[Format]): Seq[String] = {
     val fields = raw.find(KeyFields)
     (keyFormat, fields) match {
       case (Some(format), _) if format.isChange =>
@@ -143,7 +205,7 @@ private[dynamickafka] object FormatOptionsParser {
     }
   }
 
-  private[format] def prefix(raw: RawOptions, fields: Seq[String]): String = {
+  private def prefix(raw: RawOptions, fields: Seq[String]): String = {
     if (fields.isEmpty)
       raw.written(ValueFieldsInclude).foreach(w =>
         refuse(raw, ValueFieldsInclude, w.value, s"it has no effect without '${KeyFields.name}'.")
@@ -163,14 +225,10 @@ private[dynamickafka] object FormatOptionsParser {
     }
   }
 
-  /** Of the values, or, if these are not Avro, of the keys. */
-  private def avroOptions(sides: Option[SideFormat]*): Map[String, String] =
-    sides.flatten.find(_.format.readsAvroSchema).fold(Map.empty[String, String])(_.options)
-
-  private[format] def schema(
+  private def schema(
       raw: RawOptions,
       formats: Seq[Format],
-      avroOptions: Map[String, String] = Map.empty
+      avroOptions: Map[String, String]
   ): Option[DeclaredSchema] =
     raw.find(Schema).map { text =>
       val format = formats.head
@@ -195,78 +253,47 @@ private[dynamickafka] object FormatOptionsParser {
   /** Options of formats that the connector handles itself. */
   private val ofConnector = Seq(FormatSetting.IgnoreParseErrors, FormatSetting.FailOnMissingField).map(_.name)
 
-  /** The format of one side with its options; None if the side has none. */
-  private def side(
-      raw: RawOptions,
-      name: String,
-      format: Option[Format],
-      own: OptionSpec[ParseErrors],
-      isCatalogTable: Boolean
-  ): Option[SideFormat] = {
-    val set = raw.formats.filter { case (key, _) => key.side.forall(_ == name) }
-    format.map { found =>
-      // The options of the side come after those of both, so that they win.
-      val (ofRegistry, ofFormat) = set.filter(_._1.format == found.name).sortBy(_._1.side.isDefined)
-        .partition { case (key, _) => RegistryOptions.find(found, key.option).isDefined }
-      val settings = ofFormat.map { case (key, w) =>
-        setting(found.settings, found.setting, FormatSetting.refused(found, _), key, w) -> w.value
-      }.toMap
-      val flags = settings.map { case (setting, value) => setting.name -> value }
-      def isSet(setting: FormatSetting) = flags.get(setting.name).exists(_.trim.toBoolean)
-      val ignores = isSet(FormatSetting.IgnoreParseErrors)
-      if (ignores && (raw.isSet(own) || raw.isSet(OnParseErrors)))
-        throw Errors.invalidOption(
-          s"${found.name}.${FormatSetting.IgnoreParseErrors.name}",
-          "true",
-          s"'${if (raw.isSet(own)) own.name else OnParseErrors.name}' is also set, but only one of them is allowed."
-        )
-      if (ignores && isSet(FormatSetting.FailOnMissingField))
-        throw Errors.invalidOption(
-          s"${found.name}.${FormatSetting.FailOnMissingField.name}",
-          "true",
-          s"'${found.name}.${FormatSetting.IgnoreParseErrors.name}' is also set, but only one of them is allowed."
-        )
-      for (
-        missing <- found.settings.find(s => s.required.isDefined && !settings.contains(s));
-        why <- missing.required
-      )
-        throw Errors.missingOption(s"${found.name}.${missing.name}", why)
-      SideFormat(
-        found,
-        found.forDecoder(flags -- ofConnector),
-        if (ignores) ParseErrors.Ignore else raw.find(own).getOrElse(raw.get(OnParseErrors)),
-        isSet(FormatSetting.FailOnMissingField),
-        RegistryOptions.of(
-          raw,
-          found,
-          ofRegistry,
-          required = !isCatalogTable &&
-            (found.registry.exists(_.isRequired) || RegistryOptions.givesSchema(raw, found))
-        )
-      )
-    }
-  }
-
   /**
-   * The setting that an option means, with its value checked.
+   * What is set for the format of one side: its options by Spark's names, and its registries.
    *
+   * @param settings the options that the format has
    * @param refused the reason why an option of Spark or Flink is not accepted
    */
-  private[format] def setting(
-      settings: Seq[FormatSetting],
-      find: String => Option[FormatSetting],
+  private def ofFormat(
+      raw: RawOptions,
+      side: String,
+      format: Format,
+      required: Boolean,
+      registry: Seq[OptionSpec[_]],
+      settings: FormatSettings,
+      refused: (Format, String) => Option[String]
+  ): (Map[String, String], Registries) = {
+    // The options of the side come after those of both, so that they win.
+    val (ofRegistry, own) = raw.formats
+      .filter { case (key, _) => key.side.forall(_ == side) && key.format == format.name }
+      .sortBy(_._1.side.isDefined)
+      .partition { case (key, _) => RegistryOptions.find(format, key.option, registry).isDefined }
+    val set = own.map { case (key, w) =>
+      setting(settings, refused(format, _), key, w).name -> w.value
+    }.toMap
+    set -> RegistryOptions.of(raw, format, ofRegistry, required)
+  }
+
+  /** The setting that an option means, with its value checked. */
+  private def setting(
+      settings: FormatSettings,
       refused: String => Option[String],
       key: FormatKey,
       w: RawOptions.Written
   ): FormatSetting = {
-    val found = find(key.option).getOrElse {
+    val found = settings.setting(key.option).getOrElse {
       refused(key.option).foreach(reason =>
         throw Errors.invalidOption(w.name, w.value, reason)
       )
       val prefix = w.name.dropRight(key.option.length)
       throw Errors.unknownOption(
         w.name,
-        Suggestions.closest(key.option, settings.map(_.name)).map(prefix + _)
+        Suggestions.closest(key.option, settings.settings.map(_.name)).map(prefix + _)
       )
     }
     found.valueType.parse(w.value.trim).left.foreach(reason =>
@@ -275,8 +302,39 @@ private[dynamickafka] object FormatOptionsParser {
     found
   }
 
+  /** The format of one side in a query that reads, with what happens to bad records. */
+  private def readBy(
+      raw: RawOptions,
+      format: Format,
+      set: Map[String, String],
+      own: OptionSpec[ParseErrors]
+  ): SideFormat = {
+    def isSet(setting: FormatSetting) = set.get(setting.name).exists(_.trim.toBoolean)
+    def name(setting: FormatSetting) = s"${format.name}.${setting.name}"
+    val ignores = isSet(FormatSetting.IgnoreParseErrors)
+    def exclusive(option: FormatSetting, other: String) = throw Errors.invalidOption(
+      name(option),
+      "true",
+      s"'$other' is also set, but only one of them is allowed."
+    )
+    if (ignores)
+      Seq(own, OnParseErrors).find(raw.isSet).foreach(spec =>
+        exclusive(FormatSetting.IgnoreParseErrors, spec.name)
+      )
+    if (ignores && isSet(FormatSetting.FailOnMissingField))
+      exclusive(FormatSetting.FailOnMissingField, name(FormatSetting.IgnoreParseErrors))
+    for (missing <- format.settings.find(s => s.required.isDefined && !set.contains(s.name)))
+      throw Errors.missingOption(name(missing), missing.required.get)
+    SideFormat(
+      format,
+      format.forDecoder(set -- ofConnector),
+      if (ignores) ParseErrors.Ignore else raw.find(own).getOrElse(raw.get(OnParseErrors)),
+      isSet(FormatSetting.FailOnMissingField)
+    )
+  }
+
   /** An option of a format that is not in use is refused. */
-  private[format] def checkFormats(raw: RawOptions, value: Format, key: Option[Format]): Unit =
+  private def checkFormats(raw: RawOptions, value: Format, key: Option[Format]): Unit =
     raw.formats.foreach { case (option @ FormatKey(side, format, _), w) =>
       val inUse = side match {
         case Some(FormatKey.Key) => key.toSeq

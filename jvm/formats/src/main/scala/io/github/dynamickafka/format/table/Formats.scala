@@ -10,7 +10,7 @@ import io.github.dynamickafka.format.change.{
 }
 import io.github.dynamickafka.format.json.{Json, JsonConfluent}
 import io.github.dynamickafka.format.protobuf.{Protobuf, ProtobufConfluent}
-import io.github.dynamickafka.format.{ClassFormat, Csv, Format, FormatOptions, Raw, SideFormat, Text}
+import io.github.dynamickafka.format.{ClassFormat, Csv, Format, Raw, SideFormat, Text}
 import io.github.dynamickafka.option.{FormatKey, OptionTable, OptionType}
 import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 
@@ -113,5 +113,5 @@ private[dynamickafka] object Formats {
   val default: Format = Raw
 
   /** The columns of Spark's Kafka source. */
-  val plain: FormatOptions = FormatOptions(SideFormat(default))
+  val plain: FormatTable = FormatTable(SideFormat(default))
 }

@@ -13,14 +13,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.github.dynamickafka.TestSeed
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.format.Decoder
-import io.github.dynamickafka.format.table.{
-  Decoded,
-  Encoding,
-  Encodings,
-  ParsedFormats,
-  RandomRows,
-  RowEncoder
-}
+import io.github.dynamickafka.format.table.{Decoded, Encoding, ParsedFormats, RandomRows, RowEncoder}
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** Changes as records of Debezium and Canal. */
@@ -28,7 +21,7 @@ class ChangeWritesSuite extends AnyFunSuite with TimeLimit {
 
   private def of(schema: StructType, options: (String, String)*): Encoding = {
     val routes = schema.fieldNames.zipWithIndex.collect { case ("cluster", i) => i }
-    Encodings.of(ParsedFormats.write(options: _*), schema, routes.toSet, caseSensitive = false)
+    ParsedFormats.write(options: _*).encoding(schema, routes.toSet, caseSensitive = false)
   }
 
   private def catalyst(schema: StructType, values: Any*): InternalRow =

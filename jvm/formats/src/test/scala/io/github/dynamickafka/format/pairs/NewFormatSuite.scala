@@ -13,9 +13,7 @@ import io.github.dynamickafka.format.SideLayout
 import io.github.dynamickafka.format.table.{
   Decoded,
   Decoders,
-  Encodings,
   Formats,
-  Layouts,
   LazyDecoder,
   ParsedFormats,
   RowEncoder
@@ -40,7 +38,7 @@ class NewFormatSuite extends AnyFunSuite with TimeLimit with BeforeAndAfterAll {
   private val options = Seq("format" -> "pairs", "schema" -> "id BIGINT, name STRING")
 
   private def side(more: (String, String)*): SideLayout =
-    Layouts.of(parsed.read(options ++ more: _*), None, includeHeaders = false).value
+    parsed.read(options ++ more: _*).layout(None, includeHeaders = false).value
 
   private def refusal(attempt: => Any): String = ParsedFormats.refused(attempt).getMessage
 
@@ -51,8 +49,7 @@ class NewFormatSuite extends AnyFunSuite with TimeLimit with BeforeAndAfterAll {
     val frame = rows.toDF("id", "name")
     for (more <- Seq(Nil, Seq("pairs.separator" -> "|"))) {
       val source =
-        Encodings.of(
-          parsed.write(Seq("format" -> "pairs") ++ more: _*),
+        parsed.write(Seq("format" -> "pairs") ++ more: _*).encoding(
           frame.schema,
           Set.empty,
           caseSensitive = false
@@ -78,20 +75,18 @@ class NewFormatSuite extends AnyFunSuite with TimeLimit with BeforeAndAfterAll {
   test("what applies to all formats applies to it: its options, its types, bad records, parts of a record") {
     assert(parsed.read(options: _*).value.format eq Pairs)
     assert(refusal(parsed.read(options :+ ("pairs.separatr" -> "x"): _*)).contains("'pairs.separator'"))
-    val withoutSchema = refusal(Layouts.of(parsed.read("format" -> "pairs"), None, includeHeaders = false))
+    val withoutSchema = refusal(parsed.read("format" -> "pairs").layout(None, includeHeaders = false))
     assert(withoutSchema.contains("the format 'pairs' requires the columns"))
     assert(refusal(parsed.read("format" -> "pair")).contains("'protobuf-confluent', 'pairs'"))
     assert(refusal(parsed.write("format" -> "pairs", "pairs.ignoreParseErrors" -> "true")).contains(
       "it has no effect when records are written"
     ))
-    assert(refusal(Decoders.check(Layouts.of(
-      parsed.read("format" -> "pairs", "schema" -> "id DOUBLE"),
-      None,
-      includeHeaders = false
-    ).value)).contains("Pairs have no DOUBLE."))
+    assert(refusal(Decoders.check(parsed.read(
+      "format" -> "pairs",
+      "schema" -> "id DOUBLE"
+    ).layout(None, includeHeaders = false).value)).contains("Pairs have no DOUBLE."))
     val wrongType = intercept[DynamicKafkaIllegalArgumentException](
-      Encodings.of(
-        parsed.write("format" -> "pairs"),
+      parsed.write("format" -> "pairs").encoding(
         StructType.fromDDL("id DOUBLE"),
         Set.empty,
         caseSensitive = false

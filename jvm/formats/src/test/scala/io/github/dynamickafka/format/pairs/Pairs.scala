@@ -21,7 +21,7 @@ private[dynamickafka] object Pairs extends Format("pairs") {
 
   private object Writer extends FormatWriter {
     override val settings: Seq[FormatSetting] = Seq(separator)
-    override def encoder(fields: SideSource.Fields): Encoder = new PairsEncoder(fields)
+    override def encoder(side: SideLayout): Encoder = new PairsEncoder(side)
   }
 
   def separatorOf(format: SideFormat): String = format.options.getOrElse(separator.name, ";")
@@ -55,12 +55,12 @@ private final class PairsDecoder(side: SideLayout) extends Decoder {
   }
 }
 
-private final class PairsEncoder(fields: SideSource.Fields) extends Encoder {
-  private val separator = Pairs.separatorOf(fields.format)
-  fields.schema.foreach(field => Pairs.reader(field.dataType))
+private final class PairsEncoder(side: SideLayout) extends Encoder {
+  private val separator = Pairs.separatorOf(side.format)
+  side.schema.foreach(field => Pairs.reader(field.dataType))
 
   override def encode(row: InternalRow): Array[Byte] =
-    fields.schema.zipWithIndex.collect {
+    side.schema.zipWithIndex.collect {
       case (field, i) if !row.isNullAt(i) => s"${field.name}=${row.get(i, field.dataType)}"
     }.mkString(separator).getBytes(UTF_8)
 }

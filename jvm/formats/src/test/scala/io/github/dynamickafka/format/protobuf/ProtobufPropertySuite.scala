@@ -12,7 +12,6 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.github.dynamickafka.TestSeed
 import io.github.dynamickafka.format.SideLayout
 import io.github.dynamickafka.format.table.Decoded
-import io.github.dynamickafka.protobuf.{JavaShapes, ProtoSchemas, ProtoTypes}
 import io.github.dynamickafka.schemaregistry.{RegisteredSchema, WireFormat}
 import io.github.dynamickafka.testkit.{RandomCases, TimeLimit}
 

@@ -6,7 +6,7 @@ import com.google.protobuf.DescriptorProtos.{FileDescriptorProto, FileDescriptor
 import com.google.protobuf.Descriptors.FileDescriptor
 import com.google.protobuf.{DynamicMessage, Message, TextFormat}
 
-import io.github.dynamickafka.format.table.{Layouts, ParsedFormats}
+import io.github.dynamickafka.format.table.ParsedFormats
 import io.github.dynamickafka.format.{DeclaredSchema, SchemaText, SideLayout}
 
 /** The values' side of a table with Protobuf, described and written by Java's own library. */
@@ -39,7 +39,7 @@ object ProtobufSides {
         identity
       )
     )))
-    Layouts.of(parsed.copy(value = value, schema = Some(columns)), None, includeHeaders = false).value
+    parsed.copy(value = value, schema = Some(columns)).layout(None, includeHeaders = false).value
   }
 
   def message(file: FileDescriptor, name: String, text: String): Message = {

@@ -19,7 +19,7 @@ object Decoded {
 
   /** The values' side of a table. */
   def side(ddl: String, options: (String, String)*): SideLayout =
-    Layouts.of(ParsedFormats.read(options :+ ("schema" -> ddl): _*), None, includeHeaders = false).value
+    ParsedFormats.read(options :+ ("schema" -> ddl): _*).layout(None, includeHeaders = false).value
 
   /** Runs a decoder, which may have decoded other records before. */
   def by(decoder: Decoder, side: SideLayout): Array[Byte] => Decoded = {

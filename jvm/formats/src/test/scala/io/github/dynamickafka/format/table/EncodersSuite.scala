@@ -16,8 +16,7 @@ import org.scalacheck.rng.Seed
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.TestSeed
-import io.github.dynamickafka.format.AvroSchemas
-import io.github.dynamickafka.format.SideSource.Fields
+import io.github.dynamickafka.format.{AvroSchemas, SideLayout}
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** What one encoder makes of the rows of random schemas is what Spark's expressions make of each. */
@@ -34,7 +33,8 @@ class EncodersSuite extends AnyFunSuite with TimeLimit {
       val written = ParsedFormats.write((options :+ ("format" -> format)): _*).value
       val fields = schema.zipWithIndex.map { case (f, i) => BoundReference(i, f.dataType, nullable = true) }
       val side = written.copy(options = written.options + ("timeZone" -> "UTC"))
-      val encoder = new RowEncoder(Fields(side, schema, fields), "value")
+      val encoder =
+        new RowEncoder(SideSource.Fields(SideLayout(side, schema, schema.indices), fields), "value")
       rows.foreach { row =>
         val by = expression(BoundReference(0, schema, nullable = false), schema, side.options) match {
           case replaced: RuntimeReplaceable => replaced.replacement

@@ -38,7 +38,7 @@ class EncodingsSuite extends AnyFunSuite with TimeLimit {
       case (name, i)
           if name.startsWith(format.metadataPrefix) && routing(name.drop(format.metadataPrefix.length)) => i
     }
-    Encodings.of(format, schema, routes.toSet, caseSensitive = false)
+    format.encoding(schema, routes.toSet, caseSensitive = false)
   }
 
   private def refused(ddl: String, options: (String, String)*): DynamicKafkaIllegalArgumentException =

@@ -3,12 +3,12 @@ package io.github.dynamickafka.format.table
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.format.table.ParsedFormats.{read, refused}
-import io.github.dynamickafka.format.{FormatOptions, MetadataColumn, MetadataItem, ParseErrors, Text}
+import io.github.dynamickafka.format.{MetadataColumn, MetadataItem, ParseErrors, Text}
 import io.github.dynamickafka.testkit.TimeLimit
 
 class FormatOptionsSuite extends AnyFunSuite with TimeLimit {
 
-  private def of(options: (String, String)*): FormatOptions = read(options: _*)
+  private def of(options: (String, String)*): FormatTable = read(options: _*)
 
   /** The condition, and a part of the message. */
   private def assertRefused(condition: String, text: String)(options: (String, String)*): Unit = {

@@ -48,19 +48,17 @@ class FormatTypesSuite extends AnyFunSuite with BeforeAndAfterAll with TimeLimit
   private def works(format: String, ddl: String, value: Any): Boolean = Try {
     val schema = StructType.fromDDL(s"first INT, c $ddl")
     val registry = if (format.endsWith("confluent")) Seq("registry.url" -> server.url) else Nil
-    val encoding = Encodings.of(
-      ParsedFormats.write(registry :+ ("format" -> format): _*),
+    val encoding = ParsedFormats.write(registry :+ ("format" -> format): _*).encoding(
       schema,
       Set.empty,
       caseSensitive = false
     )
     val row =
       CatalystTypeConverters.createToCatalystConverter(schema)(Row(1, value)).asInstanceOf[InternalRow]
-    val side = Layouts.of(
-      ParsedFormats.read(registry ++ Seq("format" -> format, "schema" -> s"first INT, c $ddl"): _*),
-      None,
-      includeHeaders = false
-    ).value
+    val side = ParsedFormats.read(registry ++ Seq(
+      "format" -> format,
+      "schema" -> s"first INT, c $ddl"
+    ): _*).layout(None, includeHeaders = false).value
     val bytes = new RowEncoder(encoding.value, "value")(row)
     val record = encoding.frames.headOption.fold(bytes)(new Framing(_).framed("blue", "t", bytes))
     val decoder = Decoders.of(side)

@@ -10,10 +10,10 @@ import io.github.dynamickafka.testkit.TimeLimit
 class LayoutsSuite extends AnyFunSuite with TimeLimit {
 
   private def layout(options: (String, String)*): Layout =
-    Layouts.of(read(options: _*), None, includeHeaders = false)
+    read(options: _*).layout(None, includeHeaders = false)
 
   private def asGiven(ddl: String)(options: (String, String)*): Layout =
-    Layouts.of(read(options: _*), Some(StructType.fromDDL(ddl)), includeHeaders = false)
+    read(options: _*).layout(Some(StructType.fromDDL(ddl)), includeHeaders = false)
 
   private def names(layout: Layout) = layout.columns.map(_.field.name)
 
@@ -31,7 +31,7 @@ class LayoutsSuite extends AnyFunSuite with TimeLimit {
       "value",
       "topic"
     ))
-    val withHeaders = Layouts.of(read(json: _*), None, includeHeaders = true)
+    val withHeaders = read(json: _*).layout(None, includeHeaders = true)
     assert(names(withHeaders).last == "headers")
   }
 

@@ -9,8 +9,7 @@ import org.scalacheck.rng.Seed
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.TestSeed
-import io.github.dynamickafka.format.SideFormat
-import io.github.dynamickafka.format.SideSource.Fields
+import io.github.dynamickafka.format.{SideFormat, SideLayout}
 import io.github.dynamickafka.testkit.{RandomCases, TimeLimit}
 
 /** What is written is what is read, for random schemas and rows. */
@@ -30,9 +29,11 @@ class RoundTripSuite extends AnyFunSuite with TimeLimit {
     all.foreach { case (schema, rows) =>
       val written = ParsedFormats.write((options :+ ("format" -> format)): _*)
       val fields = schema.zipWithIndex.map { case (f, i) => BoundReference(i, f.dataType, nullable = true) }
-      val encoder = new RowEncoder(Fields(utc(written.value), schema, fields), "value")
-      val side = Layouts.of(
-        ParsedFormats.read(options :+ ("format" -> format) :+ ("schema" -> schema.json): _*),
+      val encoder = new RowEncoder(
+        SideSource.Fields(SideLayout(utc(written.value), schema, schema.indices), fields),
+        "value"
+      )
+      val side = ParsedFormats.read(options :+ ("format" -> format) :+ ("schema" -> schema.json): _*).layout(
         None,
         includeHeaders = false
       ).value

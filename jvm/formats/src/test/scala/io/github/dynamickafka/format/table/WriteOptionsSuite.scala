@@ -2,14 +2,14 @@ package io.github.dynamickafka.format.table
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.format.Raw
 import io.github.dynamickafka.format.json.Json
-import io.github.dynamickafka.format.{FormatOptions, Raw}
 import io.github.dynamickafka.option.FormatKey
 import io.github.dynamickafka.testkit.TimeLimit
 
 class WriteOptionsSuite extends AnyFunSuite with TimeLimit {
 
-  private def of(options: (String, String)*): FormatOptions = ParsedFormats.write(options: _*)
+  private def of(options: (String, String)*): FormatTable = ParsedFormats.write(options: _*)
 
   private def assertRefused(condition: String, text: String)(options: (String, String)*): Unit = {
     val error = ParsedFormats.refused(of(options: _*))

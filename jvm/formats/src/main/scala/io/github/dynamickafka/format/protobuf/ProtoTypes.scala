@@ -1,0 +1,243 @@
+package io.github.dynamickafka.format.protobuf
+
+import java.nio.ByteBuffer
+import java.nio.charset.StandardCharsets.UTF_8
+
+import scala.util.control.NonFatal
+
+/**
+ * A message with resolved types.
+ *
+ * @param messages the names of the messages in it, in the order of a descriptor, with those of maps and groups
+ * @param declared those of them that the schema has as messages: in the text of a .proto file, without those of maps and groups
+ */
+private[dynamickafka] final case class ProtoMessage(
+    name: String,
+    fields: Seq[ProtoField],
+    isMapEntry: Boolean,
+    messages: Seq[String],
+    declared: Seq[String]
+) {
+  def field(number: Int): Option[ProtoField] = fields.find(_.number == number)
+}
+
+/**
+ * @param kind see [[FieldKind]]; 0: the type is not known
+ * @param typeName of a message or an enum
+ * @param hasPresence whether an absent field differs from one with the default
+ * @param requiresUtf8 whether a text that is not UTF-8 is an error
+ * @param isDelimited whether a message ends with a tag, as a group does
+ */
+private[dynamickafka] final case class ProtoField(
+    name: String,
+    number: Int,
+    kind: Int,
+    typeName: String,
+    repeated: Boolean,
+    required: Boolean,
+    oneof: Int,
+    hasPresence: Boolean,
+    default: Option[String],
+    requiresUtf8: Boolean,
+    isDelimited: Boolean
+)
+
+/** @param isClosed whether a number without a name is an unknown field */
+private[dynamickafka] final case class ProtoEnum(name: String, values: Seq[(String, Int)], isClosed: Boolean)
+
+/**
+ * Messages and enums by their full names.
+ *
+ * @param roots the messages of the main file, in their order
+ * @param isKnown whether a name is one of the types that every schema can use
+ */
+private[dynamickafka] final case class ProtoTypes(
+    messages: Map[String, ProtoMessage],
+    enums: Map[String, ProtoEnum],
+    roots: Seq[String],
+    isKnown: Set[String]
+) {
+
+  /** By the full name, or by the name without the package if it is the only one of the schema's own files. */
+  def find(name: String): Option[ProtoMessage] = messages.get(name.stripPrefix(".")).orElse {
+    messages.values.filter(m => !m.isMapEntry && m.name.endsWith(s".$name") && !isKnown(m.name)).toSeq match {
+      case Seq(one) => Some(one)
+      case _ => None
+    }
+  }
+
+  /**
+   * What a path of indexes in the main file can mean: none, one, or two messages. Serializers with generated code count the
+   * messages of a descriptor, where maps and groups are messages too. Confluent's for Java counts those that the registered text
+   * declares: its own texts declare the entries of maps, those that people write do not.
+   */
+  def at(path: Seq[Int]): Seq[ProtoMessage] =
+    Seq(at(path, _.messages), at(path, _.declared)).flatten.filterNot(_.isMapEntry).distinct
+
+  private def at(path: Seq[Int], inner: ProtoMessage => Seq[String]): Option[ProtoMessage] = path match {
+    case first +: rest =>
+      rest.foldLeft(
+        roots.lift(first)
+      )((name, i) => name.flatMap(n => inner(messages(n)).lift(i))).map(messages)
+    case _ => None
+  }
+}
+
+private[dynamickafka] object ProtoTypes {
+
+  /**
+   * @param files the main file last
+   * @param known the files that every schema can import
+   */
+  def of(files: Seq[FileDefinition], known: Seq[FileDefinition] = Nil): ProtoTypes = {
+    val own = files.flatMap(named)
+    val all = known.flatMap(named) ++ own
+    val messages = all.collect { case (name, Left(found), features) => (name, (found, features)) }.toMap
+    val enums = all.collect { case (name, Right(found), features) =>
+      name -> ProtoEnum(name, found.values, features("enum_type") == "CLOSED")
+    }.toMap
+    def resolved(scope: String, name: String): Option[String] =
+      if (name.startsWith(".")) Some(name.drop(1)).filter(n => messages.contains(n) || enums.contains(n))
+      else
+        Iterator.iterate(scope)(s => s.take(math.max(0, s.lastIndexOf('.')))).take(scope.count(_ == '.') + 2)
+          .map(s => if (s.isEmpty) name else s"$s.$name")
+          .find(n => messages.contains(n) || enums.contains(n))
+    val linked = messages.map { case (name, (message, features)) =>
+      val fields = message.fields.map { f =>
+        val target = if (f.typeName.isEmpty) None else resolved(name, f.typeName)
+        val kind =
+          if (f.typeName.isEmpty) f.kind
+          else if (target.exists(enums.contains)) FieldKind.Enum
+          else if (target.isEmpty) 0
+          else if (f.kind == FieldKind.Group) FieldKind.Group
+          else FieldKind.Message
+        // Maps, and what is in them, never end with a tag.
+        val ofMap = message.isMapEntry || target.flatMap(messages.get).exists(_._1.isMapEntry)
+        val own = features ++ f.features
+        // As in Java's library, texts in maps have to be UTF-8 in every syntax.
+        val inMap = if (message.isMapEntry) own.updated("utf8_validation", "VERIFY") else own
+        field(f, kind, target.getOrElse(""), if (ofMap) inMap - "message_encoding" else own)
+      }
+      def names(messages: Seq[MessageDefinition]) = messages.map(m => s"$name.${m.name}")
+      val declared = names(message.messages.filterNot(_.isImplied))
+      name -> ProtoMessage(name, fields, message.isMapEntry, names(message.messages), declared)
+    }
+    val roots = files.lastOption.toSeq.flatMap(f => f.messages.map(m => join(f.packageName, m.name)))
+    ProtoTypes(linked, enums, roots, linked.keySet -- own.map(_._1))
+  }
+
+  private def field(
+      f: FieldDefinition,
+      kind: Int,
+      typeName: String,
+      features: Map[String, String]
+  ): ProtoField = {
+    val isMessage = kind == FieldKind.Message || kind == FieldKind.Group
+    val repeated = f.label == FieldDefinition.Repeated
+    ProtoField(
+      f.name,
+      f.number,
+      kind,
+      typeName,
+      repeated,
+      f.label == FieldDefinition.Required || features("field_presence") == "LEGACY_REQUIRED",
+      if (f.isOptional) -1 else f.oneof,
+      !repeated && (isMessage || f.oneof >= 0 || f.isOptional || features("field_presence") != "IMPLICIT"),
+      f.default.filterNot(_ => repeated),
+      features("utf8_validation") == "VERIFY",
+      kind == FieldKind.Group || (isMessage && features.get("message_encoding").contains("DELIMITED"))
+    )
+  }
+
+  private type Named = (String, Either[MessageDefinition, EnumDefinition], Map[String, String])
+
+  private def named(file: FileDefinition): Seq[Named] = {
+    val features = defaults(file.syntax) ++ file.features
+    file.messages.flatMap(named(file.packageName, _, features)) ++
+      file.enums.map(named(file.packageName, _, features))
+  }
+
+  private def named(scope: String, message: MessageDefinition, outer: Map[String, String]): Seq[Named] = {
+    val name = join(scope, message.name)
+    val features = outer ++ message.features
+    (name, Left(message), features) +:
+      (message.messages.flatMap(named(name, _, features)) ++ message.enums.map(named(name, _, features)))
+  }
+
+  private def named(scope: String, found: EnumDefinition, outer: Map[String, String]): Named =
+    (join(scope, found.name), Right(found), outer ++ found.features)
+
+  private def join(scope: String, name: String): String = if (scope.isEmpty) name else s"$scope.$name"
+
+  private def defaults(syntax: String): Map[String, String] = {
+    val (presence, kind, utf8) = syntax match {
+      case "proto2" => ("EXPLICIT", "CLOSED", "NONE")
+      case "proto3" => ("IMPLICIT", "OPEN", "VERIFY")
+      case Syntax.Editions => ("EXPLICIT", "OPEN", "VERIFY")
+    }
+    Map("field_presence" -> presence, "enum_type" -> kind, "utf8_validation" -> utf8)
+      .updated("message_encoding", "LENGTH_PREFIXED")
+  }
+}
+
+/**
+ * Whether bytes can be a message that was written with exactly this schema: each field is one of the message, in its encoding, and
+ * none that is required is missing. Pure.
+ */
+private[dynamickafka] final class MessageFit(message: ProtoMessage, types: ProtoTypes) {
+
+  /** @param from where the message begins */
+  def fits(bytes: Array[Byte], from: Int): Boolean =
+    try fits(message, new ProtoInput().reset(bytes, from), group = 0, depth = 0)
+    catch { case NonFatal(_) => false }
+
+  private def fits(message: ProtoMessage, in: ProtoInput, group: Int, depth: Int): Boolean = {
+    var missing = message.fields.collect { case f if f.required => f.number }.toSet
+    var isFit = depth < MessageFit.MostNested
+    var isOpen = group != 0
+    while (isFit && (isOpen || (group == 0 && !in.isEnd))) {
+      val tag = in.tag()
+      val number = ProtoInput.numberOf(tag)
+      if (group != 0 && ProtoInput.wireOf(tag) == ProtoInput.EndGroup) {
+        isFit = number == group
+        isOpen = false
+      } else {
+        missing -= number
+        isFit = message.field(number).exists(fits(_, tag, in, depth))
+      }
+    }
+    isFit && missing.isEmpty
+  }
+
+  private def fits(field: ProtoField, tag: Int, in: ProtoInput, depth: Int): Boolean = {
+    val wire = ProtoInput.wireOf(tag)
+    val expected = FieldKind.wire(field.kind, field.isDelimited)
+    if (field.kind == 0) false
+    else if (wire == ProtoInput.Bytes && field.repeated && FieldKind.isPackable(field.kind)) {
+      val outer = in.enter()
+      while (!in.isEnd) in.skip(expected)
+      in.leave(outer)
+      true
+    } else if (wire != expected) false
+    else if (field.isDelimited) fits(types.messages(field.typeName), in, field.number, depth + 1)
+    else if (field.kind == FieldKind.Message) {
+      val outer = in.enter()
+      val isFit = fits(types.messages(field.typeName), in, 0, depth + 1)
+      in.leave(outer)
+      isFit
+    } else if (field.kind == FieldKind.Text && field.requiresUtf8) {
+      // Throws if it is not UTF-8.
+      val _ = UTF_8.newDecoder().decode(ByteBuffer.wrap(in.array()))
+      true
+    } else {
+      in.skip(tag)
+      true
+    }
+  }
+}
+
+private object MessageFit {
+
+  /** As deep as Protobuf's libraries read. */
+  private val MostNested = 100
+}
