@@ -31,7 +31,7 @@ import io.github.dynamickafka.testkit.TestAll
 class SecretsInErrorsSuite extends SourceTest {
   import SecretsInErrorsSuite._
 
-  test("random failures show no part of a secret")(failures(0 until 25))
+  test("random failures show no part of a secret")(failures(0 until 330))
 
   test("further random failures", TestAll)(failures(25 until 1000))
 

@@ -4,11 +4,13 @@ import java.util.concurrent.{ExecutionException, TimeUnit}
 import java.{util => ju}
 
 import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
 
 import org.apache.kafka.clients.admin.Admin
 import org.apache.kafka.common.KafkaFuture
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException
 
+import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.config.MetadataServiceSpecs.{BootstrapServers, ClusterId}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.ClientDefaults
@@ -35,12 +37,12 @@ private[metadata] final class SingleClusterMetadataService(arguments: ServiceArg
     Admin.create((ClientDefaults.admin(all, RequestTimeoutMs): Map[String, AnyRef]).asJava)
   )(_.close(java.time.Duration.ofSeconds(1)))
 
-  override def getAllStreams(): ju.Set[KafkaStream] = {
+  override def getAllStreams(): ju.Set[KafkaStream] = scrubbed {
     val topics = asked(admin().listTopics().names())
     new ju.LinkedHashSet(topics.asScala.toSeq.sorted.map(stream).asJava)
   }
 
-  override def describeStreams(streamIds: ju.Collection[String]): ju.Map[String, KafkaStream] = {
+  override def describeStreams(streamIds: ju.Collection[String]): ju.Map[String, KafkaStream] = scrubbed {
     val answers = admin().describeTopics(streamIds).topicNameValues().asScala
     val found = new ju.LinkedHashMap[String, KafkaStream]
     streamIds.forEach { id =>
@@ -58,6 +60,11 @@ private[metadata] final class SingleClusterMetadataService(arguments: ServiceArg
 
   private def stream(topic: String): KafkaStream =
     new KafkaStream(topic, ju.Map.of(clusterId, ClusterMetadata.of(all.asJava).withTopics(ju.List.of(topic))))
+
+  /** Kafka's messages have parts of a log-in that it cannot parse. */
+  private def scrubbed[A](call: => A): A =
+    try call
+    catch { case NonFatal(e) => throw Redaction.scrub(e, all) }
 
   private def asked[A](future: KafkaFuture[A]): A =
     try future.get(CallLimitMs, TimeUnit.MILLISECONDS)
