@@ -1,8 +1,15 @@
 package io.github.dynamickafka.config
 
+import java.lang.reflect.InvocationTargetException
+
+import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
+
+import org.apache.kafka.common.Configurable
+
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.option.{OptionSpecs, OptionType, RawOptions}
-import io.github.dynamickafka.topology.ReplacedClusterPolicy
+import io.github.dynamickafka.topology.{MirroredTopics, ReplacedClusterPolicy}
 
 /** Kafka clusters that are replaced. */
 private[config] trait ReplacedClusterSpecs extends OptionSpecs {
@@ -84,5 +91,107 @@ private[config] trait ReplacedClusterSpecs extends OptionSpecs {
         )
       policy
     }
+  }
+}
+
+/** The values of `mirrorMakerReplicationPolicy`, and `mirrorMakerReplicationPolicy.<property>`. */
+private[dynamickafka] object ReplicationPolicies {
+  val OptionName = "mirrorMakerReplicationPolicy"
+
+  /** Of options that are properties of the policy. */
+  val PropertyPrefix: String = s"$OptionName."
+
+  sealed trait Chosen extends Product with Serializable
+  case object Default extends Chosen
+  case object Identity extends Chosen
+
+  /** A class that implements MirrorMaker's `ReplicationPolicy`. */
+  final case class OfClass(name: String) extends Chosen
+
+  private val OfClassForm = "class:(.+)".r
+  private val Separator = "replication.policy.separator"
+  private val InternalSeparator = "replication.policy.internal.topic.separator.enabled"
+
+  def parse(text: String): Either[String, Chosen] = text.trim match {
+    case "default" => Right(Default)
+    case "identity" => Right(Identity)
+    case OfClassForm(name) => Right(OfClass(name.trim))
+    case _ => Left("it is not one of 'default', 'identity', 'class:<name>'.")
+  }
+
+  /** @param properties properties of MirrorMaker, without the prefix of the option */
+  def topics(chosen: Chosen, properties: Map[String, String]): MirroredTopics = chosen match {
+    case Default => standard(identity = false, properties)
+    case Identity => standard(identity = true, properties)
+    case OfClass(name) =>
+      val policy = ReplicationPolicyClass(name, properties)
+      policy.check()
+      policy
+  }
+
+  private def standard(identity: Boolean, properties: Map[String, String]): MirroredTopics = {
+    val known = Set(Separator, InternalSeparator)
+    properties.find { case (name, _) => !known(name) }.foreach { case (name, value) =>
+      throw Errors.invalidOption(
+        PropertyPrefix + name,
+        value,
+        s"MirrorMaker's own policies have the properties '$Separator' and '$InternalSeparator'."
+      )
+    }
+    MirroredTopics.Standard(
+      identity,
+      properties.getOrElse(Separator, "."),
+      // As in MirrorMaker, only together with a separator.
+      !properties.contains(
+        Separator
+      ) || properties.get(InternalSeparator).forall(java.lang.Boolean.parseBoolean)
+    )
+  }
+}
+
+/**
+ * A `ReplicationPolicy` of the user. MirrorMaker's classes are not on the class path of the connector, so its methods are found by their
+ * names.
+ */
+private[config] final case class ReplicationPolicyClass(name: String, properties: Map[String, String])
+    extends MirroredTopics {
+  @transient private lazy val policy: AnyRef = {
+    val loader = Option(Thread.currentThread.getContextClassLoader).getOrElse(getClass.getClassLoader)
+    val made = Class.forName(name, true, loader).getDeclaredConstructor().newInstance().asInstanceOf[AnyRef]
+    made match {
+      case configurable: Configurable => configurable.configure(properties.asJava)
+      case _ => ()
+    }
+    made
+  }
+
+  override def mirrored(alias: String, topic: String): String = call("formatRemoteTopic", alias, topic)
+
+  override def upstream(topic: String): Option[String] = Option(call("upstreamTopic", topic))
+
+  override def checkpoints(alias: String): String = call("checkpointsTopic", alias)
+
+  /** @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION if it is no such class */
+  def check(): Unit =
+    try {
+      val _ = (mirrored("alias", "topic"), upstream("topic"), checkpoints("alias"))
+    } catch {
+      case e @ (NonFatal(_) | _: LinkageError) =>
+        val cause = e match {
+          case wrapped: InvocationTargetException if wrapped.getCause != null => wrapped.getCause
+          case other => other
+        }
+        throw Errors.invalidOption(
+          ReplicationPolicies.OptionName,
+          s"class:$name",
+          s"it is not a class that implements MirrorMaker's 'ReplicationPolicy': $cause",
+          cause
+        )
+    }
+
+  private def call(method: String, arguments: String*): String = {
+    val found = policy.getClass.getMethod(method, arguments.map(_ => classOf[String]): _*)
+    found.setAccessible(true)
+    found.invoke(policy, arguments: _*).asInstanceOf[String]
   }
 }

@@ -5,7 +5,13 @@ import scala.jdk.CollectionConverters._
 import org.apache.kafka.clients.producer.{Partitioner => KafkaPartitioner}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.format.table.{ClusterRegistries, FormatOptionsParser, FormatTable, Formats, WriteOptionSpecs}
+import io.github.dynamickafka.format.table.{
+  ClusterRegistries,
+  FormatOptionsParser,
+  FormatTable,
+  Formats,
+  WriteOptionSpecs
+}
 import io.github.dynamickafka.kafka.{KafkaProperties, SecretOptions}
 import io.github.dynamickafka.option.{NamedClass, OptionSpecs, OptionTable, OptionType, RawOptions}
 import io.github.dynamickafka.page.{PageOptionSpecs, PageSettings}

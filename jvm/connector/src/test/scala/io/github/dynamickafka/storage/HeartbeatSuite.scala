@@ -6,6 +6,7 @@ import java.util.concurrent.atomic.AtomicInteger
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.sink.commit.Heartbeat
 import io.github.dynamickafka.testkit.TimeLimit
 
 class HeartbeatSuite extends AnyFunSuite with TimeLimit {

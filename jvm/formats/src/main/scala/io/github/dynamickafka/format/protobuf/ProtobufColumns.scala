@@ -1,5 +1,11 @@
 package io.github.dynamickafka.format.protobuf
 
+import java.nio.charset.StandardCharsets.UTF_8
+import java.util.Base64
+
+import scala.collection.mutable
+import scala.util.control.NonFatal
+
 import org.apache.spark.sql.types.{
   ArrayType,
   BinaryType,
@@ -161,4 +167,228 @@ private[dynamickafka] object ProtobufSchemas {
     case d: DecimalType if d.precision == 20 && d.scale == 0 => ()
     case other => throw new IllegalArgumentException(s"Protobuf has no ${other.sql}.")
   }
+}
+
+/** Types of descriptors and of the schemas of registries. Pure. */
+private[dynamickafka] object ProtoSchemas {
+
+  /** @return the reason, if the bytes are not a descriptor set */
+  def ofDescriptors(set: Array[Byte]): Either[String, ProtoTypes] =
+    try {
+      val files = DescriptorBytes.files(set)
+      if (files.forall(_.messages.isEmpty)) Left("it contains no message.") else Right(ProtoTypes.of(files))
+    } catch {
+      case ProtoSyntaxException(reason) => Left(s"$reason.")
+      case NonFatal(_) => Left("it is not a descriptor set, as 'protoc --descriptor_set_out' writes it.")
+    }
+
+  /**
+   * @param text a .proto file, or a descriptor of it in base 64, which some clients register and registries give back
+   * @param references files that it imports
+   * @return the reason, if one of them cannot be parsed
+   */
+  def ofRegistry(text: String, references: Seq[(String, String)]): Either[String, ProtoTypes] =
+    try {
+      val files = references.map { case (name, own) => file(name, own) } :+ file("", text)
+      Right(ProtoTypes.of(files, WellKnownTypes.files))
+    } catch {
+      case ProtoSyntaxException(reason) => Left(s"the Protobuf schema cannot be parsed: $reason.")
+      case NonFatal(e) => Left(s"the Protobuf schema cannot be parsed: ${e.getClass.getSimpleName}.")
+    }
+
+  private def file(name: String, text: String): FileDefinition = {
+    val compact = text.filterNot(_.isWhitespace)
+    if (compact.nonEmpty && compact.forall(c => c.isLetterOrDigit || "+/=".contains(c)))
+      DescriptorBytes.file(Base64.getDecoder.decode(compact))
+    else ProtoText.parse(name, text)
+  }
+}
+
+/** Parses descriptors: what `protoc --descriptor_set_out` writes, and a single file of it. Pure. */
+private[dynamickafka] object DescriptorBytes {
+
+  /** A `google.protobuf.FileDescriptorSet`. Throws if the bytes are none. */
+  def files(set: Array[Byte]): Seq[FileDefinition] = Fields.of(set).messages(1).map(file)
+
+  /** A `google.protobuf.FileDescriptorProto`. Throws if the bytes are none. */
+  def file(bytes: Array[Byte]): FileDefinition = file(Fields.of(bytes))
+
+  private def file(descriptor: Fields): FileDefinition = FileDefinition(
+    descriptor.text(1),
+    descriptor.text(2),
+    descriptor.text(12) match {
+      case "" => "proto2"
+      case Syntax.Editions => Syntax.ofEdition(descriptor.number(14))
+      case name => Syntax.named(name)
+    },
+    descriptor.messages(4).map(message),
+    descriptor.messages(5).map(enumOf),
+    features(descriptor.message(8).message(50))
+  )
+
+  private def message(descriptor: Fields): MessageDefinition = {
+    val options = descriptor.message(7)
+    MessageDefinition(
+      descriptor.text(1),
+      descriptor.messages(2).map(field(
+        _,
+        descriptor.messages(8).map(o => features(o.message(2).message(1)))
+      )),
+      descriptor.messages(3).map(message),
+      descriptor.messages(4).map(enumOf),
+      options.number(7) != 0L,
+      features(options.message(12))
+    )
+  }
+
+  private def field(descriptor: Fields, oneofs: Seq[Map[String, String]]): FieldDefinition = {
+    val oneof = if (descriptor.has(9)) descriptor.number(9).toInt else -1
+    FieldDefinition(
+      descriptor.text(1),
+      descriptor.number(3).toInt,
+      descriptor.number(4).toInt,
+      descriptor.number(5).toInt,
+      descriptor.text(6),
+      oneof,
+      descriptor.number(17) != 0L,
+      Option.when(descriptor.has(7))(descriptor.text(7)),
+      oneofs.lift(oneof).getOrElse(Map.empty) ++ features(descriptor.message(8).message(21))
+    )
+  }
+
+  private def enumOf(descriptor: Fields): EnumDefinition = EnumDefinition(
+    descriptor.text(1),
+    descriptor.messages(2).map(value => value.text(1) -> value.number(2).toInt),
+    features(descriptor.message(3).message(7))
+  )
+
+  private val names: Seq[(Int, String, Map[Long, String])] = Seq(
+    (1, "field_presence", Map(1L -> "EXPLICIT", 2L -> "IMPLICIT", 3L -> "LEGACY_REQUIRED")),
+    (2, "enum_type", Map(1L -> "OPEN", 2L -> "CLOSED")),
+    (4, "utf8_validation", Map(2L -> "VERIFY", 3L -> "NONE")),
+    (5, "message_encoding", Map(1L -> "LENGTH_PREFIXED", 2L -> "DELIMITED"))
+  )
+
+  private def features(descriptor: Fields): Map[String, String] =
+    names.flatMap { case (number, name, values) =>
+      values.get(descriptor.number(number)).map(name -> _)
+    }.toMap
+
+  /** The fields of one message by number, each with its numbers or bytes. */
+  private final class Fields(values: Map[Int, Vector[Any]]) {
+    def has(number: Int): Boolean = values.contains(number)
+
+    def number(number: Int): Long =
+      values.get(number).map(_.last).collect { case n: Long => n }.getOrElse(0L)
+
+    def text(number: Int): String =
+      values.get(number).map(_.last).collect { case b: Array[Byte] => new String(b, UTF_8) }.getOrElse("")
+
+    def messages(number: Int): Vector[Fields] =
+      values.getOrElse(number, Vector.empty).collect { case b: Array[Byte] => Fields.of(b) }
+
+    def message(number: Int): Fields = messages(number).lastOption.getOrElse(Fields.none)
+  }
+
+  private object Fields {
+    val none = new Fields(Map.empty)
+
+    def of(bytes: Array[Byte]): Fields = {
+      val in = new ProtoInput().reset(bytes, 0)
+      val found = mutable.Map.empty[Int, Vector[Any]]
+      while (!in.isEnd) {
+        val tag = in.tag()
+        val number = ProtoInput.numberOf(tag)
+        def add(value: Any) = found(number) = found.getOrElse(number, Vector.empty) :+ value
+        ProtoInput.wireOf(tag) match {
+          case ProtoInput.Varint => add(in.varint())
+          case ProtoInput.Bytes => add(in.array())
+          case _ => in.skip(tag)
+        }
+      }
+      new Fields(found.toMap)
+    }
+  }
+}
+
+/** Files that .proto files import without that a registry has them, as far as messages can have their types. */
+private[protobuf] object WellKnownTypes {
+  private val wrappers = Seq(
+    "Double" -> "double",
+    "Float" -> "float",
+    "Int64" -> "int64",
+    "UInt64" -> "uint64"
+  ) ++
+    Seq("Int32" -> "int32", "UInt32" -> "uint32", "Bool" -> "bool", "String" -> "string", "Bytes" -> "bytes")
+
+  private val google =
+    s"""syntax = "proto3"; package google.protobuf;
+       |message Timestamp { int64 seconds = 1; int32 nanos = 2; }
+       |message Duration { int64 seconds = 1; int32 nanos = 2; }
+       |message Any { string type_url = 1; bytes value = 2; }
+       |message Empty {}
+       |message FieldMask { repeated string paths = 1; }
+       |message Struct { map<string, Value> fields = 1; }
+       |enum NullValue { NULL_VALUE = 0; }
+       |message ListValue { repeated Value values = 1; }
+       |message Value { oneof kind { NullValue null_value = 1; double number_value = 2; string string_value = 3;
+       |  bool bool_value = 4; Struct struct_value = 5; ListValue list_value = 6; } }
+       |message SourceContext { string file_name = 1; }
+       |message Option { string name = 1; Any value = 2; }
+       |enum Syntax { SYNTAX_PROTO2 = 0; SYNTAX_PROTO3 = 1; SYNTAX_EDITIONS = 2; }
+       |message Type { string name = 1; repeated Field fields = 2; repeated string oneofs = 3; repeated Option options = 4;
+       |  SourceContext source_context = 5; Syntax syntax = 6; string edition = 7; }
+       |message Field { Kind kind = 1; Cardinality cardinality = 2; int32 number = 3; string name = 4; string type_url = 6;
+       |  int32 oneof_index = 7; bool packed = 8; repeated Option options = 9; string json_name = 10; string default_value = 11;
+       |  enum Kind { TYPE_UNKNOWN = 0; TYPE_DOUBLE = 1; TYPE_FLOAT = 2; TYPE_INT64 = 3; TYPE_UINT64 = 4; TYPE_INT32 = 5;
+       |    TYPE_FIXED64 = 6; TYPE_FIXED32 = 7; TYPE_BOOL = 8; TYPE_STRING = 9; TYPE_GROUP = 10; TYPE_MESSAGE = 11; TYPE_BYTES = 12;
+       |    TYPE_UINT32 = 13; TYPE_ENUM = 14; TYPE_SFIXED32 = 15; TYPE_SFIXED64 = 16; TYPE_SINT32 = 17; TYPE_SINT64 = 18; }
+       |  enum Cardinality { CARDINALITY_UNKNOWN = 0; CARDINALITY_OPTIONAL = 1; CARDINALITY_REQUIRED = 2;
+       |    CARDINALITY_REPEATED = 3; } }
+       |message Enum { string name = 1; repeated EnumValue enumvalue = 2; repeated Option options = 3;
+       |  SourceContext source_context = 4; Syntax syntax = 5; string edition = 6; }
+       |message EnumValue { string name = 1; int32 number = 2; repeated Option options = 3; }
+       |message Api { string name = 1; repeated Method methods = 2; repeated Option options = 3; string version = 4;
+       |  SourceContext source_context = 5; repeated Mixin mixins = 6; Syntax syntax = 7; string edition = 8; }
+       |message Method { string name = 1; string request_type_url = 2; bool request_streaming = 3; string response_type_url = 4;
+       |  bool response_streaming = 5; repeated Option options = 6; Syntax syntax = 7; string edition = 8; }
+       |message Mixin { string name = 1; string root = 2; }
+       |${wrappers.map { case (name, kind) => s"message ${name}Value { $kind value = 1; }" }.mkString("\n")}
+       |""".stripMargin
+
+  private val types =
+    """syntax = "proto3"; package google.type;
+      |enum CalendarPeriod { CALENDAR_PERIOD_UNSPECIFIED = 0; DAY = 1; WEEK = 2; FORTNIGHT = 3; MONTH = 4; QUARTER = 5;
+      |  HALF = 6; YEAR = 7; }
+      |message Color { float red = 1; float green = 2; float blue = 3; google.protobuf.FloatValue alpha = 4; }
+      |message Date { int32 year = 1; int32 month = 2; int32 day = 3; }
+      |message DateTime { int32 year = 1; int32 month = 2; int32 day = 3; int32 hours = 4; int32 minutes = 5; int32 seconds = 6;
+      |  int32 nanos = 7; oneof time_offset { google.protobuf.Duration utc_offset = 8; TimeZone time_zone = 9; } }
+      |message TimeZone { string id = 1; string version = 2; }
+      |enum DayOfWeek { DAY_OF_WEEK_UNSPECIFIED = 0; MONDAY = 1; TUESDAY = 2; WEDNESDAY = 3; THURSDAY = 4; FRIDAY = 5;
+      |  SATURDAY = 6; SUNDAY = 7; }
+      |message Decimal { string value = 1; }
+      |message Expr { string expression = 1; string title = 2; string description = 3; string location = 4; }
+      |message Fraction { int64 numerator = 1; int64 denominator = 2; }
+      |message Interval { google.protobuf.Timestamp start_time = 1; google.protobuf.Timestamp end_time = 2; }
+      |message LatLng { double latitude = 1; double longitude = 2; }
+      |message LocalizedText { string text = 1; string language_code = 2; }
+      |message Money { string currency_code = 1; int64 units = 2; int32 nanos = 3; }
+      |enum Month { MONTH_UNSPECIFIED = 0; JANUARY = 1; FEBRUARY = 2; MARCH = 3; APRIL = 4; MAY = 5; JUNE = 6; JULY = 7;
+      |  AUGUST = 8; SEPTEMBER = 9; OCTOBER = 10; NOVEMBER = 11; DECEMBER = 12; }
+      |message PhoneNumber { oneof kind { string e164_number = 1; ShortCode short_code = 2; } string extension = 3;
+      |  message ShortCode { string region_code = 1; string number = 2; } }
+      |message PostalAddress { int32 revision = 1; string region_code = 2; string language_code = 3; string postal_code = 4;
+      |  string sorting_code = 5; string administrative_area = 6; string locality = 7; string sublocality = 8;
+      |  repeated string address_lines = 9; repeated string recipients = 10; string organization = 11; }
+      |message Quaternion { double x = 1; double y = 2; double z = 3; double w = 4; }
+      |message TimeOfDay { int32 hours = 1; int32 minutes = 2; int32 seconds = 3; int32 nanos = 4; }
+      |""".stripMargin
+
+  private val confluent =
+    """syntax = "proto3"; package confluent.type;
+      |message Decimal { bytes value = 1; int32 precision = 2; int32 scale = 3; }
+      |""".stripMargin
+
+  val files: Seq[FileDefinition] = Seq(google, types, confluent).map(ProtoText.parse("", _))
 }
