@@ -16,7 +16,12 @@ object SuiteGroups {
    */
   private val Simulations =
     Set("CommitSimulationSuite", "TriggerLoopSimulationSuite", "ExplorationSuite") ++
-      Set("ReconcilePropertySuite", "RenamedClustersPropertySuite", "RealTimeSimulationSuite", "CopiesSimulationSuite")
+      Set(
+        "ReconcilePropertySuite",
+        "RenamedClustersPropertySuite",
+        "RealTimeSimulationSuite",
+        "CopiesSimulationSuite"
+      )
 
   /** A suite that has never been measured counts as a short one. */
   private val Unknown = 5.0

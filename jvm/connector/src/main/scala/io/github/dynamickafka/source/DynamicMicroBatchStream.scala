@@ -28,9 +28,16 @@ import io.github.dynamickafka.config.{
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.table.FormatOptionSpecs
 import io.github.dynamickafka.offset.alignment.{EventTimes, LogKey, ReadTime, ReadTimes}
+import io.github.dynamickafka.offset.history.{HandOver, HistoryPlan}
 import io.github.dynamickafka.offset.replacement.LastRecord
-import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, NextOffset, OffsetRange}
-import io.github.dynamickafka.source.checkpoint.{LoggedOffsets, SourceCheckpoint}
+import io.github.dynamickafka.offset.{
+  ClusterView,
+  CompositeOffset,
+  CompositeOffsetJson,
+  NextOffset,
+  OffsetRange
+}
+import io.github.dynamickafka.source.checkpoint.{InitialOffset, LoggedOffsets, SourceCheckpoint}
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStreams}
 import io.github.dynamickafka.source.history.{HistoryBatches, HistoryListing}
 import io.github.dynamickafka.source.read.{BatchPlanner, DeadLetterTargets, Decoding, RecordTimes}
@@ -46,7 +53,6 @@ import io.github.dynamickafka.source.trigger.{
   LostRecords,
   PlannedBatches,
   Replay,
-  StartOffset,
   TopologyFeed,
   TriggerPlanner,
   TriggerSnapshots
@@ -399,4 +405,58 @@ private[source] final class BatchPartitions(
       last = Some((start, end) -> partitions)
       partitions
     }
+}
+
+/**
+ * Determines the start offset of batch 0, and what is read before Kafka: once, and durable before it is returned to Spark.
+ *
+ * @param histories lists the histories of a topology
+ */
+private[source] final class StartOffset(
+    options: SourceOptions,
+    feed: TopologyFeed,
+    snapshots: TriggerSnapshots,
+    checkpoint: SourceCheckpoint,
+    histories: Topology => HistoryPlan
+) {
+  private val log = LoggerFactory.getLogger(classOf[StartOffset])
+
+  /** The one in the checkpoint, or the one that is determined now. */
+  def get(): InitialOffset = {
+    checkpoint.refusePlainKafka()
+    checkpoint.initial.getOrElse(determine())
+  }
+
+  private def determine(): InitialOffset = {
+    val topology = feed.first()
+    val history = Option.when(topology.histories.nonEmpty)(histories(topology))
+    history.foreach(logLongFiles)
+    val snapshot = snapshots.forStart(history.fold(HandOver.none)(_.handOver))
+    if (options.failOnDataLoss) {
+      snapshot.next.waiting.headOption.foreach { case (id, topic) =>
+        throw Errors.topicNotFound(id, topic, snapshot.topology.clusters(id).topics(topic).stream)
+      }
+    }
+    val offset = history.fold(snapshot.position)(plan => snapshot.position.copy(history = plan.nothing))
+    val unresolved = snapshot.views.collect { case (id, ClusterView.Unreachable) => id }.toSet
+    val initial = InitialOffset(offset, unresolved, snapshot.unansweredTopics, history)
+    checkpoint.remember(snapshot.topology, offset)
+    checkpoint.writeInitial(initial)
+    log.info("The query starts at {}", offset.json)
+    initial
+  }
+
+  /** A file is read as a whole, so that its cluster is read ahead of others by the times of its records. */
+  private def logLongFiles(history: HistoryPlan): Unit = for {
+    alignment <- options.alignment
+    (stream, table) <- history.tables
+    longest <- table.files.maxByOption(file => file.greatest - file.least)
+    spanMs = longest.greatest - longest.least if spanMs >= alignment.maxDriftMs
+  } log.warn(
+    "Records of the file '{}' of the history of stream '{}' are up to {} ms apart, more than 'alignmentMaxDrift': a file is read as a " +
+      "whole, so that a watermark with a delay of up to this time can drop records",
+    longest.path,
+    stream,
+    spanMs
+  )
 }

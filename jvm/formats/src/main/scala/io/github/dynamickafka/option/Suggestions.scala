@@ -1,5 +1,7 @@
 package io.github.dynamickafka.option
 
+import java.util.Locale
+
 import org.apache.commons.text.similarity.LevenshteinDistance
 
 /** "Did you mean": finds the known name that is most similar to an unknown name. */
@@ -26,4 +28,39 @@ private[dynamickafka] object Suggestions {
       else closest(head, OptionName.Prefixes ++ table.formats.map(_ + ".")).map(_ + rest)
     prefixed.orElse(closest(name, table.all.map(_.name)))
   }
+}
+
+/**
+ * Whether an id is another one with a typing error: one letter too many, too few, wrong or swapped with the next one in a word of at least
+ * three letters, another case, or another separator. Stricter than [[Suggestions]], because names that people give to their clusters
+ * are similar: `eu-1` and `eu-2`, `us-west` and `eu-west`, `pay-a` and `pay-b` are different clusters.
+ */
+private[dynamickafka] object Misspelling {
+
+  /** The known id that was probably meant. */
+  def of(id: String, known: Iterable[String]): Option[String] =
+    known.toSeq.filter(_ != id).sorted.find(isOf(id, _))
+
+  private def isOf(id: String, other: String): Boolean = {
+    val (words, others) = (parts(id), parts(other))
+    words.size == others.size && {
+      val different = words.zip(others).filter { case (a, b) => a != b }
+      different.size <= 1 && different.forall { case (a, b) => isSlip(a, b) }
+    }
+  }
+
+  /** Words and numbers. */
+  private def parts(id: String): Seq[String] =
+    "[a-z]+|[0-9]+".r.findAllIn(id.toLowerCase(Locale.ROOT)).toSeq
+
+  private def isSlip(a: String, b: String): Boolean = {
+    val isWord = a.head.isLetter && b.head.isLetter && math.min(a.length, b.length) >= ShortestWord
+    val start = a.lazyZip(b).takeWhile { case (x, y) => x == y }.size
+    val (restA, restB) = (a.drop(start), b.drop(start))
+    val end = restA.reverse.lazyZip(restB.reverse).takeWhile { case (x, y) => x == y }.size
+    val (left, right) = (restA.dropRight(end), restB.dropRight(end))
+    isWord && (math.max(left.length, right.length) == 1 || (left.length == 2 && left == right.reverse))
+  }
+
+  private val ShortestWord = 3
 }

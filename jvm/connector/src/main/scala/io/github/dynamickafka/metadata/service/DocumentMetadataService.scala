@@ -7,7 +7,7 @@ import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.base.{Backoff, Clock}
+import io.github.dynamickafka.base.{Backoff, Clock, DaemonThreads}
 import io.github.dynamickafka.error.FailureText
 import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
 
@@ -125,8 +125,7 @@ private[metadata] final class ChangeWatch(shown: String, clock: Clock = Clock.Sy
   @volatile private var closed = false
   private var failures = 0
 
-  private val thread = new Thread(() => run(), "dynamic-kafka-metadata-changes")
-  thread.setDaemon(true)
+  private val thread = new DaemonThreads("dynamic-kafka-metadata-changes").newThread(() => run())
   thread.start()
 
   /** Waits a moment for the end of the thread. */

@@ -11,7 +11,6 @@ import java.util.concurrent.{
   Future,
   LinkedBlockingQueue,
   ScheduledThreadPoolExecutor,
-  ThreadFactory,
   ThreadPoolExecutor,
   TimeoutException
 }
@@ -24,7 +23,7 @@ import scala.util.{Failure, Success, Try, Using}
 import org.apache.hadoop.fs.PathIsDirectoryException
 import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.base.Clock
+import io.github.dynamickafka.base.{Clock, DaemonThreads}
 import io.github.dynamickafka.config.{DiscoveryOptions, Subscription}
 import io.github.dynamickafka.error.{DynamicKafkaError, Errors, FailureText}
 import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
@@ -81,9 +80,8 @@ private[dynamickafka] final class MetadataWatcher private (
       listen(next)
       (calls.incrementAndGet(), poll(next))
     },
+    s"dynamic-kafka-metadata-$name",
     discovery.callTimeoutMs,
-    daemon(s"dynamic-kafka-metadata-$name"),
-    daemon(s"dynamic-kafka-metadata-$name-call"),
     ended
   )
 
@@ -402,12 +400,6 @@ private[dynamickafka] object MetadataWatcher {
   }
 
   private val LongestChain = 10
-
-  private def daemon(name: String): ThreadFactory = task => {
-    val thread = new Thread(task, name)
-    thread.setDaemon(true)
-    thread
-  }
 }
 
 /**
@@ -502,9 +494,8 @@ private[dynamickafka] object TopologyText {
  */
 private final class PollLoop[T](
     poll: (() => Unit) => T,
+    threads: String,
     callTimeoutMs: Long,
-    schedulerThread: ThreadFactory,
-    callThread: ThreadFactory,
     ended: Try[T] => Option[Long]
 ) {
 
@@ -513,9 +504,16 @@ private final class PollLoop[T](
   }
 
   private val scheduler =
-    new ScheduledThreadPoolExecutor(1, schedulerThread, new ThreadPoolExecutor.DiscardPolicy)
+    new ScheduledThreadPoolExecutor(1, new DaemonThreads(threads), new ThreadPoolExecutor.DiscardPolicy)
   scheduler.setRemoveOnCancelPolicy(true)
-  private val caller = new ThreadPoolExecutor(1, 1, 0L, MILLISECONDS, new LinkedBlockingQueue, callThread)
+  private val caller = new ThreadPoolExecutor(
+    1,
+    1,
+    0L,
+    MILLISECONDS,
+    new LinkedBlockingQueue,
+    new DaemonThreads(s"$threads-call")
+  )
 
   /** Whether a call has not returned, also after its time limit. */
   @volatile private var busy = false

@@ -1,17 +1,10 @@
 package io.github.dynamickafka.sink.commit
 
-import java.util.concurrent.{
-  Callable,
-  ExecutionException,
-  ExecutorService,
-  Executors,
-  ThreadFactory,
-  TimeUnit
-}
+import java.util.concurrent.{Callable, ExecutionException, ExecutorService, Executors, TimeUnit}
 
 import scala.util.control.NonFatal
 
-import io.github.dynamickafka.base.{Clock, Redaction}
+import io.github.dynamickafka.base.{Clock, DaemonThreads, Redaction}
 import io.github.dynamickafka.config.{ClusterScope, ProducerProperties, SinkOptions}
 import io.github.dynamickafka.error.FailureText
 import io.github.dynamickafka.kafka.{ClusterFailure, ProducerSettings, TransactionTimeLimits}
@@ -208,14 +201,7 @@ private[sink] object Clusters {
   private val Patience = 3
 
   /** Shared by all queries of this driver. Idle threads terminate. */
-  val threads: ExecutorService = {
-    val daemon: ThreadFactory = task => {
-      val thread = new Thread(task, "dynamic-kafka-sink-commit")
-      thread.setDaemon(true)
-      thread
-    }
-    Executors.newCachedThreadPool(daemon)
-  }
+  val threads: ExecutorService = Executors.newCachedThreadPool(new DaemonThreads("dynamic-kafka-sink-commit"))
 
   // These producers begin no transaction but those of guards ([[TransactionalIds]]), in which nothing is written.
   private val CommitterTimeoutMs = "10000"

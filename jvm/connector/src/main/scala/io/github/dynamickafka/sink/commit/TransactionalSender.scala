@@ -6,7 +6,7 @@ import scala.util.control.NonFatal
 import org.apache.spark.sql.connector.write.WriterCommitMessage
 import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.base.Clock
+import io.github.dynamickafka.base.{Clock, DaemonThreads}
 import io.github.dynamickafka.kafka.TaskSender.Record
 import io.github.dynamickafka.kafka.{ProducerSettings, SendFailures, SentRecords, TaskSender}
 
@@ -100,8 +100,7 @@ private[sink] final class TransactionalSender(
     val left = open.values.toSeq
     open.clear()
     if (left.nonEmpty) {
-      val aborting = new Thread(() => left.foreach(abort), "dynamic-kafka-sink-abort")
-      aborting.setDaemon(true)
+      val aborting = new DaemonThreads("dynamic-kafka-sink-abort").newThread(() => left.foreach(abort))
       aborting.start()
       // If this thread is interrupted, the other one continues.
       try aborting.join()

@@ -5,6 +5,9 @@ import java.util.concurrent.CompletableFuture
 import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.{IsolationLevel, TopicPartition}
 
+import io.github.dynamickafka.offset.{ClusterView, Ending, Positions}
+import io.github.dynamickafka.topology.OffsetsPolicy
+
 /**
  * @param leaders the node that leads each partition, or None for a partition without leader
  * @param id the topic id (KIP-516), if the broker gives one
@@ -52,3 +55,84 @@ private[dynamickafka] trait ClusterClient extends AutoCloseable {
   /** This client does not get responses: who connects from now on gets another one. */
   def abandon(): Unit = ()
 }
+
+/**
+ * The request of a trigger to one cluster.
+ *
+ * @param topics all topics to read
+ * @param known partitions that are already read: their offsets are requested without waiting for the description of the
+ *              topics, which saves a round trip
+ * @param entering topics without a position, with their start positions
+ * @param ending topics with a stopping position; stopping offsets that are already fixed are not requested again
+ * @param only topics of which only some partitions are read, with these partitions
+ * @param complete whether to wait for each partition as long as for the cluster, because no later trigger asks again
+ * @param afterwards whether the response must be requested after the question came up: what depends on it is decided for
+ *                   good
+ * @param ahead whether no trigger waits for the response: it may contain earliest offsets of some seconds ago
+ */
+private[dynamickafka] final case class ClusterQuestion(
+    topics: Set[String],
+    known: Positions,
+    entering: Map[String, OffsetsPolicy],
+    ending: Map[String, Ending] = Map.empty,
+    only: Map[String, Set[Int]] = Map.empty,
+    complete: Boolean = false,
+    afterwards: Boolean = false,
+    ahead: Boolean = false
+) {
+
+  /** Whether functions of the user have to be called. */
+  def isComputed: Boolean =
+    (entering.valuesIterator ++ ending.valuesIterator.flatMap(_.policy)).exists(PolicyOffsets.isComputed)
+}
+
+private[source] object ClusterQuestion {
+
+  /** Which questions can be asked ahead of the triggers: those that no response decides anything for but the next batch. */
+  object Ahead extends Agents.Rules[ClusterQuestion, ClusterView.Reachable] {
+
+    /** Stopping positions other than times can be the latest offset of this moment. */
+    override def isSteady(question: ClusterQuestion): Boolean =
+      !question.complete && !question.afterwards && question.ending.valuesIterator.forall(
+        _.policy.forall(PolicyOffsets.isByTime)
+      )
+
+    /** Start positions can be the latest offset of this moment, but a topic that does not exist has none. */
+    override def suffices(question: ClusterQuestion, answer: ClusterView.Reachable): Boolean =
+      question.entering.keySet.subsetOf(answer.missing)
+
+    override def isSame(one: ClusterQuestion, other: ClusterQuestion): Boolean =
+      one.topics == other.topics && one.only == other.only && one.ending == other.ending
+
+    override def hasNews(question: ClusterQuestion, answer: ClusterView.Reachable): Boolean =
+      answer.ends.iterator.exists { case (topic, p, end) => question.known.get(topic, p).forall(_ < end) }
+  }
+}
+
+/**
+ * The response of one cluster.
+ *
+ * @param silent the partitions whose leaders did not respond; those of `view.unanswered` without a leader are not in it
+ */
+private[dynamickafka] final case class ClusterAnswer(
+    view: ClusterView.Reachable,
+    silent: Map[TopicPartition, SilentLeader]
+)
+
+/** The node that leads a partition and did not respond to a request about it. */
+private[dynamickafka] final case class SilentLeader(node: Int, reason: String)
+
+/**
+ * How long to wait for a response.
+ *
+ * @param attemptMs for the description of the topics
+ * @param leaderMs for the leader of a partition while other partitions have responded
+ * @param until when an incomplete response is used, in monotonic milliseconds
+ */
+private[dynamickafka] final case class Patience(attemptMs: Long, leaderMs: Long, until: Long)
+
+/** A partition has another leader than the one that was asked: clients wait for the former one (KAFKA-20673). */
+private[source] final class LeaderMoved(partitions: Set[TopicPartition])
+    extends RuntimeException(
+      s"the leader has changed: ${partitions.toSeq.map(_.toString).sorted.mkString(", ")}"
+    )

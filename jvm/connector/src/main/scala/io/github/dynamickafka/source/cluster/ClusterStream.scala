@@ -9,7 +9,7 @@ import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.{RetriableException, UnknownTopicOrPartitionException}
 import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.base.{Backoff, Clock, Redaction}
+import io.github.dynamickafka.base.{Backoff, Clock, DaemonThreads, Redaction}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.{ClientOpener, ClusterFailure}
 import io.github.dynamickafka.offset.{ClusterView, Positions}
@@ -349,14 +349,8 @@ private[dynamickafka] object ClientCloser {
   private val log = LoggerFactory.getLogger(ClientCloser.getClass)
 
   /** Does not wait. */
-  def close(client: AutoCloseable): Unit = {
-    val thread = new Thread(
-      () =>
-        try client.close()
-        catch { case NonFatal(e) => log.warn("Failed to close a client that was replaced", e) },
-      "dynamic-kafka-close"
-    )
-    thread.setDaemon(true)
-    thread.start()
+  def close(client: AutoCloseable): Unit = new DaemonThreads("dynamic-kafka-close").execute { () =>
+    try client.close()
+    catch { case NonFatal(e) => log.warn("Failed to close a client that was replaced", e) }
   }
 }

@@ -1,13 +1,6 @@
 package io.github.dynamickafka.source.cluster
 
-import java.util.concurrent.{
-  CompletableFuture,
-  ExecutorService,
-  Executors,
-  ThreadFactory,
-  TimeUnit,
-  TimeoutException
-}
+import java.util.concurrent.{CompletableFuture, ExecutorService, Executors, TimeUnit, TimeoutException}
 
 import scala.collection.immutable.SortedMap
 import scala.util.control.NonFatal
@@ -15,7 +8,7 @@ import scala.util.control.NonFatal
 import org.apache.kafka.common.TopicPartition
 import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.base.{Backoff, Clock}
+import io.github.dynamickafka.base.{Backoff, Clock, DaemonThreads}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.offset.{ClusterIdentity, ClusterView, Positions}
 
@@ -373,11 +366,7 @@ private[source] object ClusterStreams {
 
   private val NonBlockingThreads = 4
 
-  private def named: ThreadFactory = task => {
-    val thread = new Thread(task, "dynamic-kafka-cluster")
-    thread.setDaemon(true)
-    thread
-  }
+  private val named = new DaemonThreads("dynamic-kafka-cluster")
 
   private val CloseWaitMs = 800L
 

@@ -4,6 +4,8 @@ import java.util.concurrent.CompletableFuture
 
 import scala.util.control.NonFatal
 
+import org.slf4j.LoggerFactory
+
 import io.github.dynamickafka.base.{Backoff, Clock}
 import io.github.dynamickafka.offset.Positions
 
@@ -109,3 +111,47 @@ private[source] final class NoGroup
     extends RuntimeException(
       "no consumer group is set: set 'commitGroupId', or 'kafka.group.id' for all clusters"
     )
+
+/**
+ * The number of group commits since the query started. A commit is one request with all offsets of one cluster.
+ */
+private[source] final case class CommitCounts(succeeded: Long = 0L, failed: Long = 0L) {
+  def +(that: CommitCounts): CommitCounts = CommitCounts(succeeded + that.succeeded, failed + that.failed)
+}
+
+/** Counts commits, and logs the first failure, a failure with another reason, and the recovery. Thread-safe. */
+private[source] final class CommitCounter {
+  import CommitCounter._
+
+  private var counts = Map.empty[String, CommitCounts]
+  private var failing = Map.empty[String, String]
+
+  def of(cluster: String): CommitCounts = synchronized(counts.getOrElse(cluster, CommitCounts()))
+  def total: CommitCounts = synchronized(counts.valuesIterator.foldLeft(CommitCounts())(_ + _))
+
+  def succeeded(cluster: String, group: String): Unit = synchronized {
+    counts += cluster -> (of(cluster) + CommitCounts(succeeded = 1L))
+    if (failing.contains(cluster)) {
+      failing -= cluster
+      log.info("Kafka cluster '{}' accepts offset commits of group '{}' again", cluster, group: Any)
+    }
+  }
+
+  /** @param reason without secrets */
+  def failed(cluster: String, group: String, reason: String): Unit = synchronized {
+    counts += cluster -> (of(cluster) + CommitCounts(failed = 1L))
+    if (!failing.get(cluster).contains(reason)) {
+      failing += cluster -> reason
+      log.warn(
+        "Kafka cluster '{}' rejected the offset commit of group '{}': {}; the query continues and retries",
+        cluster,
+        group,
+        reason
+      )
+    }
+  }
+}
+
+private[source] object CommitCounter {
+  private val log = LoggerFactory.getLogger(classOf[CommitCounter])
+}

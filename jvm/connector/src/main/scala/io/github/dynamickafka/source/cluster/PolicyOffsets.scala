@@ -1,12 +1,13 @@
 package io.github.dynamickafka.source.cluster
 
-import java.util.concurrent.{CompletableFuture, Executor, TimeUnit, TimeoutException}
+import java.util.concurrent.{CompletableFuture, TimeUnit, TimeoutException}
 
 import scala.collection.mutable
 
 import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.TopicPartition
 
+import io.github.dynamickafka.base.DaemonThreads
 import io.github.dynamickafka.config.OffsetsFunctions
 import io.github.dynamickafka.topology.OffsetsPolicy
 
@@ -194,11 +195,7 @@ private[source] object FunctionCalls {
       askedBy: String
   )
 
-  private val ownThread: Executor = task => {
-    val thread = new Thread(task, "dynamic-kafka-offsets")
-    thread.setDaemon(true)
-    thread.start()
-  }
+  private val ownThread = new DaemonThreads("dynamic-kafka-offsets")
 }
 
 /** A function of the user has determined no offsets. */

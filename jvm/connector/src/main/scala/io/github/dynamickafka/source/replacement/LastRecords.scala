@@ -6,6 +6,7 @@ import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
+import io.github.dynamickafka.base.DaemonThreads
 import io.github.dynamickafka.offset.alignment.LogKey
 import io.github.dynamickafka.offset.replacement.{LastRecord, RecordsRead}
 import io.github.dynamickafka.offset.{CompositeOffset, Positions}
@@ -32,7 +33,7 @@ private[source] trait ReadBefore {
 private[source] final class LastRecords(
     checkpoint: SourceCheckpoint,
     reported: (CompositeOffset, LogKey) => Option[LastRecord],
-    executor: Executor = NewestWriter.daemon("dynamic-kafka-last-records")
+    executor: Executor = new DaemonThreads("dynamic-kafka-last-records")
 ) extends ReadBefore {
   import LastRecords._
 
@@ -155,16 +156,6 @@ private[replacement] final class NewestWriter[A](
       thread.foreach(_.interrupt())
     }
     isDone
-  }
-}
-
-private[replacement] object NewestWriter {
-
-  /** Starts a daemon thread with this name for each task. */
-  def daemon(name: String): Executor = task => {
-    val thread = new Thread(task, name)
-    thread.setDaemon(true)
-    thread.start()
   }
 }
 

@@ -12,6 +12,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{Path, RawLocalFileSystem}
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.base.DaemonThreads
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.offset.replacement.LastRecord
 import io.github.dynamickafka.offset.{CompositeOffset, Positions}
@@ -62,7 +63,7 @@ class LastRecordsSuite extends AnyFunSuite with TimeLimit {
   /** On a file system that does this before `read.json` appears. */
   private def slow(
       beforeRename: () => Unit,
-      executor: Executor = NewestWriter.daemon("dynamic-kafka-test")
+      executor: Executor = new DaemonThreads("dynamic-kafka-test")
   )(body: (LastRecords, SourceCheckpoint) => Any): Unit = {
     SlowFileSystem.beforeRename = beforeRename
     val hadoop = new Configuration

@@ -8,6 +8,7 @@ import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
+import io.github.dynamickafka.base.DaemonThreads
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** Writes of which only the newest one counts. */
@@ -108,7 +109,7 @@ class NewestWriterSuite extends AnyFunSuite with TimeLimit with ScalaCheckProper
         goOn.await()
       },
       throw _,
-      NewestWriter.daemon("dynamic-kafka-test")
+      new DaemonThreads("dynamic-kafka-test")
     )
     writer.offer(1)
     val running = thread.get(2, TimeUnit.MINUTES)

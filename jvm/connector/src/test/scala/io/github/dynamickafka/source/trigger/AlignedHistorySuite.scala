@@ -3,7 +3,7 @@ package io.github.dynamickafka.source.trigger
 import org.apache.spark.sql.functions.{col, floor}
 import org.apache.spark.sql.streaming.Trigger
 
-import io.github.dynamickafka.source.{Entry, HistoryTest, Logs, Scene, Seen}
+import io.github.dynamickafka.source.{Entry, HistoryTest, Logs, Scene, Seen, StartOffset}
 import io.github.dynamickafka.testkit.{KafkaCluster, Record, TestAll}
 
 /** `alignment=timestamp` while blue has a history and green has none. The value of a record is the second of its time. */

@@ -1,9 +1,10 @@
-package io.github.dynamickafka.offset
+package io.github.dynamickafka.source.trigger
 
 import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
+import io.github.dynamickafka.offset.MeanSize
 import io.github.dynamickafka.testkit.TimeLimit
 
 class ByteShareSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {
