@@ -96,6 +96,21 @@ def test_errors_of_the_connector_reach_the_client(server: ConnectServer, orders:
     assert "use 'class:<name>'" in message
 
 
+def test_each_way_to_make_a_table_and_to_write_to_it(
+    server: ConnectServer, brokers: dict[str, Cluster], orders: Orders, tmp_path: Path
+) -> None:
+    streams, _ = orders.with_copies(brokers, tmp_path, "blue", "green")
+    found = server.client("tests.connect.tables", str(streams))
+    assert found["session"].startswith("pyspark.sql.connect.")
+    assert len(found["written"]) == 18
+    for way, rows in found["read"].items():
+        assert rows == found["written"], way
+    for way, ((_, by_position), *misspelt) in found["refused"].items():
+        # By position, the names are lost before the table is asked.
+        assert "(name, n, tags) VALUES" in by_position, way
+        assert all("nam" in message and condition for condition, message in misspelt), way
+
+
 def test_procedures(server: ConnectServer, orders: Orders, tmp_path: Path) -> None:
     found = server.client("tests.connect.procedures", str(orders.streams), str(tmp_path / "checkpoint"))
     assert found["session"].startswith("pyspark.sql.connect.")
