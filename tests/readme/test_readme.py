@@ -274,7 +274,7 @@ def _connector(spark: SparkSession) -> Any:
 
 
 def _streams(text: str, spark: SparkSession) -> Any:
-    return _connector(spark).metadata.document.MetadataDocument.parse(text, "a document").streams()
+    return _connector(spark).metadata.document.MetadataDocument.parse(text, "a document")
 
 
 def _of(name: str, clusters: list[Cluster]) -> Cluster:

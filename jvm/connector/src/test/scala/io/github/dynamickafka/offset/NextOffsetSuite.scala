@@ -108,14 +108,18 @@ class NextOffsetSuite extends AnyFunSuite {
   test("what cannot return yet stays retained, since it left") {
     val start = CompositeOffset(none, retained = SortedMap("a" -> Retained.at(100L, positions(("t", 0, 5L)))))
     val missing = ClusterView.Reachable(Positions.empty, Positions.empty, missing = Set("t"))
-    Seq(ClusterView.Unreachable, missing).foreach { view =>
-      val found = next(returning, view, start)
-      assert(found.retained == start.retained && found.spans.isEmpty && found.carried == none)
-    }
+    val found = next(returning, missing, start)
+    assert(found.retained == start.retained && found.spans.isEmpty && found.carried == none)
     // Something else of this cluster has left since then.
     val now = SortedMap("a" -> Retained.at(200L, positions(("u", 0, 1L)), Set("u")))
     val both = Retained.at(100L, positions(("t", 0, 5L))) ++ now("a")
     assert(next(returning, missing, start, now).retained == SortedMap("a" -> both))
+  }
+
+  test("what returns to a cluster that does not respond is current at once") {
+    val start = CompositeOffset(none, retained = SortedMap("a" -> Retained.at(100L, positions(("t", 0, 5L)))))
+    val found = next(returning, ClusterView.Unreachable, start)
+    assert(found.retained.isEmpty && found.spans.isEmpty && found.carried == only(positions(("t", 0, 5L))))
   }
 
   test("an unreachable cluster keeps its positions and drain targets") {
