@@ -186,7 +186,7 @@ private[dynamickafka] object NextOffset {
         case ClusterView.Unreachable | ClusterView.Pending => carried(id, start, work, ifReplaced)
         case view: ClusterView.Reachable =>
           val found = replaced(id, start, work, view, ifReplaced)
-          // Which Kafka cluster it is applies to all of its topics, and those that have not answered cannot be judged.
+          // A replaced Kafka cluster concerns all topics, and topics without an answer cannot be judged.
           if (view.unanswered.nonEmpty && found.exists(_.of.isEmpty || start.position(id).isEmpty))
             carried(id, start, work, ifReplaced).copy(replaced = found)
           else {

@@ -80,7 +80,7 @@ private object JsonOffsetsFunction {
 /**
  * Adapts a metadata service written in Python to the SPI.
  *
- * Its calls cannot be interrupted while Python code runs. The time limit of the watcher does not rely on interruption.
+ * A call cannot be interrupted while Python code runs. The time limit of the watcher does not rely on interruption.
  */
 private[dynamickafka] final class JsonMetadataService(python: PythonMetadataService)
     extends KafkaMetadataService {

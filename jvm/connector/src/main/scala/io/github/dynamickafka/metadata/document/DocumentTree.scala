@@ -96,7 +96,7 @@ private[metadata] object JsonText {
     try
       Option(parser.nextToken()).map(_ => tree(parser)).filter(_ => parser.nextToken() == null)
     catch {
-      // Its text quotes the document, where secrets are.
+      // The text of the exception quotes the document, where secrets are.
       case _: JsonProcessingException => None
     } finally parser.close()
   }

@@ -142,7 +142,8 @@ private object HttpMetadataService {
   }
 
   /**
-   * Of a log-in; the values may contain references, which are resolved for each answer. None: no argument of a log-in is given.
+   * The credentials of a log-in. The values may contain references, which are resolved for each answer. None: no
+   * argument of a log-in is given.
    *
    * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION, for an invalid URL
    */

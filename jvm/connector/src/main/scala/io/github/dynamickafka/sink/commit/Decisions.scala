@@ -145,7 +145,7 @@ private[commit] final class Decisions(context: CommitContext, marking: Option[Ex
         s"Run '${stale.run}' of the query decided batch ${stale.batch} after this run had started: dropping its decision"
       )
       clusters.remember(stale)
-      // Those of another instance of the journal belong to a copy of the query.
+      // The transactions of another instance of the journal belong to a copy of the query.
       val ended =
         if (stale.instance == claim.instance) committer.abort(stale.transactions, stale.kafkaId, deadline())
         else committer.inspector.once(stale.transactions, stale.kafkaId).outcomes

@@ -127,7 +127,7 @@ private[commit] final class Recovery(context: CommitContext, decisions: Decision
         journal.retract(entry)
         None
       } else {
-        // Of a later round, nothing is committed, but other parts of the batch are; or Spark does not run the batch again.
+        // In a later round, no transaction is committed, but other parts of the batch are. Otherwise, Spark does not run the batch again.
         if (!rerun.mayReplay) throw Errors.partialCommit(entry.batch, Decisions.text(lost), rerun.remedy)
         if (isNothing) journal.retract(entry)
         log.warn(s"Kafka aborted ${lost.size} transactions of batch ${entry.batch}, which are written again")
@@ -277,8 +277,9 @@ private[sink] object LostParts {
  * Aborts transactions that nothing will commit, so that consumers with isolation level read_committed do not wait for
  * their timeout. Errors are logged.
  *
- * Those of this run, which only this run could decide, always. Those of earlier runs on the same journal only while no
- * later run has claimed it, which may be committing what an earlier run decided. Never those of later runs.
+ * Transactions of this run are always aborted, because no other run could decide them. Transactions of earlier runs on the same
+ * journal are aborted while no later run has claimed it, because a later run may commit what an earlier run decided. Transactions of
+ * later runs are never aborted.
  *
  * @param names the ids of this run
  */

@@ -7,7 +7,7 @@ import org.slf4j.LoggerFactory
 import io.github.dynamickafka.sink.commit.ResumableProducer.Handle
 
 /**
- * Which transactional ids a run uses: those of a run that has ended, or new ones.
+ * The transactional ids of a run: the ids of a run that has ended, or new ones.
  *
  * Beginning a transaction aborts an open one with the same id, even a decided one. So a slot is passed on only if it is known that no
  * other run can begin a transaction with its ids: the run that had it has given it up, and no run has got it since. Anything

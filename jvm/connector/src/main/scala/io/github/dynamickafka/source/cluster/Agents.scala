@@ -138,7 +138,7 @@ private[cluster] final class Agent[Q, A](
   import Agent._
 
   private var newest = first
-  // That the first response was waited for does not mean that anything was read up to it: it gave the start positions of a query.
+  // Waiting for the first response does not mean that records were read up to it: it gave the start positions of a query.
   private var isUsed = false
   private var pending: Option[Pending[Q, A]] = None
   // Responses in a row without anything to read.

@@ -357,6 +357,7 @@ private[realtime] final class ClusterLane(
         }
       opened match {
         case None =>
+          // The cluster is unreachable. This thread has nothing else to do, and the next attempt ends it if it was stopped.
           Thread.sleep(RetryMs)
           open()
         case some => some
@@ -390,7 +391,7 @@ private[realtime] final class ClusterLane(
           val lostOnes = gone.count(bundle.byPartition(_).until == OffsetRange.NoEnd)
           bounded -= gone.size - lostOnes
           open = now
-          // Of several drains of the cluster, the last one.
+          // Only the last one of several drains of the cluster is reported.
           if (lostOnes > 0 || bounded == 0) closed()
         }
       }

@@ -70,7 +70,7 @@ private[source] object TaskPositions {
         if (moved.isEmpty) at
         else {
           val identity = at.identity(id)
-          // That of the position before is too low for records of a later leader below this one.
+          // The epoch of the position before is too low for records of a later leader below this position.
           val epochs = (identity.epochs -- moved) ++ task.epochs.getOrElse(id, Positions.empty).at(moved)
           at.copy(
             clusters = at.clusters.updated(id, known ++ moved),

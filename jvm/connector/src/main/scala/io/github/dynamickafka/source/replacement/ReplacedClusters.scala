@@ -132,7 +132,7 @@ private[source] final class ReplacedClusters(
         id,
         positions,
         lastRecords.of(id, positions),
-        // Which Kafka cluster and which topics these are is known, whatever the clocks of producers are.
+        // The Kafka cluster and the topics are known, whatever the clocks of producers are.
         lastBatchMs = 0L,
         positions.topics,
         view
