@@ -37,7 +37,7 @@ import io.github.dynamickafka.source.cluster.{
   Patience
 }
 import io.github.dynamickafka.source.replacement.{DecidedReplacements, PlannedReplacements}
-import io.github.dynamickafka.source.trigger.{Limits, Trigger, TriggerPlanner}
+import io.github.dynamickafka.source.trigger.{Limits, TriggerContext, TriggerPlanner}
 import io.github.dynamickafka.topology.{ReplacedClusterPolicy, Topology}
 
 /** `plan`: what the next batch of a query would do with the metadata of the catalog, or of a file. Nothing is changed. */
@@ -265,12 +265,12 @@ private[admin] final class QueryPlan(
     val now = Clock.System.currentTimeMillis()
     val replacing = ReplacingClusters(start, described, options.drainRemovedClusters, now)
     val topology = replacing.topology
-    val trigger = Trigger.begin(
+    val trigger = TriggerContext.begin(
       replacing.start,
       topology,
       new ClusterConfigs.ByScope(options),
       now,
-      Trigger.Started(checkpoint.initial)
+      TriggerContext.Started(checkpoint.initial)
     )
     val transition = trigger.transition(options, topology)
     val views: Map[String, ClusterView] =

@@ -89,7 +89,7 @@ private[dynamickafka] final case class ClusterQuestion(
 private[source] object ClusterQuestion {
 
   /** Which questions can be asked ahead of the triggers: those that no response decides anything for but the next batch. */
-  object Ahead extends Agents.Rules[ClusterQuestion, ClusterView.Reachable] {
+  object Ahead extends LatestAnswers.Rules[ClusterQuestion, ClusterView.Reachable] {
 
     /** Stopping positions other than times can be the latest offset of this moment. */
     override def isSteady(question: ClusterQuestion): Boolean =

@@ -36,7 +36,7 @@ private[source] final class ClusterStreams(
   private var streams = Map.empty[String, ClusterStream]
   private val outages = new Outages(skipUnreachable, failureTimeoutMs, clock, streams(_))
   private val agents =
-    new Agents[ClusterQuestion, ClusterView.Reachable](ClusterQuestion.Ahead, maxAgeMs, clock)
+    new LatestAnswers[ClusterQuestion, ClusterView.Reachable](ClusterQuestion.Ahead, maxAgeMs, clock)
   private val idleTriggers = new IdleTriggers[Map[String, ClusterQuestion], Map[String, ClusterView]](
     () => if (outages.ids.isEmpty) agents.unchangedUntil else Long.MinValue,
     clock

@@ -92,7 +92,7 @@ private[source] object BundlePlanner {
     }
     val tasks = if (splits.asked) all.map(Seq(_)) else Bundles.shared(all, cores)(_.size, _.locations)
     if (tasks.forall(_.size == 1))
-      Successors(tasks.flatten, slots(cores, executors.size), executors.size).toArray
+      NextTasks(tasks.flatten, slots(cores, executors.size), executors.size).toArray
     else
       tasks.map {
         case Seq(one) => one
@@ -231,7 +231,7 @@ private object Places {
  * a task is followed by the second one after it, and so on. If the order differs, consumers are opened that are not used at
  * once.
  */
-private[read] object Successors {
+private[read] object NextTasks {
 
   /** How many tasks ahead the clusters are looked for that a slot has not read yet: opening takes longer than reading. */
   val Waves = 3

@@ -47,7 +47,7 @@ private[source] final class RealTimeReader(
   @volatile private var batchEnded = false
   @volatile private var closed = false
   private var started = false
-  private val lanes = task.bundles.map(new Lane(_)).toIndexedSeq
+  private val lanes = task.bundles.map(new ClusterReading(_)).toIndexedSeq
   private var turn = 0
   private var taken = 0
   private var reportedAt = System.nanoTime()
@@ -170,7 +170,7 @@ private[source] final class RealTimeReader(
     isTaken
   }
 
-  private final class Lane(bundle: RangeBundle) {
+  private final class ClusterReading(bundle: RangeBundle) {
     private val lane = new ClusterLane(
       bundle,
       pool,

@@ -51,13 +51,13 @@ private[source] final class TriggerPlanner(
   /** From which the start offset of batch 0 is determined. Waits for the first answer of the metadata service. */
   def forStart(handOver: HandOver): TriggerSnapshot = {
     val _ = feed.first()
-    snapshot(begin(CompositeOffset.empty, Trigger.FirstStart(handOver), complete = true, pinned = None))
+    snapshot(begin(CompositeOffset.empty, TriggerContext.FirstStart(handOver), complete = true, pinned = None))
   }
 
-  /** The parameters are those of [[Trigger]]. */
+  /** The parameters are those of [[TriggerContext]]. */
   def next(
       start: CompositeOffset,
-      origin: Trigger.Started,
+      origin: TriggerContext.Started,
       complete: Boolean,
       pinned: Option[Map[String, ClusterView]]
   ): TriggerSnapshot = snapshot(begin(start, origin, complete, pinned))
@@ -65,19 +65,19 @@ private[source] final class TriggerPlanner(
   /** Only here a trigger finds out which topology is the newest. */
   private def begin(
       start: CompositeOffset,
-      origin: Trigger.Origin,
+      origin: TriggerContext.Origin,
       complete: Boolean,
       pinned: Option[Map[String, ClusterView]]
-  ): Trigger = {
+  ): TriggerContext = {
     val newest = feed.current()
     origin match {
-      case Trigger.Started(None, _) => checkMigrated(start, newest)
+      case TriggerContext.Started(None, _) => checkMigrated(start, newest)
       case _ => ()
     }
     val now = clock.currentTimeMillis()
     val found = ReplacingClusters(start, newest, options.drainRemovedClusters, now)
     replacing = found.waiting
-    val trigger = Trigger.begin(
+    val trigger = TriggerContext.begin(
       found.start,
       found.topology,
       configs,
@@ -87,8 +87,8 @@ private[source] final class TriggerPlanner(
       pinned
     )
     origin match {
-      case Trigger.FirstStart(_) => trigger.topologyConfigs.checkFirst(found.topology)
-      case Trigger.Started(_, _) => ()
+      case TriggerContext.FirstStart(_) => trigger.topologyConfigs.checkFirst(found.topology)
+      case TriggerContext.Started(_, _) => ()
     }
     trigger
   }
@@ -106,7 +106,7 @@ private[source] final class TriggerPlanner(
     }
 
   @annotation.tailrec
-  private def snapshot(trigger: Trigger): TriggerSnapshot = expand(trigger, listed = Set.empty) match {
+  private def snapshot(trigger: TriggerContext): TriggerSnapshot = expand(trigger, listed = Set.empty) match {
     case Some(found) => found
     // An unreachable cluster has moved or left meanwhile, or a topic yields to another cluster id: another trigger begins.
     case None => snapshot(begin(trigger.start, trigger.origin, trigger.complete, trigger.pinned))
@@ -117,7 +117,7 @@ private[source] final class TriggerPlanner(
    * @return None if a cluster that did not respond has moved or left meanwhile, or a topic yields to another cluster id
    */
   @annotation.tailrec
-  private def expand(trigger: Trigger, listed: Set[String]): Option[TriggerSnapshot] = {
+  private def expand(trigger: TriggerContext, listed: Set[String]): Option[TriggerSnapshot] = {
     val found = patterns.expand(
       trigger.topology,
       trigger.start,
@@ -135,11 +135,11 @@ private[source] final class TriggerPlanner(
     if (outdated.isEmpty) found else expand(trigger, listed ++ outdated)
   }
 
-  private def hasMoved(trigger: Trigger, clusters: Set[String]): Boolean =
+  private def hasMoved(trigger: TriggerContext, clusters: Set[String]): Boolean =
     clusters.exists(id => feed.newest.exists(propertiesOf(_, id) != propertiesOf(trigger.topology, id)))
 
   /** @param unlisted clusters whose topics have never been listed successfully */
-  private def ask(trigger: Trigger, topology: Topology, unlisted: Set[String]): Option[TriggerSnapshot] = {
+  private def ask(trigger: TriggerContext, topology: Topology, unlisted: Set[String]): Option[TriggerSnapshot] = {
     val before =
       last.filter(l =>
         trigger.pinned.isEmpty && !trigger.complete && l.isOf(trigger.start, topology, unlisted)
@@ -177,7 +177,7 @@ private[source] final class TriggerPlanner(
   /** A pinned response applies to its logs only: a cluster whose address has changed since is asked whether it has them. */
   private def answersTo(
       questions: Map[String, ClusterQuestion],
-      trigger: Trigger,
+      trigger: TriggerContext,
       topology: Topology
   ): Option[Map[String, ClusterView]] =
     trigger.pinned.fold(streams.ask(questions, hasMoved(trigger, _))) { pinned =>
@@ -206,7 +206,7 @@ private[source] final class TriggerPlanner(
    * replaced behind its address while the query runs is otherwise recognized by its topics only.
    */
   private def confirmed(
-      trigger: Trigger,
+      trigger: TriggerContext,
       transition: Transition,
       questions: Map[String, ClusterQuestion],
       found: Map[String, ClusterView]
@@ -238,7 +238,7 @@ private[source] final class TriggerPlanner(
 
   private def nextOf(
       transition: Transition,
-      trigger: Trigger,
+      trigger: TriggerContext,
       views: Map[String, ClusterView],
       continued: Map[String, Continuation] = Map.empty
   ): NextOffset =
@@ -265,7 +265,7 @@ private[source] final class TriggerPlanner(
 
   /** With the positions in clusters that take the place of others. */
   private def continued(
-      trigger: Trigger,
+      trigger: TriggerContext,
       transition: Transition,
       views: Map[String, ClusterView],
       next: NextOffset
@@ -292,7 +292,7 @@ private[source] final class TriggerPlanner(
    * a restart, the properties in the checkpoint.
    */
   private def configsOf(
-      trigger: Trigger,
+      trigger: TriggerContext,
       transition: Transition,
       topology: Topology
   ): Map[String, ClusterConfig] = {
@@ -312,7 +312,7 @@ private[source] final class TriggerPlanner(
   }
 
   private def questionsOf(
-      trigger: Trigger,
+      trigger: TriggerContext,
       transition: Transition,
       topology: Topology
   ): Map[String, ClusterQuestion] = {
@@ -418,7 +418,7 @@ private[source] object UnconfirmedClusters {
  * @param views the responses of the clusters
  */
 private[source] final case class TriggerSnapshot(
-    trigger: Trigger,
+    trigger: TriggerContext,
     topology: Topology,
     transition: Transition,
     views: Map[String, ClusterView],

@@ -36,7 +36,7 @@ private[source] final class TriggerSnapshots(
   private var isPrepared = false
   private var filesOnlyUntil: Option[Long] = None
 
-  private def started = Trigger.Started(initial, checkpoint.entries.current)
+  private def started = TriggerContext.Started(initial, checkpoint.entries.current)
 
   /** Whether the query runs with `Trigger.AvailableNow`. */
   def isAvailableNow: Boolean = isPrepared

@@ -5,7 +5,7 @@ import org.apache.spark.sql.connector.read.streaming.ReadLimit
 import io.github.dynamickafka.offset._
 import io.github.dynamickafka.offset.alignment.{Alignment, EventTimes}
 import io.github.dynamickafka.offset.replacement.ReplacingClusters
-import io.github.dynamickafka.source.trigger.{Limits, Trigger}
+import io.github.dynamickafka.source.trigger.{Limits, TriggerContext}
 import io.github.dynamickafka.topology.Topology
 
 /** A trigger, and what the product does in it. */
@@ -26,7 +26,7 @@ private[simulation] sealed abstract class Defect(val name: String) {
   def skipped: Int = 0
 
   /** The trigger to decide with, of the one that has begun and the one that would begin now. */
-  def trigger: (Trigger, Trigger) => Trigger = (begun, _) => begun
+  def trigger: (TriggerContext, TriggerContext) => TriggerContext = (begun, _) => begun
   def replacing(
       start: CompositeOffset,
       topology: Topology,

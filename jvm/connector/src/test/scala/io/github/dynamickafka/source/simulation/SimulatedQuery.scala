@@ -10,7 +10,7 @@ import io.github.dynamickafka.offset._
 import io.github.dynamickafka.offset.alignment.Alignment
 import io.github.dynamickafka.offset.replacement.ReplacingClusters
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterQuestion}
-import io.github.dynamickafka.source.trigger.{Limits, LossGrace, Trigger, TriggerPlanner, UnconfirmedClusters}
+import io.github.dynamickafka.source.trigger.{Limits, LossGrace, TriggerContext, TriggerPlanner, UnconfirmedClusters}
 import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy, Topology}
 
 /** Where the driver dies in a trigger. */
@@ -151,7 +151,7 @@ private[simulation] final class SimulatedQuery(
     val reached = if (defect.resumesDeferred) deferrals.reached(start) else start
     def replacing() = defect.replacing(reached, world.topology, drainRemoved, world.now)
     def begin(of: ReplacingClusters) =
-      Trigger.begin(of.start, of.topology, configs, world.now, Trigger.Started(None))
+      TriggerContext.begin(of.start, of.topology, configs, world.now, TriggerContext.Started(None))
     val begun = begin(replacing())
     world.changeInTrigger()
     val trigger = defect.trigger(begun, begin(replacing()))

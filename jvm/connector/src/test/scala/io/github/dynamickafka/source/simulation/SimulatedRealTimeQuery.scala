@@ -4,7 +4,7 @@ import io.github.dynamickafka.offset._
 import io.github.dynamickafka.source.checkpoint.DecidedEntries
 import io.github.dynamickafka.source.cluster.ClusterConfigs
 import io.github.dynamickafka.source.realtime.{RealTimeRanges, TaskPositions}
-import io.github.dynamickafka.source.trigger.{LossGrace, Trigger, TriggerPlanner, UnconfirmedClusters}
+import io.github.dynamickafka.source.trigger.{LossGrace, TriggerContext, TriggerPlanner, UnconfirmedClusters}
 import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy, Topology}
 
 /** Where the driver dies in a batch of real-time mode. */
@@ -176,7 +176,7 @@ private[simulation] final class SimulatedRealTimeQuery(
   /** What was prepared, at what was read since. */
   private def further(reached: CompositeOffset): Option[Planned] = for {
     PreparedEnd(found, topology, _) <- prepared if topology.contains(world.topology)
-    trigger = Trigger.begin(reached, world.topology, configs, world.now, Trigger.Started(None, decided))
+    trigger = TriggerContext.begin(reached, world.topology, configs, world.now, TriggerContext.Started(None, decided))
     transition = trigger.transition(options, world.topology)
     (views, next) <-
       defect.further(reached, found.transition, transition, found.views, decided, ifReplaced)
@@ -238,8 +238,8 @@ private[simulation] final class SimulatedRealTimeQuery(
   }
 
   private def plan(from: CompositeOffset): Planned = {
-    val origin = Trigger.Started(None, decided)
-    val trigger = Trigger.begin(from, world.topology, configs, world.now, origin)
+    val origin = TriggerContext.Started(None, decided)
+    val trigger = TriggerContext.begin(from, world.topology, configs, world.now, origin)
     world.changeInTrigger()
     val transition = trigger.transition(options, trigger.topology)
     val questions = transition.clusters.map { case (id, work) =>

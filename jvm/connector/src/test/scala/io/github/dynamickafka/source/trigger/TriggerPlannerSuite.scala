@@ -84,7 +84,7 @@ class TriggerPlannerSuite extends AnyFunSuite with TimeLimit with Eventually {
       )
 
     def next(start: CompositeOffset): TriggerSnapshot =
-      planner.next(start, Trigger.Started(None), complete = false, pinned = None)
+      planner.next(start, TriggerContext.Started(None), complete = false, pinned = None)
 
     /** The first answer of the metadata service. */
     def begin(): Unit = { val _ = feed.first() }

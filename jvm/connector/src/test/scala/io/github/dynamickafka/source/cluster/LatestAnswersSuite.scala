@@ -10,12 +10,12 @@ import io.github.dynamickafka.base.ManualClock
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** Clusters whose questions are positions, and whose responses are ends of logs. */
-class AgentsSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {
+class LatestAnswersSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {
 
   /** A position that an older response must not decide. */
   private val Entering = 77L
 
-  private object ByPosition extends Agents.Rules[Long, Long] {
+  private object ByPosition extends LatestAnswers.Rules[Long, Long] {
     override def isSteady(position: Long): Boolean = position >= 0
     override def suffices(position: Long, end: Long): Boolean = position != Entering
     override def isSame(one: Long, other: Long): Boolean = true
@@ -37,7 +37,7 @@ class AgentsSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChec
   /** With a first response of 10, which took `tookMs`. */
   private final class Query(ids: Seq[String] = Seq("a"), tookMs: Long = 2, maxAgeMs: Long = MaxAgeMs) {
     val clock = new ManualClock
-    val agents = new Agents[Long, Long](ByPosition, maxAgeMs, clock)
+    val agents = new LatestAnswers[Long, Long](ByPosition, maxAgeMs, clock)
     val clusters: Map[String, Asked] = ids.map(_ -> new Asked).toMap
     clock.advanceMs(100)
     clusters.foreach { case (id, c) => agents.learn(id, _ => c.ask(), Answer(0L, 10L, 100L - tookMs, 100L)) }
@@ -189,13 +189,13 @@ class AgentsSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChec
 
   test("an equal response is the same object") {
     val q = new Query(tookMs = 40)
-    val rules = new Agents.Rules[Long, String] {
+    val rules = new LatestAnswers.Rules[Long, String] {
       override def isSteady(position: Long): Boolean = true
       override def suffices(position: Long, answer: String): Boolean = true
       override def isSame(one: Long, other: Long): Boolean = true
       override def hasNews(position: Long, answer: String): Boolean = false
     }
-    val agents = new Agents[Long, String](rules, MaxAgeMs, q.clock)
+    val agents = new LatestAnswers[Long, String](rules, MaxAgeMs, q.clock)
     val first = new String("ten")
     agents.learn("a", _ => CompletableFuture.completedFuture(new String("ten")), Answer(0L, first, 0L, 1L))
     agents.begin(Map("a" -> 0L))

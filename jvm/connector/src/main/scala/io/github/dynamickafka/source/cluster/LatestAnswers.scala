@@ -10,8 +10,8 @@ import io.github.dynamickafka.base.{Backoff, Clock}
  *
  * @param maxAgeMs how old a response may be that a trigger uses; 0: nothing is asked ahead
  */
-private[source] final class Agents[Q, A](rules: Agents.Rules[Q, A], maxAgeMs: Long, clock: Clock) {
-  import Agents._
+private[source] final class LatestAnswers[Q, A](rules: LatestAnswers.Rules[Q, A], maxAgeMs: Long, clock: Clock) {
+  import LatestAnswers._
 
   private var agents = Map.empty[String, Agent[Q, A]]
 
@@ -98,7 +98,7 @@ private[source] final class Agents[Q, A](rules: Agents.Rules[Q, A], maxAgeMs: Lo
   }
 }
 
-private[source] object Agents {
+private[source] object LatestAnswers {
   private val LongestPauseMs = 500L
 
   /** Limits the questions of an idle query to 125 per second, as long as each cluster is asked twice a second. */
@@ -130,7 +130,7 @@ private[source] object Agents {
  */
 private[cluster] final class Agent[Q, A](
     ask: Q => CompletableFuture[A],
-    rules: Agents.Rules[Q, A],
+    rules: LatestAnswers.Rules[Q, A],
     maxAgeMs: Long,
     clock: Clock,
     first: Answer[Q, A]

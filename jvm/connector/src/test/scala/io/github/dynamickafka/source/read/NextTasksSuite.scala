@@ -8,7 +8,7 @@ import io.github.dynamickafka.kafka.ConsumerSettings
 import io.github.dynamickafka.offset.OffsetRange
 import io.github.dynamickafka.testkit.TimeLimit
 
-class SuccessorsSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {
+class NextTasksSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {
 
   private def bundle(cluster: String, partition: Int, place: String*): RangeBundle = RangeBundle(
     new ConsumerSettings(cluster, Map.empty),
@@ -20,7 +20,7 @@ class SuccessorsSuite extends AnyFunSuite with TimeLimit with ScalaCheckProperty
   private def name(of: RangeBundle) = s"${of.cluster}${of.ranges.head.range.partition}"
 
   private def next(tasks: Seq[RangeBundle], slots: Int, executors: Int): Seq[(String, Seq[String])] =
-    Successors(tasks, slots, executors).map(t => name(t) -> t.next.map(name))
+    NextTasks(tasks, slots, executors).map(t => name(t) -> t.next.map(name))
 
   test("a task names the one that follows it in its slot, and the first one of another cluster after that") {
     val tasks = for (cluster <- Seq("a", "b"); p <- 0 until 4) yield bundle(cluster, p)
@@ -54,10 +54,10 @@ class SuccessorsSuite extends AnyFunSuite with TimeLimit with ScalaCheckProperty
 
   test("the tasks stay the same in the same order, and each names few, which name none") {
     forAll(tasks, Gen.choose(0, 5), Gen.choose(0, 3)) { (tasks, slots, executors) =>
-      val found = Successors(tasks, slots, executors)
+      val found = NextTasks(tasks, slots, executors)
       assert(found.map(_.copy(next = Nil)) == tasks)
       found.foreach { task =>
-        assert(task.next.size <= Successors.Waves && task.next.forall(_.next.isEmpty))
+        assert(task.next.size <= NextTasks.Waves && task.next.forall(_.next.isEmpty))
         assert(task.next.map(_.cluster).distinct.size == task.next.size)
         assert(executors == 0 || task.next.forall(_.locations == task.locations))
       }

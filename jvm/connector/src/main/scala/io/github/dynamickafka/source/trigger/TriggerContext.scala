@@ -20,27 +20,27 @@ import io.github.dynamickafka.topology.{OffsetsPolicy, Topology, TopologyTopic}
  * @param complete see [[io.github.dynamickafka.source.cluster.ClusterQuestion]]
  * @param pinned responses to use instead of new requests
  */
-private[dynamickafka] final case class Trigger(
+private[dynamickafka] final case class TriggerContext(
     start: CompositeOffset,
     topology: Topology,
     topologyConfigs: ClusterConfigs,
     configs: ClusterConfigs,
     now: Long,
-    origin: Trigger.Origin,
+    origin: TriggerContext.Origin,
     complete: Boolean,
     pinned: Option[Map[String, ClusterView]]
 ) {
 
   /** Where topics enter, as an earlier run has decided. */
   def decided: DecidedEntries = origin match {
-    case Trigger.FirstStart(_) => DecidedEntries.none
-    case Trigger.Started(_, decided) => decided
+    case TriggerContext.FirstStart(_) => DecidedEntries.none
+    case TriggerContext.Started(_, decided) => decided
   }
 
   /** The same at what was read since, if it began as a trigger of a running query. */
-  def readFurther(reached: CompositeOffset, now: Long, decided: DecidedEntries): Option[Trigger] =
+  def readFurther(reached: CompositeOffset, now: Long, decided: DecidedEntries): Option[TriggerContext] =
     origin match {
-      case started: Trigger.Started if pinned.isEmpty =>
+      case started: TriggerContext.Started if pinned.isEmpty =>
         Some(copy(start = reached, now = now, origin = started.copy(decided = decided)))
       case _ => None
     }
@@ -59,7 +59,7 @@ private[dynamickafka] final case class Trigger(
   }
 
   private def startsOnce(id: String, name: String): Boolean = origin match {
-    case Trigger.Started(Some(i), _) =>
+    case TriggerContext.Started(Some(i), _) =>
       i.unresolved(id) || i.isUnresolved(id, name) || i.handOver.has(id, name)
     case _ => false
   }
@@ -71,8 +71,8 @@ private[dynamickafka] final case class Trigger(
       topic: TopologyTopic,
       clusterIsKnown: Boolean
   ): OffsetsPolicy = origin match {
-    case Trigger.FirstStart(handOver) => handOver.start(id, name, topologyConfigs.starting(id, topic))
-    case Trigger.Started(initial, _) =>
+    case TriggerContext.FirstStart(handOver) => handOver.start(id, name, topologyConfigs.starting(id, topic))
+    case TriggerContext.Started(initial, _) =>
       val isUnresolved = initial.exists(_.isUnresolved(id, name))
       val policy = topologyConfigs.entering(
         id,
@@ -85,7 +85,7 @@ private[dynamickafka] final case class Trigger(
   }
 }
 
-private[dynamickafka] object Trigger {
+private[dynamickafka] object TriggerContext {
   sealed trait Origin
 
   /**
@@ -110,9 +110,9 @@ private[dynamickafka] object Trigger {
       origin: Origin,
       complete: Boolean = false,
       pinned: Option[Map[String, ClusterView]] = None
-  ): Trigger = {
+  ): TriggerContext = {
     val ids = topology.clusters.keySet.toSet
-    Trigger(
+    TriggerContext(
       start,
       topology,
       configs(ids),
