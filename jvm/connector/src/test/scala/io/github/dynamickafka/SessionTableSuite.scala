@@ -2,6 +2,8 @@ package io.github.dynamickafka
 
 import java.util.UUID
 
+import scala.util.Random
+
 import org.apache.spark.sql.streaming.Trigger
 
 import io.github.dynamickafka.sink.{SinkTest, Target}
@@ -98,20 +100,30 @@ class SessionTableSuite extends SinkTest {
     }
   }
 
-  test("what records cannot have is refused by CREATE TABLE") {
+  test("what records cannot have is refused by CREATE TABLE, at any place of random columns (seed in the message)") {
+    val seed = TestSeed()
+    val random = new Random(seed)
     target { t =>
       t.streams("out" -> Seq(Entry("blue", blue, "topic")))
-      Seq(
-        "(id INT, n INT DEFAULT 5)" -> "DEFAULT",
-        "(id INT NOT NULL)" -> "NOT NULL",
-        "(id INT, name VARCHAR(3))" -> "VARCHAR(3)",
-        "(id INT, name CHAR(3))" -> "CHAR(3)"
-      ).foreach { case (columns, what) =>
-        val text = message(create(t, columns, "format" -> "json"))
-        assert(
-          text.contains("INVALID_SCHEMA") && text.contains(what) && text.contains("column"),
-          s"$columns: $text"
-        )
+      val types = Seq("STRING", "BIGINT", "ARRAY<INT>", "STRUCT<x: INT>", "MAP<STRING, BIGINT>")
+      val wrong = Seq(
+        "INT DEFAULT 5" -> "DEFAULT",
+        "INT NOT NULL" -> "NOT NULL",
+        "VARCHAR(3)" -> "VARCHAR(3)",
+        "CHAR(3)" -> "CHAR(3)",
+        "ARRAY<CHAR(3)>" -> "CHAR(3)",
+        "STRUCT<x: INT, y: VARCHAR(3)>" -> "VARCHAR(3)",
+        "STRUCT<x: INT NOT NULL>" -> "NOT NULL",
+        "MAP<STRING, STRUCT<x: INT NOT NULL>>" -> "NOT NULL"
+      )
+      for ((column, what) <- wrong; _ <- 1 to 2) {
+        val others = Seq.fill(random.nextInt(4))(types(random.nextInt(types.size)))
+        val (before, after) = others.splitAt(random.nextInt(others.size + 1))
+        val columns = (before ++ Seq(column) ++ after).zipWithIndex.map { case (c, i) => s"c$i $c" }
+        val text = message(create(t, columns.mkString("(", ", ", ")"), "format" -> "json"))
+        val where = s"seed $seed, $columns: $text"
+        assert(text.contains("INVALID_SCHEMA") && text.contains(s"column 'c${before.size}'"), where)
+        assert(text.contains(what), where)
       }
       val name = s"t${UUID.randomUUID.toString.replace("-", "").take(8)}"
       val options = t.options("format" -> "json").map { case (k, v) => s"'$k' = '$v'" }.mkString(", ")

@@ -2,7 +2,10 @@ package io.github.dynamickafka.kafka
 
 import java.util.concurrent.{CompletableFuture, ExecutionException, TimeUnit}
 
+import scala.util.control.NonFatal
+
 import org.apache.kafka.common.errors.TimeoutException
+import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.base.DaemonThreads
 
@@ -27,4 +30,20 @@ private[dynamickafka] object ClientOpener {
           s"the client was not open within $limitMs ms: a log-in, or a class in its properties, does not end"
         )
     }
+}
+
+/**
+ * Closes clients that are not used any more, each on a thread of its own: a class in its properties may hang. Kafka's client waits for
+ * its thread, which reports to all pending requests that it is closed; and who gives up a client may be a task of another cluster, the
+ * thread of all time limits of this JVM (`CompletableFuture.orTimeout`), or holds a lock that the users of these requests need.
+ */
+private[dynamickafka] object ClientCloser {
+  private val log = LoggerFactory.getLogger(ClientCloser.getClass)
+  private val threads = new DaemonThreads("dynamic-kafka-close")
+
+  /** Does not wait. */
+  def close(client: AutoCloseable): Unit = threads.execute { () =>
+    try client.close()
+    catch { case NonFatal(e) => log.warn("Failed to close a client that is not used any more", e) }
+  }
 }

@@ -58,7 +58,7 @@ private[dynamickafka] final class IdlePool[C <: AnyRef](
       sweepLater()
       if (full) Some(outdated.getOrElse(returned)) else None
     }
-    over.foreach(old => close(old.client))
+    over.foreach(aside)
   }
 
   def size: Int = synchronized(idle.size)
@@ -76,8 +76,11 @@ private[dynamickafka] final class IdlePool[C <: AnyRef](
       if (idle.nonEmpty) sweepLater()
       out
     }
-    over.foreach(old => close(old.client))
+    over.foreach(aside)
   }
+
+  /** Whoever gives back or asks for a client of one cluster does not wait for one of another cluster that is closed. */
+  private def aside(old: Idle[C]): Unit = ClientCloser.close(() => close(old.client))
 
   private def sweepLater(): Unit = if (!sweeping) {
     sweeping = true

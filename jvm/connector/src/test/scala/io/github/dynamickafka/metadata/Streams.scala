@@ -3,7 +3,7 @@ package io.github.dynamickafka.metadata
 import java.{util => ju}
 
 /** Shorthands for streams. */
-private[metadata] object Streams {
+private[dynamickafka] object Streams {
 
   def cluster(topics: String*): ClusterMetadata = cluster(Map.empty[String, String], topics: _*)
 

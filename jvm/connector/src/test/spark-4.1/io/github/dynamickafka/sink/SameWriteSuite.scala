@@ -45,6 +45,7 @@ class SameWriteSuite extends SinkTest {
     val topics = out +: Seq(dead).filter(_ => write.hasLetters)
     target { t =>
       t.out(Entry("blue", blue, out), Entry("green", green, out).copy(state = write.green))
+      t.service.formats = Map("out" -> write.formats)
       val options = t.options(
         write.options.map { case (name, value) => name -> value.replace("DEAD", dead) } ++
           Seq("deliveryGuarantee" -> guarantee): _*
@@ -81,7 +82,9 @@ class SameWriteSuite extends SinkTest {
   Writes.foreach { write =>
     test(write.name) {
       spark.conf.set("spark.sql.streaming.realTimeMode.minBatchDuration", "1s")
-      scene { s =>
+      val session = write.session.map { case (name, value) => s"spark.datasource.dynamic-kafka.$name" -> value }
+      session.foreach { case (name, value) => spark.conf.set(name, value) }
+      try scene { s =>
         s.orders(Entry("blue", blue, source))
         val expected = run(write, "batch", "at-least-once", s, 0)
         assert(expected.left.toOption == write.error, "batch, at-least-once")
@@ -103,7 +106,7 @@ class SameWriteSuite extends SinkTest {
             assert(found == Left("EXACTLY_ONCE_REFUSED") || (found == expected && write.error.isDefined))
           else assert(found == expected, s"$mode, $guarantee")
         }
-      }
+      } finally session.foreach { case (name, _) => spark.conf.unset(name) }
     }
   }
 }
@@ -116,6 +119,8 @@ private object SameWriteSuite {
    * @param error the condition of the error; None: there are records
    * @param green the state of the second cluster in the metadata
    * @param limits settings of the topic
+   * @param session options that the session has for all writes
+   * @param formats what the metadata says of the format
    */
   final case class Write(
       name: String,
@@ -123,7 +128,9 @@ private object SameWriteSuite {
       options: Seq[(String, String)] = Nil,
       error: Option[String] = None,
       green: String = "active",
-      limits: Map[String, String] = Map.empty
+      limits: Map[String, String] = Map.empty,
+      session: Seq[(String, String)] = Nil,
+      formats: Map[String, String] = Map.empty
   ) {
     def hasLetters: Boolean = options.exists(_._2 == "DEAD")
   }
@@ -138,6 +145,13 @@ private object SameWriteSuite {
     Write("routing by key", select(plain: _*)),
     Write("routing to the first cluster", select(plain: _*), Seq("clusterRouting" -> "first")),
     Write("routing to all clusters", select(plain: _*), Seq("clusterRouting" -> "all")),
+    Write("options of the session", select(plain: _*), session = Seq("clusterRouting" -> "all")),
+    Write(
+      "the format of the metadata",
+      select("cast(value as string) as id"),
+      Seq("format" -> "metadata", "clusterRouting" -> "first"),
+      formats = Map("format" -> "json", "schema" -> "id STRING")
+    ),
     Write("a cluster that drains", select(plain: _*), green = "draining"),
     Write("rows with a cluster", plus("if(cast(value as string) < 'v3', 'blue', 'green') as cluster")),
     Write(

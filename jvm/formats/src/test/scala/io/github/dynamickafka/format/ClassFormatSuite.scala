@@ -1,16 +1,20 @@
 package io.github.dynamickafka.format
 
 import scala.jdk.CollectionConverters._
+import scala.util.Random
 
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
-import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructType}
+import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
+import org.scalacheck.Gen
+import org.scalacheck.rng.Seed
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.TestSeed
 import io.github.dynamickafka.extension.{CustomFormat, RecordReader, RecordWriter, SourceRecord, TargetRecord}
-import io.github.dynamickafka.format.table.{Decoded, Decoders, ParsedFormats, RowEncoder}
-import io.github.dynamickafka.testkit.TimeLimit
+import io.github.dynamickafka.format.table.{Decoded, Decoders, ParsedFormats, RandomRows, RowEncoder}
+import io.github.dynamickafka.testkit.{RandomCases, TimeLimit}
 
 /** A format that a class of the user implements. */
 class ClassFormatSuite extends AnyFunSuite with TimeLimit {
@@ -50,13 +54,68 @@ class ClassFormatSuite extends AnyFunSuite with TimeLimit {
     ))
   }
 
-  test("a value of another class within a value makes a bad record too") {
-    Seq("a ARRAY<INT>", "a MAP<STRING, INT>", "a STRUCT<x: INT>", "a ARRAY<STRUCT<x: INT>>").foreach { ddl =>
-      def decoded(format: Class[_]) =
-        reader(side("format" -> s"class:${format.getName}", "schema" -> ddl))("".getBytes)
-      assert(!decoded(classOf[Nested]).bad, ddl)
-      assert(decoded(classOf[NestedLongs]) == Decoded(Seq("null"), bad = true), ddl)
+  test("values of any class in random types are those of the columns, or make a bad record (seed in the message)") {
+    val seed = TestSeed()
+    val random = new Random(seed)
+    val schemas = Gen.listOfN(RandomCases(300), RandomRows.schemas(RandomRows.simple :+ ShortType, depth = 2))
+      .pureApply(Gen.Parameters.default.withSize(4), Seed(seed))
+    var good, bad = 0
+    schemas.foreach { schema =>
+      val of = side("format" -> s"class:${classOf[Given].getName}", "schema" -> schema.json)
+      val decode = reader(of)
+      (1 to 4).foreach { _ =>
+        // One value of another class in half of the rows.
+        val (row, fits) = made(schema, random, wrong = random.nextBoolean())
+        Given.row = row
+        val found = decode(Array.emptyByteArray)
+        val where = s"seed $seed, ${schema.toDDL}: $row is $found"
+        if (fits) {
+          good += 1
+          assert(!found.bad && found.columns == row.toSeq.map(Decoded.text), where)
+        } else {
+          bad += 1
+          assert(found.bad, where)
+        }
+      }
     }
+    assert(good > 20 && bad > 20)
+  }
+
+  /** A row, and whether all of its values have the classes of the columns. */
+  private def made(schema: StructType, random: Random, wrong: Boolean): (Row, Boolean) = {
+    var left = wrong
+    def others(t: DataType): Seq[Any] =
+      Seq[Any]("text", 5, 5L, 5.toShort, 1.5, true, Seq(1), Row(1)).filterNot(fits(t, _))
+    def value(t: DataType): Any =
+      if (left && random.nextInt(3) == 0) {
+        left = false
+        val all = others(t)
+        all(random.nextInt(all.size))
+      } else t match {
+        case ArrayType(element, _) => Seq.fill(1 + random.nextInt(2))(value(element))
+        case MapType(_, item, _) => Map("k" -> value(item))
+        case StructType(fields) => Row.fromSeq(fields.toSeq.map(f => value(f.dataType)))
+        case StringType => "text"
+        case BooleanType => true
+        case ShortType => 5.toShort
+        case IntegerType => 5
+        case LongType => 5L
+        case FloatType => 1.5f
+        case DoubleType => 1.5
+        case t: DecimalType => new java.math.BigDecimal(5).setScale(t.scale)
+        case DateType => java.sql.Date.valueOf("2026-01-02")
+        case TimestampType => java.sql.Timestamp.valueOf("2026-01-02 03:04:05")
+        case _ => java.time.LocalDateTime.parse("2026-01-02T03:04:05")
+      }
+    val row = Row.fromSeq(schema.map(f => value(f.dataType)))
+    (row, left == wrong)
+  }
+
+  /** Whether Spark converts such a value to the type. */
+  private def fits(dataType: DataType, value: Any): Boolean = (dataType, value) match {
+    case (StringType, _: String) | (BooleanType, _: Boolean) | (ShortType, _: Short) | (IntegerType, _: Int) => true
+    case (LongType, _: Long) | (DoubleType, _: Double) | (_: ArrayType, _: Seq[_]) | (_: StructType, _: Row) => true
+    case _ => false
   }
 
   test("a class can determine the columns, and then the option schema is refused") {
@@ -143,19 +202,14 @@ object ClassFormatSuite {
     @volatile var open = 0
   }
 
-  /** A value for the column, with this number in it. */
-  sealed abstract class OfNumber(number: Any) extends CustomFormat {
-    private def value(dataType: DataType): Any = dataType match {
-      case ArrayType(element, _) => Seq(value(element))
-      case MapType(_, item, _) => Map("k" -> value(item))
-      case StructType(fields) => Row(value(fields.head.dataType))
-      case _ => number
-    }
-    override def reader(schema: StructType): RecordReader =
-      (_: SourceRecord) => Row(value(schema.head.dataType))
+  /** The row that a test has set. */
+  final class Given extends CustomFormat {
+    override def reader(schema: StructType): RecordReader = (_: SourceRecord) => Given.row
   }
-  final class Nested extends OfNumber(5)
-  final class NestedLongs extends OfNumber(5L)
+
+  object Given {
+    @volatile var row: Row = Row()
+  }
 
   final class FixedColumns extends CustomFormat {
     override def schema(): StructType = StructType.fromDDL("n INT NOT NULL")

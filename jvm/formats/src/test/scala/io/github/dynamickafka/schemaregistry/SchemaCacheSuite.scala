@@ -4,9 +4,11 @@ import java.util.concurrent.atomic.AtomicInteger
 import java.util.concurrent.{Callable, CountDownLatch, Executors}
 
 import scala.jdk.CollectionConverters._
+import scala.util.Random
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.TestSeed
 import io.github.dynamickafka.base.ManualClock
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.schemaregistry.RegistryServer.{Answer, serving}
@@ -73,31 +75,48 @@ class SchemaCacheSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  test("one address with two log-ins is two registries: ids, schemas and subjects are those of the log-in") {
-    val logins = Seq(
-      Seq("basicAuth.userInfo" -> "a:x") -> Seq("basicAuth.userInfo" -> "b:x"),
-      Seq("bearerAuth.token" -> "a") -> Seq("bearerAuth.token" -> "b"),
-      Seq("basicAuth.userInfo" -> "a:x") -> Nil
+  test("one address is a registry for each log-in: ids, schemas and subjects, in any order (seed in the message)") {
+    val logIns: Seq[Seq[(String, String)]] = Seq(
+      Nil,
+      Seq("basicAuth.userInfo" -> "a:x"),
+      Seq("basicAuth.userInfo" -> "b:x"),
+      Seq("bearerAuth.token" -> "a"),
+      Seq("bearerAuth.token" -> "b")
     )
-    logins.foreach { case (first, second) =>
-      serving { server =>
-        val cache = SchemaCache(new ManualClock)
-        val registrar = new SchemaRegistrar(new RegistryClient(new ManualClock))
-        // A registry with tenants numbers the schemas of each one.
-        val ofTenant = new java.util.concurrent.ConcurrentHashMap[Option[String], Integer]
-        server.behave = { request =>
-          val login = request.headers.get("authorization")
-          val tenant = ofTenant.computeIfAbsent(login, _ => ofTenant.size)
-          if (request.path == "/schemas/ids/1")
-            Some(Answer(200, s"""{"schema": "{\\"type\\":\\"t$tenant\\"}"}"""))
-          else Some(Answer(200, s"""{"id": ${10 + tenant}}"""))
+    val first = TestSeed()
+    (first until first + 20).foreach { seed =>
+      val random = new Random(seed)
+      serving { one =>
+        serving { two =>
+          // A registry with tenants numbers the schemas of each one.
+          val servers = Seq(one, two)
+          for ((server, at) <- servers.zipWithIndex) server.behave = { request =>
+            val tenant = s"$at ${request.headers.getOrElse("authorization", "")}".hashCode.abs
+            Some(
+              if (request.path.startsWith("/schemas/ids/"))
+                Answer(200, s"""{"schema": "{\\"type\\":\\"${request.path.last}t$tenant\\"}"}""")
+              else Answer(200, s"""{"id": ${request.path.hashCode.abs % 1000 + tenant % 100000}}""")
+            )
+          }
+          val (clock, shared) = (new ManualClock, new ManualClock)
+          val (cache, registrar) = (SchemaCache(clock), new SchemaRegistrar(new RegistryClient(shared)))
+          (1 to 30).foreach { _ =>
+            val logIn = logIns(random.nextInt(logIns.size))
+            val settings = servers(random.nextInt(2)).settings(logIn: _*)
+            val where = s"seed $seed, $logIn"
+            // What a process that has asked nothing else gets.
+            if (random.nextBoolean()) {
+              val id = 1 + random.nextInt(2)
+              assert(cache.schema(settings, id) == SchemaCache(clock).schema(settings, id), where)
+            } else {
+              val subject = s"s${random.nextInt(2)}"
+              def id(of: SchemaRegistrar) =
+                of.id(settings, subject, RegisteredSchema("AVRO", "\"int\""), autoRegister = true)
+              assert(id(registrar) == id(new SchemaRegistrar(new RegistryClient(shared))), where)
+            }
+            assert(!settings.identity.toString.contains(":x"))
+          }
         }
-        val all = Seq(first, second, first).map(login => server.settings(login: _*))
-        val texts = all.map(cache.schema(_, 1).map(_.text))
-        assert(texts(0) != texts(1) && texts(0) == texts(2), s"$first, $second")
-        val ids = all.map(registrar.id(_, "s", RegisteredSchema("AVRO", "\"int\""), autoRegister = true))
-        assert(ids(0) != ids(1) && ids(0) == ids(2), s"$first, $second")
-        assert(all.map(_.identity).distinct.size == 2 && !all.head.identity.toString.contains("a"))
       }
     }
   }

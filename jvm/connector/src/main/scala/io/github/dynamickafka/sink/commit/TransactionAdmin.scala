@@ -30,8 +30,7 @@ import org.slf4j.LoggerFactory
 import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.config.ProducerProperties
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.kafka.{ClientOpener, TopicLimits}
-import io.github.dynamickafka.source.cluster.ClientCloser
+import io.github.dynamickafka.kafka.{ClientCloser, ClientOpener, TopicLimits}
 
 /** The driver's requests about transactions to one cluster. Waits for the responses. */
 private[sink] trait TransactionAdmin {

@@ -7,11 +7,10 @@ import scala.util.control.NonFatal
 import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.{RetriableException, UnknownTopicOrPartitionException}
-import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.base.{Backoff, Clock, DaemonThreads, Redaction}
+import io.github.dynamickafka.base.{Backoff, Clock, Redaction}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.kafka.{ClientOpener, ClusterFailure}
+import io.github.dynamickafka.kafka.{ClientCloser, ClientOpener, ClusterFailure}
 import io.github.dynamickafka.offset.{ClusterView, Positions}
 
 /**
@@ -338,19 +337,4 @@ private[source] object SilentLeaders {
 
   private def isTransient(e: Throwable): Boolean =
     e.isInstanceOf[RetriableException] && !e.isInstanceOf[UnknownTopicOrPartitionException]
-}
-
-/**
- * Closes clients that are replaced, on threads of their own. Kafka's client waits for its thread, which reports to all pending
- * requests that it is closed; and who replaces a client may be the thread of all time limits of this JVM
- * (`CompletableFuture.orTimeout`), or holds a lock that the users of these requests need.
- */
-private[dynamickafka] object ClientCloser {
-  private val log = LoggerFactory.getLogger(ClientCloser.getClass)
-
-  /** Does not wait. */
-  def close(client: AutoCloseable): Unit = new DaemonThreads("dynamic-kafka-close").execute { () =>
-    try client.close()
-    catch { case NonFatal(e) => log.warn("Failed to close a client that was replaced", e) }
-  }
 }

@@ -1,9 +1,12 @@
 package io.github.dynamickafka.metadata.service
 
+import scala.util.Random
+
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.TestSeed
 import io.github.dynamickafka.metadata.document.{DocumentEdits, EditRefused, MetadataDocument}
-import io.github.dynamickafka.testkit.TimeLimit
+import io.github.dynamickafka.testkit.{RandomCases, TimeLimit}
 
 class TopicRecordsSuite extends AnyFunSuite with TimeLimit {
 
@@ -98,6 +101,41 @@ class TopicRecordsSuite extends AnyFunSuite with TimeLimit {
       )
         .invalid.isEmpty
     )
+  }
+
+  test("whatever the records of others are, a stream with clusters of its own is as it is alone (seed in the message)") {
+    val seed = TestSeed()
+    val random = new Random(seed)
+    val own = record("a", "x:1", "blue", "black")
+    def other(id: String): String = {
+      val clusters = random.shuffle(Seq("green", "red", "grey")).take(1 + random.nextInt(2))
+      val valid = record(id, s"y:${random.nextInt(3)}", clusters: _*)
+      random.nextInt(6) match {
+        case 0 => null
+        case 1 => Seq("nothing", "[]", "", "{}", valid.replace("topics", "topcis"))(random.nextInt(5))
+        case 2 => record("z", "y:1", clusters: _*)
+        case 3 =>
+          val replaced = Seq("green", "red", "grey")(random.nextInt(3))
+          valid.replaceFirst("\"properties\"", s"""\"replaces\": \"$replaced\", \"properties\"""")
+        case _ => valid
+      }
+    }
+    (1 to RandomCases(900)).foreach { _ =>
+      val others = Seq.fill(1 + random.nextInt(6)) {
+        val id = Seq("b", "c", "d")(random.nextInt(3))
+        id -> other(id)
+      }
+      val all = random.shuffle(others :+ ("a" -> own)).zipWithIndex
+      val records = all.foldLeft(empty) { case (known, ((id, value), offset)) =>
+        known.add(id, value, offset.toLong)
+      }
+      val where = s"seed $seed: ${all.mkString(", ")}"
+      assert(records.streams.get("a") == empty.add("a", own, 0).streams.get("a"), where)
+      // A stream with a record is never missing: that would be its removal.
+      val newest = all.map(_._1).toMap.collect { case (id, value) if value != null => id }.toSet
+      assert(records.streams.keySet ++ records.invalid.keySet == newest, where)
+      assert(records.streams.keySet.intersect(records.invalid.keySet).isEmpty, where)
+    }
   }
 
   test("an edit changes the records of its streams only") {

@@ -11,8 +11,8 @@ import io.github.dynamickafka.metadata.document.DocumentWriter
 import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
 
 /**
- * What a running query makes of a bad, a partial and a late answer, by the kind of its subscription and its options: one table for all
- * metadata services.
+ * What running queries that read and that write make of a bad, a partial and a late answer, by the kind of the subscription and the
+ * options: one table for all metadata services.
  */
 trait AnswerMatrix extends WatcherTest {
   import AnswerMatrix._
@@ -35,18 +35,25 @@ trait AnswerMatrix extends WatcherTest {
   /** None: the door does not have the answer. */
   private def results(door: Door, answer: Answer): Option[Seq[Result]] = {
     val _ = door.put(Good)
-    val watched = for ((allowMissing, most) <- options; subscription <- subscriptions) yield {
+    def discovery(allowMissing: Boolean, most: Option[Int]) = DiscoveryOptions(
+      Soon,
+      1000000,
+      callTimeoutMs = if (answer == Late) LateMs else Never,
+      allowMissing,
+      maxRemovedClusters = most,
+      removalConfirmations = 2
+    )
+    val reading = for ((allowMissing, most) <- options; subscription <- subscriptions) yield {
       val service = new Counting(door.service())
-      val discovery = DiscoveryOptions(
-        Soon,
-        1000000,
-        callTimeoutMs = if (answer == Late) LateMs else Never,
-        allowMissing,
-        maxRemovedClusters = most,
-        removalConfirmations = 2
-      )
-      service -> MetadataWatcher(service, subscription, discovery, "matrix", WatcherTiming(confirmMs = 1))
+      val timing = WatcherTiming(confirmMs = 1)
+      service -> MetadataWatcher(service, subscription, discovery(allowMissing, most), "matrix", timing)
     }
+    val writing = for (most <- ofWrites) yield {
+      val service = new Counting(door.service())
+      val written = Subscription.Ids(Seq("refunds"))
+      service -> MetadataWatcher.forWriting(service, written, discovery(allowMissing = false, most), "matrix")
+    }
+    val watched = reading ++ writing
     try {
       val before = watched.map { case (_, watcher) => ids(watcher.awaitFirst()) }
       Option.when(door.put(answer)) {
@@ -54,8 +61,11 @@ trait AnswerMatrix extends WatcherTest {
         watched.zip(before).zip(asked).map { case (((service, watcher), before), asked) =>
           eventually(assert(service.calls.get > asked + 4 || watcher.current.consecutiveFailures > 1))
           if (current(watcher) != before) Removal
-          else if (watcher.current.consecutiveFailures > 0) Failure
-          else Same
+          else if (watcher.current.consecutiveFailures > 0) {
+            // Each poll counts, so that the threshold is reached.
+            eventually(assert(watcher.current.consecutiveFailures > 3))
+            Failure
+          } else Same
         }
       }
     } finally {
@@ -98,40 +108,65 @@ object AnswerMatrix {
   private val (orders, other) =
     (stream("orders", "blue" -> cluster("a")), stream("other", "black" -> cluster("c")))
   private val payments = stream("payments", "green" -> cluster("b"), "red" -> cluster("b"))
-  val Good: Has = Has(Seq(orders, payments, other))
+  private val refunds = stream("refunds", Seq("one", "two", "three").map(_ -> cluster("d")): _*)
+  val Good: Has = Has(Seq(orders, payments, other, refunds))
 
   /** `allowMissingStreams` and `maxRemovedClustersPerChange`. */
   private val options =
     Seq(false -> None, true -> None, true -> Some(10), true -> Some(0)): Seq[(Boolean, Option[Int])]
 
-  private def all(result: Result) = Seq.fill(2 * options.size)(result)
+  /** `maxRemovedClustersPerChange` of a query that writes. */
+  private val ofWrites: Seq[Option[Int]] = Seq(None, Some(10), Some(0))
+
+  private def all(result: Result) = Seq.fill(2 * options.size + ofWrites.size)(result)
+  private val unwritten = Seq.fill(ofWrites.size)(Same)
 
   /** For documents that are refused as a whole. */
-  val Whole: Map[String, Seq[Result]] = Map("another stream is invalid" -> all(Failure))
+  val Whole: Map[String, Seq[Result]] =
+    Seq("a subscribed stream is invalid", "another stream is invalid").map(_ -> all(Failure)).toMap
 
-  /** For `streamIds` and `streamPattern`, by the options above. */
+  /** For `streamIds` and `streamPattern`, by the options above; then for a query that writes to another stream. */
   private val Expected: Seq[(String, Answer, Seq[Result])] = Seq(
     ("the same", Good, all(Same)),
-    ("a subscribed stream is invalid", Has(Seq(payments, other), Seq("orders")), all(Failure)),
-    ("another stream is invalid", Has(Seq(orders, payments), Seq("other")), all(Same)),
+    (
+      "a subscribed stream is invalid",
+      Has(Seq(payments, other, refunds), Seq("orders")),
+      Seq.fill(2 * options.size)(Failure) ++ unwritten
+    ),
+    ("another stream is invalid", Has(Seq(orders, payments, refunds), Seq("other")), all(Same)),
     (
       "a subscribed stream is missing",
-      Has(Seq(payments, other)),
-      Seq(Failure, Removal, Removal, Removal, Removal, Removal, Failure, Failure)
+      Has(Seq(payments, other, refunds)),
+      Seq(Failure, Removal, Removal, Removal, Removal, Removal, Failure, Failure) ++ unwritten
     ),
     (
       "a subscribed stream has no cluster",
-      Has(Seq(stream("orders"), payments, other)),
-      Seq(Failure, Failure, Removal, Removal, Removal, Removal, Failure, Failure)
+      Has(Seq(stream("orders"), payments, other, refunds)),
+      Seq(Failure, Failure, Removal, Removal, Removal, Removal, Failure, Failure) ++ unwritten
     ),
-    ("another stream is missing", Has(Seq(orders, payments)), all(Same)),
+    ("another stream is missing", Has(Seq(orders, payments, refunds)), all(Same)),
     (
       "a cluster is missing",
-      Has(Seq(orders, stream("payments", "green" -> cluster("b")), other)),
-      Seq(Removal, Removal, Removal, Removal, Removal, Removal, Failure, Failure)
+      Has(Seq(orders, stream("payments", "green" -> cluster("b")), other, refunds)),
+      Seq(Removal, Removal, Removal, Removal, Removal, Removal, Failure, Failure) ++ unwritten
+    ),
+    (
+      "one of three clusters is missing",
+      Has(Seq(orders, payments, other, stream("refunds", "one" -> cluster("d"), "two" -> cluster("d")))),
+      Seq.fill(2 * options.size)(Same) ++ Seq(Removal, Removal, Failure)
     ),
     // By default, these are more than half of the clusters.
-    ("no stream", Has(Nil), Seq(Failure, Failure, Failure, Failure, Removal, Removal, Failure, Failure)),
+    (
+      "two of three clusters are missing",
+      Has(Seq(orders, payments, other, stream("refunds", "one" -> cluster("d")))),
+      Seq.fill(2 * options.size)(Same) ++ Seq(Failure, Removal, Failure)
+    ),
+    (
+      "no stream",
+      Has(Nil),
+      Seq(Failure, Failure, Failure, Failure, Removal, Removal, Failure, Failure) ++
+        Seq.fill(ofWrites.size)(Failure)
+    ),
     ("an exception", Down, all(Failure)),
     ("no document", NoDocument, all(Failure)),
     ("late", Late, all(Failure))

@@ -217,7 +217,7 @@ class AnswerMatrixSuite extends AnswerMatrix {
   private final class Resources(client: KubernetesClient, faults: Faults) extends Door {
     private val first = Map("orders" -> "blue", "other" -> "black")
     private var topics = Map.empty[String, GenericKubernetesResource]
-    (first.values ++ Seq("green", "red")).foreach(cluster => apply(kafka(cluster)))
+    (first.values ++ Seq("green", "red", "one", "two", "three")).foreach(cluster => apply(kafka(cluster)))
 
     override def service() = new StrimziMetadataService(
       ServiceArguments(MetadataServiceSpecs.Strimzi, "namespace" -> "data", "timeoutMs" -> "60000"),

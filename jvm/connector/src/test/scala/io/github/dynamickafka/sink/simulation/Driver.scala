@@ -201,7 +201,7 @@ private[simulation] final class Driver(
       WriterFactory.Transactions(name, idSets.current, sink.lastCommitted, sink.replay, journal.path)
     val isWritten = with_.isWritten(plan.batch)
     var done = Vector.empty[TaskTransactions]
-    var second = false
+    var second, replaced = false
     try {
       (0 until tasks.perBatch).foreach { p =>
         if (isWritten) done :+= TaskTransactions(Nil, retried = false, p, Map.empty, Ages.none)
@@ -222,9 +222,12 @@ private[simulation] final class Driver(
       val opened = mine.map(ModelProducer.opened(world, _))
       world.batches ++= opened.map(_ -> opened)
       val reported = if (world.defect.forgetsAttempts) done.map(_.copy(retried = false)) else done
+      world.inside { replaced = !journal.owner().exists(_.run == run) }
       sink.commit(plan.batch, reported, started, id => world.leads(id).timeoutMs, second)
     } catch {
       case e: Exception =>
+        if (replaced && e.getSuppressed.isEmpty && e.getMessage.contains("TRANSACTIONS_ABORTED"))
+          world.wrong(s"$run is told that a time-out was too short, and a later run has replaced it")
         // As Spark does.
         sink.abort(plan.batch, done)
         throw e

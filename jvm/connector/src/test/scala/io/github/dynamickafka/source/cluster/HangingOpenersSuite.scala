@@ -1,5 +1,6 @@
 package io.github.dynamickafka.source.cluster
 
+import java.lang.reflect.{InvocationTargetException, Proxy}
 import java.util.concurrent.{CountDownLatch, ExecutorService, Executors}
 
 import scala.concurrent.duration.DurationInt
@@ -17,8 +18,8 @@ import io.github.dynamickafka.offset.{ClusterView, Positions}
 import io.github.dynamickafka.testkit.TimeLimit
 
 /**
- * Random histories of clusters whose clients hang while they are opened: no call of the thread of the query waits for them, and
- * all other clusters respond. A client hangs until a history releases it, however long the limits of this suite are.
+ * Random histories of clusters whose clients hang while they are opened, asked or closed: no call of the thread of the query waits for
+ * them, and all other clusters respond. A client hangs until a history releases it, however long the limits of this suite are.
  */
 class HangingOpenersSuite extends AnyFunSuite with TimeLimit with Eventually {
   implicit override val patienceConfig: PatienceConfig =
@@ -39,13 +40,22 @@ class HangingOpenersSuite extends AnyFunSuite with TimeLimit with Eventually {
     private val random = new Random(seed)
     private val clock = new ManualClock
     private val kafka = ids.map(_ -> ScriptedCluster.led(1, 2)).toMap
-    @volatile private var hanging = Map.empty[String, CountDownLatch]
+    @volatile private var hanging, closing = Map.empty[String, CountDownLatch]
     private var addresses = ids.map(_ -> 1).toMap
     private var steps = Vector.empty[String]
 
-    private def open(id: String) = {
+    private def open(id: String): ClusterClient = {
       hanging.get(id).foreach(_.await())
-      kafka(id).connect()
+      val client = kafka(id).connect()
+      Proxy.newProxyInstance(
+        getClass.getClassLoader,
+        Array(classOf[ClusterClient]),
+        (_, method, arguments) => {
+          if (method.getName == "close") closing.get(id).foreach(_.await())
+          try method.invoke(client, Option(arguments).toSeq.flatten: _*)
+          catch { case e: InvocationTargetException => throw e.getCause }
+        }
+      ).asInstanceOf[ClusterClient]
     }
     private val shared =
       new SharedClients(properties => open(properties("bootstrap.servers").takeWhile(_ != ':')))
@@ -80,14 +90,21 @@ class HangingOpenersSuite extends AnyFunSuite with TimeLimit with Eventually {
     }))
 
     private def release(id: String): Unit = {
-      hanging.get(id).foreach(_.countDown())
+      (hanging.get(id) ++ closing.get(id)).foreach(_.countDown())
       hanging -= id
+      closing -= id
     }
 
     private def step(): Unit = {
       val id = ids(random.nextInt(ids.size))
       clock.advanceMs(random.nextInt(3000).toLong)
-      random.nextInt(9) match {
+      random.nextInt(10) match {
+        case 9 if !closing.contains(id) =>
+          steps :+= s"hang closing $id"
+          closing += id -> new CountDownLatch(1)
+          // Its client is closed now.
+          addresses += id -> (addresses(id) + 1)
+          set()
         case 0 | 1 if !hanging.contains(id) =>
           steps :+= s"hang $id"
           hanging += id -> new CountDownLatch(1)
@@ -134,7 +151,7 @@ class HangingOpenersSuite extends AnyFunSuite with TimeLimit with Eventually {
         }
         returns(streams.close())
       } finally {
-        hanging.keys.foreach(release)
+        ids.foreach(release)
         val _ = query.shutdownNow()
       }
   }

@@ -1,18 +1,22 @@
 package io.github.dynamickafka.source.read
 
 import java.nio.charset.StandardCharsets.UTF_8
+import java.util.Optional
 
 import scala.util.{Random, Try}
 
 import org.apache.kafka.clients.consumer.ConsumerRecord
+import org.apache.kafka.common.header.internals.RecordHeaders
+import org.apache.kafka.common.record.TimestampType
 import org.apache.spark.sql.catalyst.CatalystTypeConverters
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection}
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{MetadataBuilder, StructType}
 import org.apache.spark.util.LongAccumulator
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.TestSeed
 import io.github.dynamickafka.config.Options
+import io.github.dynamickafka.error.DynamicKafkaError
 import io.github.dynamickafka.format.Layout
 import io.github.dynamickafka.format.avro.RandomAvro
 import io.github.dynamickafka.format.json.JsonRecords
@@ -39,11 +43,19 @@ class ProjectionsSuite extends AnyFunSuite with TimeLimit {
     val convert = CatalystTypeConverters.createToScalaConverter(StructType(fields))
     def shown(row: org.apache.spark.sql.catalyst.InternalRow) =
       convert(project(row).copy()).asInstanceOf[org.apache.spark.sql.Row].toSeq.map(Decoded.text)
-    Try(records.flatMap { record =>
+    val found = Try(records.flatMap { record =>
       val first = Option(of.of(record)).map(shown)
       first.toSeq ++ first.toSeq.flatMap(_ => Iterator.continually(of.more()).takeWhile(_ != null).map(shown))
-    }).toEither.left.map(_.toString)
+    }).toEither
+    // Whatever a record contains, the error is one of the connector.
+    found.left.foreach(e => assert(e.isInstanceOf[DynamicKafkaError], e))
+    val columns = layout.schema.fieldNames ++ layout.value.change.toSeq.flatMap(_.payload.fieldNames)
+    for (row <- found.toSeq.flatten; (name, error) <- names.zip(row) if name == "_decode_error")
+      Named.findFirstMatchIn(error).foreach(m => assert(columns.contains(m.group(1)), error))
+    found.left.map(_.toString)
   }
+
+  private val Named = "field '([^']+)'".r
 
   private def check(records: (Random, Long) => Seq[(String, String)])(options: (String, String)*): Unit =
     checkBytes((random, seed) => records(random, seed).map { case (key, value) => utf8(key) -> utf8(value) })(
@@ -58,7 +70,20 @@ class ProjectionsSuite extends AnyFunSuite with TimeLimit {
     val seed = TestSeed()
     val random = new Random(seed)
     val records = make(random, seed).zipWithIndex.map { case ((key, value), i) =>
-      new ConsumerRecord("orders", 0, i.toLong, key, value)
+      val time = if (random.nextInt(40) == 0) Times(random.nextInt(Times.size)) else random.nextInt().toLong
+      new ConsumerRecord(
+        "orders",
+        0,
+        i.toLong,
+        time,
+        TimestampType.CREATE_TIME,
+        0,
+        0,
+        key,
+        value,
+        new RecordHeaders,
+        Optional.empty[Integer]
+      )
     }
     for (policy <- Seq("fail", "null", "keep", "drop")) {
       val layout =
@@ -68,7 +93,8 @@ class ProjectionsSuite extends AnyFunSuite with TimeLimit {
         val names = random.shuffle(all).take(1 + random.nextInt(4))
         val some = random.shuffle(records).take(120)
         // One by one, so that a record that fails hides no other one.
-        val groups = if (policy == "fail") some.map(Seq(_)) else Seq(some)
+        val (timed, others) = some.partition(record => Times.contains(record.timestamp))
+        val groups = if (policy == "fail") some.map(Seq(_)) else others +: timed.map(Seq(_))
         groups.foreach { group =>
           select(layout, all, group, onAccess = false).foreach { whole =>
             val expected = whole.map(row => names.map(name => row(all.indexOf(name))))
@@ -81,6 +107,9 @@ class ProjectionsSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
+  /** Microseconds of such times are none that a column can have; nanoseconds are such times. */
+  private val Times = Seq(Long.MaxValue, Long.MinValue, Long.MaxValue / 1000 + 1, 1764360000000000000L)
+
   private def json(seed: Long) = JsonRecords.take(400, seed).map(new String(_, UTF_8))
 
   private val NoKey: String = null
@@ -91,10 +120,12 @@ class ProjectionsSuite extends AnyFunSuite with TimeLimit {
       "{\"a\": 1}",
       "{\"a\": \"x\", \"b\": \"y\"}",
       "{\"b\": 5, \"c\": \"no\"}",
+      "{\"a\": 2, \"s\": {\"x\": \"no\"}, \"l\": [1]}",
+      "{\"b\": \"z\", \"s\": {\"x\": 1}, \"l\": [\"no\"]}",
       "nothing",
       "{\"a\": 1, \"c\""
     )(
-      random.nextInt(6)
+      random.nextInt(8)
     )
 
   test("json (seed in the message)") {
@@ -102,6 +133,18 @@ class ProjectionsSuite extends AnyFunSuite with TimeLimit {
       "format" -> "json",
       "schema" -> JsonRecords.Schema
     )
+  }
+
+  test("json with defaults of columns (seed in the message)") {
+    val metadata = new MetadataBuilder().putString("EXISTS_DEFAULT", "NULL").putString("CURRENT_DEFAULT", "NULL")
+    val values = Map("i" -> "5", "s" -> "'x'", "d" -> "1.5D", "l" -> "7L")
+    val schema = StructType(StructType.fromDDL(JsonRecords.Schema).map { field =>
+      values.get(field.name).fold(field) { value =>
+        metadata.putString("EXISTS_DEFAULT", value).putString("CURRENT_DEFAULT", value)
+        field.copy(metadata = metadata.build())
+      }
+    })
+    check((_, seed) => json(seed).map(value => NoKey -> value))("format" -> "json", "schema" -> schema.json)
   }
 
   test("upserts and keys of json: the kind of a change is the same, too (seed in the message)") {
@@ -139,18 +182,20 @@ class ProjectionsSuite extends AnyFunSuite with TimeLimit {
           )(random.nextInt(4))}", "before": ${half(random)}, "after": ${half(
             random
           )}, "ts_ms": 5}"""
-    Seq("rows", "envelope").foreach(mode =>
-      check((random, _) => Seq.fill(300)(NoKey -> changed(random)))(
+    for (mode <- Seq("rows", "envelope"); schemaInclude <- Seq(false, true))
+      check((random, _) =>
+        Seq.fill(300)(NoKey -> (if (schemaInclude) s"""{"payload": ${changed(random)}}""" else changed(random)))
+      )(
         "format" -> "debezium-json",
-        "schema" -> "a INT, b STRING, c INT",
+        "schema" -> "a INT, b STRING, c INT, s STRUCT<x: INT>, l ARRAY<INT>",
+        "debezium-json.schemaInclude" -> schemaInclude.toString,
         "changeData" -> mode
       )
-    )
     check((random, _) =>
       Seq.fill(300)(NoKey -> s"""{"type": "${Seq("INSERT", "UPDATE", "DELETE")(random.nextInt(
           3
         ))}", "data": [${half(random)}, ${half(random)}], "old": [${half(random)}, {"b": "z"}]}""")
-    )("format" -> "canal-json", "schema" -> "a INT, b STRING, c INT")
+    )("format" -> "canal-json", "schema" -> "a INT, b STRING, c INT, s STRUCT<x: INT>, l ARRAY<INT>")
   }
 
   test("avro, of random schemas (seed in the message)") {

@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.sql.catalyst.json.CreateJacksonParser
 import org.apache.spark.sql.catalyst.util.{ArrayData, DateTimeUtils}
-import org.apache.spark.sql.types.{DataType, StringType, StructField, StructType}
+import org.apache.spark.sql.types.{ArrayType, DataType, StringType, StructField, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.dynamickafka.format.json.JsonDecoder.foreachField
@@ -116,7 +116,7 @@ private[dynamickafka] final class ChangeDecoder(side: SideLayout) extends Decode
   private def changes(envelope: Envelope, failure: DecodeFailure): DecodeFailure =
     if ((failure ne null) && failure.unparsable) {
       rows = Unparsable
-      failure
+      envelope.located(failure)
     } else if (dialect.excludes(envelope)) null
     else {
       val _ = envelope.takeFailed()
@@ -124,10 +124,10 @@ private[dynamickafka] final class ChangeDecoder(side: SideLayout) extends Decode
         case Right(found) =>
           rows = found.flatMap(rowsOf(_, envelope))
           ofChange.foreach { case (slot, source) => about.setAny(slot, read(source, envelope)) }
-          val misfit = envelope.takeFailed().map(name =>
-            DecodeFailure(s"the value is not of type ${typeOf(name).sql}", Some(name), unparsable = false)
+          val failed = envelope.takeFailed().map(name =>
+            DecodeFailure(misfit(typeOf(name)), Some(name), unparsable = false)
           )
-          if (failure eq null) misfit.orNull else failure
+          if (failure eq null) failed.orNull else envelope.located(failure)
         case Left(reason) =>
           rows = Unparsable
           DecodeFailure(reason, None, unparsable = true)
@@ -189,6 +189,8 @@ private[dynamickafka] object ChangeDecoder {
   private val Absent = Row(null, null, Nil)
   private val Unparsable = Seq(Absent)
 
+  def misfit(dataType: DataType): String = s"the value is not of type ${dataType.sql}"
+
   /** Whether a value means that there is no change, but the end of a key: Kafka's compaction needs such records. */
   def isEmpty(value: Array[Byte]): Boolean = value == null || value.isEmpty
 }
@@ -218,10 +220,11 @@ private[change] final class JsonEnvelope(
   private val root =
     if (wrapped) StructType(StructField(Wrapper, innerType) +: outer.map(_.field)) else innerType
   private val values = new DecodedValues(root.fields.map(_.dataType))
-  private val decoder = new JsonDecoder(SideLayout(
+  private val decoder = decoderOf(root)
+  private def decoderOf(fields: StructType) = new JsonDecoder(SideLayout(
     side.format.copy(format = Json, parseErrors = ParseErrors.Fail),
-    root,
-    root.indices
+    fields,
+    fields.indices
   ))
 
   /** For each field, where it is: in the root, or, behind those of the root, in the payload. */
@@ -241,6 +244,31 @@ private[change] final class JsonEnvelope(
       DecodeFailure(s"the field '$Wrapper' is missing", None, unparsable = true)
     else failure
   }
+
+  /**
+   * Decoders of one column each, which is how the column is found whose value the parser refuses; texts fit any column. The parser names
+   * the field of the envelope in which it was.
+   */
+  private lazy val ofColumns = for {
+    column <- payload.schema.zip(rowType).collect { case (field, read) if read.dataType != StringType => field }
+    index = payload.schema.fieldIndex(column.name)
+    only = fields(StructType(Seq(rowType(index)))).filterNot(_.outer)
+      .collect { case f if hasRows(f.field.dataType) => f.field }
+    inside = StructType(only)
+  } yield column -> decoderOf(if (wrapped) StructType(Seq(StructField(Wrapper, inside))) else inside)
+
+  private def hasRows(dataType: DataType) = dataType match {
+    case _: StructType | ArrayType(_: StructType, _) => true
+    case _ => false
+  }
+
+  override def located(failure: DecodeFailure): DecodeFailure =
+    if (failure.field.isEmpty) failure
+    else
+      ofColumns.find(_._2.decode(bytes, new DecodedValues(root.fields.map(_.dataType))) ne null)
+        .fold(failure) { case (column, _) =>
+          failure.copy(reason = ChangeDecoder.misfit(column.dataType), field = Some(column.name))
+        }
 
   override def get(field: Int): Any = {
     val (inRoot, at) = places(field)

@@ -151,6 +151,9 @@ private[change] trait Envelope {
   /** @return null if nothing in the record is bad */
   def parse(record: Array[Byte]): DecodeFailure
 
+  /** A failure of [[parse]], with the column of the changed table instead of the field of the envelope around it. */
+  def located(failure: DecodeFailure): DecodeFailure = failure
+
   /** The first column of the rows that were shown whose value did not fit, since the last call. */
   def takeFailed(): Option[String] = None
 

@@ -113,9 +113,9 @@ private[table] final class Encodings(
     fields.exists(f => same(f._1.name, name)) ||
       (wholeKey.isDefined && payload.exists(p => same(p._1.name, name)))
   options.keyFields.find(!isColumn(_)).foreach { name =>
-    val reason = s"'${FormatOptionSpecs.KeyFields.name}' contains it, but there is no such column."
-    if (options.schema.isDefined) throw Errors.invalidSchema(s"'$name': $reason")
-    else throw Errors.invalidColumn(name, reason)
+    val option = FormatOptionSpecs.KeyFields.name
+    if (options.schema.isDefined) throw Errors.invalidOption(option, name, s"the schema has no column '$name'.")
+    else throw Errors.invalidColumn(name, s"'$option' contains it, but there is no such column.")
   }
 
   private val ofKey = options.keyFields.flatMap(name => fields.find(f => same(f._1.name, name)))

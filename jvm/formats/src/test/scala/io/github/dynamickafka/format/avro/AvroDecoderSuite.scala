@@ -9,11 +9,14 @@ import scala.util.control.NonFatal
 import org.apache.avro.Schema
 import org.apache.avro.generic.{GenericData, GenericDatumWriter, GenericRecord}
 import org.apache.avro.io.EncoderFactory
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types._
+import org.scalacheck.Gen
+import org.scalacheck.rng.Seed
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.TestSeed
-import io.github.dynamickafka.format.table.{AgainstSpark, BySpark, Decoded}
+import io.github.dynamickafka.format.AvroSchemas
+import io.github.dynamickafka.format.table.{AgainstSpark, BySpark, Decoded, RandomRows}
 import io.github.dynamickafka.testkit.{RandomCases, TimeLimit}
 
 class AvroDecoderSuite extends AnyFunSuite with TimeLimit with AgainstSpark {
@@ -87,32 +90,30 @@ class AvroDecoderSuite extends AnyFunSuite with TimeLimit with AgainstSpark {
     ))
   }
 
-  test("NOT NULL of a schema as DDL or JSON: such a field is no union") {
-    def own(id: String, at: String) = new Schema.Parser().parse(
-      s"""{"type":"record","name":"topLevelRecord","fields":[{"name":"id","type":$id},{"name":"in","type":
-         |["null",{"type":"record","name":"In","fields":[{"name":"at","type":$at}]}]}]}""".stripMargin
-    )
-    val nullable = """["null","int"]"""
-    for {
-      (id, ofId) <- Seq("INT" -> nullable, "INT NOT NULL" -> "\"int\"")
-      (at, ofAt) <- Seq("INT" -> nullable, "INT NOT NULL" -> "\"int\"")
-      ddl = s"id $id, in STRUCT<at: $at>"
-      schema <- Seq(ddl, StructType.fromDDL(ddl).json)
-    } {
-      val side = Decoded.side(schema, "format" -> "avro")
-      val decode = Decoded.by(new AvroDecoder(side), side)
-      val avro = own(ofId, ofAt)
-      Seq(0, 1, 7).foreach { n =>
-        val record = new GenericData.Record(avro)
-        record.put("id", n)
-        val inner = new GenericData.Record(avro.getField("in").schema.getTypes.get(1))
-        inner.put("at", n)
-        record.put("in", inner)
-        val found = decode(encoded(record))
-        assert(
-          !found.bad && found.columns.head == s"Integer($n)" && found.columns(1).contains(s"Integer($n)"),
-          s"$schema: $found"
-        )
+  test("random columns as DDL or JSON, some of them NOT NULL, are the fields of the record (seed in the message)") {
+    val seed = TestSeed()
+    val random = new Random(seed)
+    val make = new RandomAvro(random)
+    def some(dataType: DataType): DataType = dataType match {
+      case StructType(fields) =>
+        StructType(fields.map(f => f.copy(dataType = some(f.dataType), nullable = random.nextBoolean())))
+      case other => other
+    }
+    val types = Seq(StringType, BooleanType, IntegerType, LongType, DoubleType, BinaryType)
+    val schemas = Gen.listOfN(RandomCases(60), RandomRows.schemas(types, depth = 2))
+      .pureApply(Gen.Parameters.default.withSize(4), Seed(seed))
+    schemas.map(some(_).asInstanceOf[StructType]).foreach { schema =>
+      val avro = AvroSchemas.of(schema)
+      val bySpark = Decoded.side(avro.toString, "format" -> "avro")
+      val expected = Decoded.by(new AvroDecoder(bySpark), bySpark)
+      for (text <- Seq(schema.toDDL, schema.json)) {
+        val side = Decoded.side(text, "format" -> "avro")
+        val decode = Decoded.by(new AvroDecoder(side), side)
+        (1 to 5).foreach { _ =>
+          val record = RandomAvro.encoded(avro, make.datum(avro))
+          val found = decode(record)
+          assert(!found.bad && found == expected(record), s"seed $seed, $text")
+        }
       }
     }
   }

@@ -121,7 +121,7 @@ class EncodingsSuite extends AnyFunSuite with TimeLimit {
     assert(written("k_id INT, v STRING, k_r STRING", except: _*)(1, "a", "eu") == "1,eu" -> """{"v":"a"}""")
     assertRefused("INVALID_COLUMN", "column 'value': no column is left")("k_r STRING, k_id INT", except: _*)
     assertRefused("INVALID_COLUMN", "'keyFields' contains it")("v STRING", keys: _*)
-    assertRefused("INVALID_SCHEMA", "'keyFields' contains it")(
+    assertRefused("INVALID_OPTION", "the schema has no column 'id'")(
       "v STRING",
       keys :+ ("schema" -> "v STRING"): _*
     )

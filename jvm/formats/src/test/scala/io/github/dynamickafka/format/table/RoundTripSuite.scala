@@ -1,7 +1,9 @@
 package io.github.dynamickafka.format.table
 
+import scala.util.Random
+
 import org.apache.spark.sql.Row
-import org.apache.spark.sql.catalyst.CatalystTypeConverters
+import org.apache.spark.sql.catalyst.{CatalystTypeConverters, InternalRow}
 import org.apache.spark.sql.catalyst.expressions.BoundReference
 import org.apache.spark.sql.types._
 import org.scalacheck.Gen
@@ -50,6 +52,46 @@ class RoundTripSuite extends AnyFunSuite with TimeLimit {
     }
     assert(compared == Schemas * RowsOfEach)
     info(s"$compared rows of $Schemas schemas, seed $seed")
+  }
+
+  test("keys: the order of the fields is that of keyFields, whatever that of the columns is (seed in the message)") {
+    val seed = TestSeed()
+    val random = new Random(seed)
+    val all = Gen.listOfN(
+      Schemas,
+      RandomRows.schemas(RandomRows.simple.filterNot(_ == TimestampType), depth = 0).flatMap(s => RandomRows.rows(s).map(s -> _))
+    ).pureApply(Gen.Parameters.default.withSize(12), Seed(seed))
+    all.filter(_._1.size > 2).foreach { case (schema, row) =>
+      val keys = random.shuffle(schema.fieldNames.toSeq).take(1 + random.nextInt(schema.size - 1))
+      for (format <- Seq("json", "csv", "avro"); included <- Seq("ALL", "EXCEPT_KEY")) {
+        val where = s"seed $seed, ${schema.toDDL}, $keys, $format, $included"
+        val options = Seq(
+          "format" -> "json",
+          "keyFormat" -> format,
+          "keyFields" -> keys.mkString(";"),
+          "valueFieldsInclude" -> included
+        )
+        val written = ParsedFormats.write(options: _*)
+        def key(order: Seq[Int]): Seq[Byte] = {
+          val frame = StructType(order.map(schema(_)))
+          val encoding = written.encoding(frame, Set.empty, caseSensitive = true)
+          val shuffled = InternalRow.fromSeq(order.map(i => row.get(i, schema(i).dataType)))
+          new RowEncoder(encoding.key.get, "key")(shuffled).toSeq
+        }
+        val bytes = key(schema.indices)
+        assert(key(random.shuffle(schema.indices.toList)) == bytes, where)
+        val side = ParsedFormats.read(
+          options :+ ("schema" -> StructType(random.shuffle(schema.toList)).json) :+ ("changeData" -> "upsert"): _*
+        ).layout(None, includeHeaders = false).key.get
+        assert(side.schema.fieldNames.toSeq == keys, where)
+        val convert = CatalystTypeConverters.createToScalaConverter(schema)
+        val values = convert(row).asInstanceOf[Row]
+        val texts = keys.map(name => Decoded.text(values.get(schema.fieldIndex(name))))
+        val expected = if (format == "csv") texts.map(t => if (t == "''") "null" else t) else texts
+        val found = Decoded.by(Decoders.of(side), side)(bytes.toArray)
+        assert(found == Decoded(expected, bad = false), where)
+      }
+    }
   }
 
   private def utc(side: SideFormat) =
