@@ -15,7 +15,9 @@ import org.apache.kafka.common.errors.{
 }
 import org.apache.kafka.common.serialization.ByteArraySerializer
 import org.apache.kafka.common.{InvalidRecordException, KafkaException}
+import org.scalatest.concurrent.Eventually
 import org.scalatest.funsuite.AnyFunSuite
+import org.scalatest.time.{Millis, Seconds, Span}
 
 import io.github.dynamickafka.base.ManualClock
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
@@ -24,7 +26,10 @@ import io.github.dynamickafka.source.Logs
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** Producers that several tasks share, and that fail. */
-class SharedProducersSuite extends AnyFunSuite with TimeLimit {
+class SharedProducersSuite extends AnyFunSuite with TimeLimit with Eventually {
+  implicit override val patienceConfig: PatienceConfig =
+    PatienceConfig(timeout = Span(60, Seconds), interval = Span(5, Millis))
+
   private type Mock = MockProducer[Array[Byte], Array[Byte]]
 
   private def newMock() = new Mock(false, null, new ByteArraySerializer, new ByteArraySerializer)
@@ -166,7 +171,8 @@ class SharedProducersSuite extends AnyFunSuite with TimeLimit {
     assert(!scene.opened.get.head.closed() && scene.producers.size == 1)
     scene.clock.advanceMs(1L)
     scene.producers.sweep()
-    assert(scene.opened.get.head.closed() && scene.producers.size == 0)
+    assert(scene.producers.size == 0)
+    eventually(assert(scene.opened.get.head.closed()))
   }
 
   test("other tasks keep a retired producer until they end, and it is closed then") {

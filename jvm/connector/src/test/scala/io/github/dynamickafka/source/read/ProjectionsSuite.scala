@@ -55,7 +55,7 @@ class ProjectionsSuite extends AnyFunSuite with TimeLimit {
     found.left.map(_.toString)
   }
 
-  private val Named = "field '([^']+)'".r
+  private val Named = "^(?:key|value), field '([^']+)'".r
 
   private def check(records: (Random, Long) => Seq[(String, String)])(options: (String, String)*): Unit =
     checkBytes((random, seed) => records(random, seed).map { case (key, value) => utf8(key) -> utf8(value) })(
