@@ -82,13 +82,17 @@ object UnitPairsSuite {
   /**
    * @param kind what numbers of the type measure; empty: nothing
    * @param factor of one, in nanoseconds or in hundredths
+   * @param most what decimals are below
    */
-  private final case class Unit(text: String, kind: String, factor: BigDecimal) {
+  private final case class Unit(text: String, kind: String, factor: BigDecimal, most: BigInt = 0) {
     def isDecimal: Boolean = kind == "decimal"
     def isInt: Boolean = text.contains("\"int\"")
     def quantity(number: BigInt): BigDecimal = BigDecimal(number) * factor
     def number(random: Random): BigInt =
-      if (isDecimal) BigInt(random.nextLong()) * (1 + random.nextInt(100))
+      // Beyond 64 bits, such numbers resemble small ones.
+      if (isDecimal && random.nextBoolean())
+        ((BigInt(random.nextInt(10)) << 64) + random.nextInt(100000)) % most
+      else if (isDecimal) BigInt(random.nextLong()) * (1 + random.nextInt(100)) % most
       else if (isInt) BigInt(random.nextInt(20000))
       else BigInt(random.nextInt(Int.MaxValue)) * 1000
   }
@@ -100,7 +104,8 @@ object UnitPairsSuite {
   private def decimal(precision: Int, scale: Int) = Unit(
     s"""{"type":"bytes","logicalType":"decimal","precision":$precision,"scale":$scale}""",
     "decimal",
-    BigDecimal(BigInt(1), scale)
+    BigDecimal(BigInt(1), scale),
+    BigInt(10).pow(precision)
   )
 
   private val Types: Seq[Unit] = Seq(

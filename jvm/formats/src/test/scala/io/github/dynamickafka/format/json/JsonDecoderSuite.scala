@@ -2,6 +2,7 @@ package io.github.dynamickafka.format.json
 
 import java.nio.charset.StandardCharsets.UTF_8
 
+import org.apache.spark.sql.types.{MetadataBuilder, StructType}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.TestSeed
@@ -22,21 +23,20 @@ class JsonDecoderSuite extends AnyFunSuite with TimeLimit with AgainstSpark {
   private def side(options: (String, String)*) =
     Decoded.side(JsonRecords.Schema, options :+ ("format" -> "json"): _*)
 
-  test("a column with a default that is missing has it, as with from_json") {
-    val default = """{"EXISTS_DEFAULT":"5","CURRENT_DEFAULT":"5"}"""
-    val schema =
-      s"""{"type":"struct","fields":[{"name":"a","type":"integer","nullable":true,"metadata":$default},
-         |{"name":"b","type":"string","nullable":true,"metadata":{}}]}""".stripMargin
-    val of = Decoded.side(schema, "format" -> "json")
-    val decode = Decoded.by(new JsonDecoder(of), of)
-    // The last is read by Spark's parser, all others are not.
-    Seq(
-      """{"b": "x"}""" -> Seq("Integer(5)", "'x'"),
-      """{"a": null, "b": "x"}""" -> Seq("null", "'x'"),
-      """{"a": 7}""" -> Seq("Integer(7)", "null"),
-      "{}" -> Seq("Integer(5)", "null"),
-      "{'b': 'x'}" -> Seq("Integer(5)", "'x'")
-    ).foreach { case (text, columns) => assert(decode(text.getBytes(UTF_8)).columns == columns, text) }
+  test("random records as from_json, with defaults of columns that are missing") {
+    val defaults = Map("i" -> "5", "s" -> "'x'", "d" -> "1.5D", "l" -> "7L")
+    val schema = StructType(StructType.fromDDL(JsonRecords.Schema).map { field =>
+      defaults.get(field.name).fold(field) { value =>
+        val metadata =
+          new MetadataBuilder().putString("EXISTS_DEFAULT", value).putString("CURRENT_DEFAULT", value)
+        field.copy(metadata = metadata.build())
+      }
+    })
+    assertAsFromJson(
+      JsonRecords.take(RandomCases(500), TestSeed() + 20),
+      Decoded.side(schema.json, "format" -> "json"),
+      Map.empty
+    )
   }
 
   Seq(
