@@ -18,7 +18,7 @@ import io.github.dynamickafka.source.checkpoint.{
   SourceCheckpointJson,
   SparkCheckpoint
 }
-import io.github.dynamickafka.topology.Topology
+import io.github.dynamickafka.metadata.Topology
 
 /** What becomes of the files in a checkpoint when a cluster gets another id. Pure. */
 private[admin] final class ClusterRename(old: String, now: String) {

@@ -10,7 +10,7 @@ import io.github.dynamickafka.config.OffsetsParser
 import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, CompositeOffsetJson, Positions}
 import io.github.dynamickafka.source.checkpoint.Refusal
 import io.github.dynamickafka.source.cluster.ClusterConfig
-import io.github.dynamickafka.topology.OffsetsPolicy
+import io.github.dynamickafka.metadata.OffsetsPolicy
 
 /** `reset`: sets the positions of a query in one cluster, where it continues at its next start. */
 private[admin] object ResetCommand {

@@ -17,10 +17,9 @@ import io.github.dynamickafka.base.{Clock, DaemonThreads}
 import io.github.dynamickafka.config.{SinkOptions, SourceOptionSpecs, SourceOptions}
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Errors, FailureText}
 import io.github.dynamickafka.metadata.service.MetadataServices
-import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
 import io.github.dynamickafka.option.{ClusterKeys, OptionName, OptionSpec}
 import io.github.dynamickafka.source.DynamicKafkaTable
-import io.github.dynamickafka.topology.OffsetsPolicy
+import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream, OffsetsPolicy}
 
 /**
  * The streams of one metadata service. The service is created at the first use, and kept as long as the session, so that

@@ -13,7 +13,7 @@ import io.github.dynamickafka.option.{
   RawOptions,
   Suggestions
 }
-import io.github.dynamickafka.topology.OffsetsPolicy
+import io.github.dynamickafka.metadata.OffsetsPolicy
 
 /**
  * The options of one query as they apply to the clusters that are known at one moment. Cluster ids can contain each

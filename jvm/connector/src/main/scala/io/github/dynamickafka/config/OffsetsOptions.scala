@@ -4,7 +4,7 @@ import java.util.Locale
 
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.option.{OptionSpec, OptionSpecs, OptionType, RawOptions}
-import io.github.dynamickafka.topology.OffsetsPolicy
+import io.github.dynamickafka.metadata.OffsetsPolicy
 
 /** Where a query starts and stops. */
 private[config] trait PositionSpecs extends OptionSpecs {

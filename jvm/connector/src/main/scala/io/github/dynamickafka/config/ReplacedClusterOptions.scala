@@ -9,7 +9,7 @@ import org.apache.kafka.common.Configurable
 
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.option.{OptionSpecs, OptionType, RawOptions}
-import io.github.dynamickafka.topology.{MirroredTopics, ReplacedClusterPolicy}
+import io.github.dynamickafka.metadata.{MirroredTopics, ReplacedClusterPolicy}
 
 /** Kafka clusters that are replaced. */
 private[config] trait ReplacedClusterSpecs extends OptionSpecs {

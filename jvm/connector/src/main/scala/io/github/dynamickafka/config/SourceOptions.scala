@@ -27,7 +27,7 @@ import io.github.dynamickafka.option.{
   RawOptions
 }
 import io.github.dynamickafka.page.{PageOptionSpecs, PageSettings}
-import io.github.dynamickafka.topology.ReplacedClusterPolicy
+import io.github.dynamickafka.metadata.ReplacedClusterPolicy
 
 /**
  * The options of the source: the only declaration for parsing, suggestions and `docs/options.md`, where they are in the order of these

@@ -9,7 +9,7 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.sql.{DynamicKafkaQueries, SparkSession}
 
-import io.github.dynamickafka.topology.{HasDatasets, TopicDataset}
+import io.github.dynamickafka.metadata.{HasDatasets, TopicDataset}
 
 /**
  * Created for a batch job, and for each batch of a streaming query. All output modes append the rows of the query, as

@@ -30,7 +30,7 @@ import io.github.dynamickafka.sink.commit.{
   TransactionPool,
   TransactionalSender
 }
-import io.github.dynamickafka.topology.WriteStream
+import io.github.dynamickafka.metadata.WriteStream
 
 /**
  * Everything that the tasks of one batch require, with one topology for all of them. Serialized to executors. Contains

@@ -57,7 +57,7 @@ import io.github.dynamickafka.source.trigger.{
   TriggerPlanner,
   TriggerSnapshots
 }
-import io.github.dynamickafka.topology.{HasDatasetsOfBatch, TopicDataset, Topology}
+import io.github.dynamickafka.metadata.{HasDatasetsOfBatch, TopicDataset, Topology}
 
 /**
  * The micro-batch stream over all clusters of a subscription, which may be added and removed while the query runs.

@@ -18,7 +18,7 @@ import io.github.dynamickafka.source.read.{
   TaskTimes
 }
 import io.github.dynamickafka.source.realtime.{RealTimeReader, RealTimeReaders, RealTimeTask}
-import io.github.dynamickafka.topology.Topology
+import io.github.dynamickafka.metadata.Topology
 
 /**
  * Creates the readers, on executors, for the partitions of a [[BatchPlanner]], and for those of histories.

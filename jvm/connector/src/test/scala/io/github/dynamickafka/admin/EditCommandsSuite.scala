@@ -37,7 +37,7 @@ import io.github.dynamickafka.source.checkpoint.{
 }
 import io.github.dynamickafka.storage.{InProcessFiles, RawInProcessFiles}
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.{Removal, Topology, TopologyCluster, TopologyTopic}
+import io.github.dynamickafka.metadata.{Removal, Topology, TopologyCluster, TopologyTopic}
 
 /** `rename-cluster` and `restore`: edits of a checkpoint, which can be undone to the byte. */
 class EditCommandsSuite extends AnyFunSuite with TimeLimit with Checkpoints {

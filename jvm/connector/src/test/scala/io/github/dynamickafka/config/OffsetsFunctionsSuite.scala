@@ -6,7 +6,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.extension.OffsetsFunction
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.OffsetsPolicy
+import io.github.dynamickafka.metadata.OffsetsPolicy
 
 class OffsetsFunctionsSuite extends AnyFunSuite with TimeLimit {
   import OffsetsFunctionsSuite._

@@ -4,7 +4,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.Options._
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.ReplacedClusterPolicy
+import io.github.dynamickafka.metadata.ReplacedClusterPolicy
 
 /** `replacedClusterPolicy` and the options that some of its values need, and others do not use. */
 class ReplacedClusterOptionsSuite extends AnyFunSuite with TimeLimit {

@@ -9,7 +9,7 @@ import org.scalatest.prop.TableDrivenPropertyChecks
 
 import io.github.dynamickafka.config.Options.refused
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.UnreachableReplayPolicy
+import io.github.dynamickafka.metadata.UnreachableReplayPolicy
 
 class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenPropertyChecks {
 

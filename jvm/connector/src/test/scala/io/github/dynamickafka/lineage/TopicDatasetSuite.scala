@@ -3,7 +3,7 @@ package io.github.dynamickafka.lineage
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.TopicDataset
+import io.github.dynamickafka.metadata.TopicDataset
 
 class TopicDatasetSuite extends AnyFunSuite with TimeLimit {
 

@@ -9,7 +9,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.ClusterRouting
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.{WriteEntry, WriteStream}
+import io.github.dynamickafka.metadata.{WriteEntry, WriteStream}
 
 class RouterSuite extends AnyFunSuite with TimeLimit {
 

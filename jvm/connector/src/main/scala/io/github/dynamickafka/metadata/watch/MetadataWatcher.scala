@@ -26,8 +26,7 @@ import org.slf4j.LoggerFactory
 import io.github.dynamickafka.base.{Clock, DaemonThreads}
 import io.github.dynamickafka.config.{DiscoveryOptions, Subscription}
 import io.github.dynamickafka.error.{DynamicKafkaError, Errors, FailureText}
-import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
-import io.github.dynamickafka.topology.{Topology, TopologyCluster, TopologyTopic}
+import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream, Topology, TopologyCluster, TopologyTopic}
 
 /**
  * Polls a metadata service on its own threads and keeps the last valid topology, so that the thread of the query waits

@@ -15,7 +15,7 @@ import io.github.dynamickafka.offset.history.{HandOver, HistoryPlan}
 import io.github.dynamickafka.offset.replacement.RecordsRead
 import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, Positions}
 import io.github.dynamickafka.storage.{AtomicFiles, PlannedDeferrals}
-import io.github.dynamickafka.topology.{Topology, TopologyCluster}
+import io.github.dynamickafka.metadata.{Topology, TopologyCluster}
 
 /**
  * The state of the source in the checkpoint of the query, in addition to Spark's offset log: the start offsets of batch

@@ -16,7 +16,7 @@ import org.apache.kafka.common.{IsolationLevel, TopicPartition}
 
 import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.offset.{ClusterView, Positions}
-import io.github.dynamickafka.topology.OffsetsPolicy
+import io.github.dynamickafka.metadata.OffsetsPolicy
 
 /**
  * Requests the offsets of one cluster with one client. Never blocks: results are futures, so that one thread can send

@@ -6,7 +6,7 @@ import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.{IsolationLevel, TopicPartition}
 
 import io.github.dynamickafka.offset.{ClusterView, Ending, Positions}
-import io.github.dynamickafka.topology.OffsetsPolicy
+import io.github.dynamickafka.metadata.OffsetsPolicy
 
 /**
  * @param leaders the node that leads each partition, or None for a partition without leader

@@ -8,7 +8,7 @@ import io.github.dynamickafka.config.{ClusterProperties, ClusterScope, SourceOpt
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.{ClientDefaults, ConsumerSettings, KafkaProperties, ProducerSettings}
 import io.github.dynamickafka.option.{OptionSpec, Suggestions}
-import io.github.dynamickafka.topology.{OffsetsPolicy, Topology, TopologyTopic}
+import io.github.dynamickafka.metadata.{OffsetsPolicy, Topology, TopologyTopic}
 
 /**
  * Merges options and metadata of each cluster of one topology, with the precedence of

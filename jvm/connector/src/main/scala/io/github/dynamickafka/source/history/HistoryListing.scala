@@ -21,7 +21,7 @@ import io.github.dynamickafka.offset.history.{
   HistoryTable,
   RowTimes
 }
-import io.github.dynamickafka.topology.{Topology, TopologyHistory}
+import io.github.dynamickafka.metadata.{Topology, TopologyHistory}
 
 /**
  * Lists the files of histories and finds where they end, with Spark's own readers, so that the files are those that Spark would read:

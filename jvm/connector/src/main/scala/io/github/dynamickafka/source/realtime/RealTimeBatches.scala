@@ -37,7 +37,7 @@ import io.github.dynamickafka.source.trigger.{
   TriggerSnapshots
 }
 import io.github.dynamickafka.storage.RealTimeSinks
-import io.github.dynamickafka.topology.{ReplacedClusterPolicy, Topology}
+import io.github.dynamickafka.metadata.{ReplacedClusterPolicy, Topology}
 
 /**
  * The batches of a query in real-time mode: planned from their start alone, and ended by what their tasks report. See

@@ -17,7 +17,7 @@ import io.github.dynamickafka.offset.{
   Transition
 }
 import io.github.dynamickafka.source.cluster.ClusterStreams
-import io.github.dynamickafka.topology.ReplacedClusterPolicy
+import io.github.dynamickafka.metadata.ReplacedClusterPolicy
 
 /**
  * Where a trigger continues in clusters that replace others.

@@ -20,7 +20,7 @@ import io.github.dynamickafka.offset.replacement.{
   SameOffsets
 }
 import io.github.dynamickafka.source.cluster.{ClusterConfig, ClusterStreams}
-import io.github.dynamickafka.topology.ReplacedClusterPolicy
+import io.github.dynamickafka.metadata.ReplacedClusterPolicy
 
 /**
  * Finds out where the query continues in a Kafka cluster that replaces another one: asks the new cluster what the

@@ -2,7 +2,7 @@ package io.github.dynamickafka.source.trigger
 
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, Transition}
-import io.github.dynamickafka.topology.Topology
+import io.github.dynamickafka.metadata.Topology
 
 /** Refuses to read a topic twice through two cluster ids of one Kafka cluster. Pure. */
 private[source] object DuplicateClusters {

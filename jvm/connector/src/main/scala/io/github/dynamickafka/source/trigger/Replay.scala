@@ -10,7 +10,7 @@ import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, Loss, Of
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStreams}
 import io.github.dynamickafka.source.replacement.ReplacedClusters
-import io.github.dynamickafka.topology.{ReplacedClusterPolicy, UnreachableReplayPolicy}
+import io.github.dynamickafka.metadata.{ReplacedClusterPolicy, UnreachableReplayPolicy}
 
 /**
  * Reads a batch again that an earlier run logged but did not complete, including clusters that are no longer in the

@@ -5,7 +5,7 @@ import scala.util.Try
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
-import io.github.dynamickafka.topology.Topology
+import io.github.dynamickafka.metadata.Topology
 
 /**
  * Provides the topology of a trigger: the newest one of the watcher; after a restart, the last one in the checkpoint

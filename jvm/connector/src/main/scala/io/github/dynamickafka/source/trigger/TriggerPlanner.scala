@@ -22,7 +22,7 @@ import io.github.dynamickafka.offset.{
 import io.github.dynamickafka.source.checkpoint.{MigratedPositions, SourceCheckpoint}
 import io.github.dynamickafka.source.cluster.{ClusterConfig, ClusterConfigs, ClusterQuestion, ClusterStreams}
 import io.github.dynamickafka.source.replacement.ReplacedClusters
-import io.github.dynamickafka.topology.Topology
+import io.github.dynamickafka.metadata.Topology
 
 /** Sends the requests of a trigger to the clusters. Used only by the thread of the query. */
 private[source] final class TriggerPlanner(

@@ -5,7 +5,7 @@ import org.apache.kafka.connect.mirror.{Checkpoint, CheckpointBytes}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.offset.{ClusterView, Continuation, Positions, ReplacedCluster}
-import io.github.dynamickafka.topology.MirroredTopics
+import io.github.dynamickafka.metadata.MirroredTopics
 
 /** Where a query continues by checkpoints, and by which names. */
 class MirrorContinuationSuite extends AnyFunSuite {

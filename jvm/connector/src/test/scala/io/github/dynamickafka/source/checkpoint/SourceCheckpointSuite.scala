@@ -12,15 +12,7 @@ import io.github.dynamickafka.offset.history.{HandOver, HistoryFile, HistoryPlan
 import io.github.dynamickafka.offset.{CompositeOffset, Positions, Retained}
 import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.{
-  OffsetsPolicy,
-  Removal,
-  Topology,
-  TopologyCluster,
-  TopologyPattern,
-  TopologyTopic,
-  WriteEntry
-}
+import io.github.dynamickafka.metadata.{OffsetsPolicy, Removal, Topology, TopologyCluster, TopologyPattern, TopologyTopic, WriteEntry}
 
 class SourceCheckpointSuite extends AnyFunSuite with TimeLimit {
 

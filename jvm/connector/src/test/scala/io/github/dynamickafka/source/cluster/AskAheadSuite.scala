@@ -13,7 +13,7 @@ import io.github.dynamickafka.config.Options
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.offset.{ClusterView, Ending, Positions, TopicOffsets}
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.OffsetsPolicy
+import io.github.dynamickafka.metadata.OffsetsPolicy
 
 /** Clusters that are asked ahead of the triggers. `blue` is the one that does not respond. */
 class AskAheadSuite extends AnyFunSuite with TimeLimit with Eventually {

@@ -8,14 +8,7 @@ import io.github.dynamickafka.config.Options.parse
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
 import io.github.dynamickafka.source.Logs
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.{
-  OffsetsPolicy,
-  Removal,
-  Topology,
-  TopologyCluster,
-  TopologyPattern,
-  TopologyTopic
-}
+import io.github.dynamickafka.metadata.{OffsetsPolicy, Removal, Topology, TopologyCluster, TopologyPattern, TopologyTopic}
 
 class TopologyCheckSuite extends AnyFunSuite with TimeLimit {
 

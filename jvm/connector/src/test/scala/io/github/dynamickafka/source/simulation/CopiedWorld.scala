@@ -5,7 +5,7 @@ import scala.util.Random
 
 import io.github.dynamickafka.offset.replacement.MirrorCheckpoint
 import io.github.dynamickafka.offset.{CompositeOffset, Positions}
-import io.github.dynamickafka.topology.{Removal, Topology, TopologyCluster, TopologyTopic}
+import io.github.dynamickafka.metadata.{Removal, Topology, TopologyCluster, TopologyTopic}
 
 /**
  * A Kafka cluster that is written to, and a copy of it, which takes its place: under the same cluster id, or under another one with

@@ -9,7 +9,7 @@ import io.github.dynamickafka.offset.replacement.SameOffsets.{Answer, Question}
 import io.github.dynamickafka.offset.replacement._
 import io.github.dynamickafka.source.cluster.ClusterConfig
 import io.github.dynamickafka.source.replacement._
-import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy}
+import io.github.dynamickafka.metadata.{OffsetsPolicy, ReplacedClusterPolicy}
 
 /**
  * Where a query continues in clusters that take the place of others, by the code of the product: only the reads of single records and of

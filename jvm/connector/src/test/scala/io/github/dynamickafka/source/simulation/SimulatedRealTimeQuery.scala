@@ -5,7 +5,7 @@ import io.github.dynamickafka.source.checkpoint.DecidedEntries
 import io.github.dynamickafka.source.cluster.ClusterConfigs
 import io.github.dynamickafka.source.realtime.{RealTimeRanges, TaskPositions}
 import io.github.dynamickafka.source.trigger.{LossGrace, TriggerContext, TriggerPlanner, UnconfirmedClusters}
-import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy, Topology}
+import io.github.dynamickafka.metadata.{OffsetsPolicy, ReplacedClusterPolicy, Topology}
 
 /** Where the driver dies in a batch of real-time mode. */
 private[simulation] object RealTimeCrash extends Enumeration {

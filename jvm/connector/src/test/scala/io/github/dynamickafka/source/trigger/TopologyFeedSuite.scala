@@ -13,7 +13,7 @@ import io.github.dynamickafka.error.{DynamicKafkaRuntimeException, Errors}
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
 import io.github.dynamickafka.source.{Entry, EntryService}
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.{Topology, TopologyCluster, TopologyTopic}
+import io.github.dynamickafka.metadata.{Topology, TopologyCluster, TopologyTopic}
 
 class TopologyFeedSuite extends AnyFunSuite with TimeLimit with Eventually {
   implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(100, Seconds), Span(5, Millis))

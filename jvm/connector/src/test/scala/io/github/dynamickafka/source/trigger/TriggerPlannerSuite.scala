@@ -24,7 +24,7 @@ import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStream, Clu
 import io.github.dynamickafka.source.replacement.{LastRecords, RecordsAt, ReplacedClusters, Replacements}
 import io.github.dynamickafka.source.{Entry, EntryService, Logs}
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.ReplacedClusterPolicy
+import io.github.dynamickafka.metadata.ReplacedClusterPolicy
 
 /** What a trigger makes of responses that were requested before it. The cluster takes longer than a trigger waits. */
 class TriggerPlannerSuite extends AnyFunSuite with TimeLimit with Eventually {
