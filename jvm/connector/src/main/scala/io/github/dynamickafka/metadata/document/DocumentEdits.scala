@@ -130,8 +130,7 @@ private[dynamickafka] object DocumentEdits {
     streams.updated(id, new KafkaStream(id, all, stream.getFormatOptions, stream.getHistory))
   }
 
-  private def entries(stream: KafkaStream): Map[String, ClusterMetadata] =
-    stream.getClusterMetadataMap.asScala.toMap
+  private def entries(stream: KafkaStream): Map[String, ClusterMetadata] = stream.entries.toMap
 
   private def subscription(entry: ClusterMetadata): (String, String) =
     if (entry.topicPattern != null) ("topic_pattern", entry.topicPattern)

@@ -260,4 +260,7 @@ private[dynamickafka] object ServiceArguments {
     new ServiceArguments(ServiceOptions(spec.name, arguments.toMap), spec)
 
   def option(name: String): String = OptionName.MetadataService + name
+
+  def refuse(name: String, value: String, reason: String): Nothing =
+    throw Errors.invalidOption(option(name), value, reason)
 }

@@ -40,6 +40,7 @@ private[metadata] final class StrimziMetadataService(
     arguments: ServiceArguments,
     config: () => Config = () => Config.autoConfigure(null)
 ) extends KubernetesService(arguments, config) {
+  import ServiceArguments.refuse
   import StrimziMetadataService._
 
   private val namespaces = arguments(MetadataServiceSpecs.StrimziNamespace)
@@ -47,17 +48,12 @@ private[metadata] final class StrimziMetadataService(
   private val properties = arguments.underPrefix
   private val all = namespaces.split(',').map(_.strip).filter(_.nonEmpty).toSeq.distinct
   if (all.isEmpty)
-    throw Errors.invalidOption(
-      ServiceArguments.option(MetadataServiceSpecs.StrimziNamespace.name),
-      namespaces,
-      "it has to name at least one namespace"
-    )
-  if (properties.contains(DocumentParts.Bootstrap))
-    throw Errors.invalidOption(
-      ServiceArguments.option(s"properties.${DocumentParts.Bootstrap}"),
-      properties(DocumentParts.Bootstrap),
-      "the addresses are those of the listener of each Kafka resource"
-    )
+    refuse(MetadataServiceSpecs.StrimziNamespace.name, namespaces, "it has to name at least one namespace")
+  properties.get(DocumentParts.Bootstrap).foreach(refuse(
+    s"properties.${DocumentParts.Bootstrap}",
+    _,
+    "the addresses are those of the listener of each Kafka resource"
+  ))
 
   override protected val shown: String = s"Strimzi's resources in ${all.mkString(", ")}"
   private val listener = Option(arguments(MetadataServiceSpecs.StrimziListener)).filter(_.nonEmpty)
@@ -68,8 +64,6 @@ private[metadata] final class StrimziMetadataService(
   override protected def watched: Seq[Watchable[_]] =
     for (namespace <- all; kind <- Seq(StrimziResource.Topic, StrimziResource.Kafka))
       yield resources(kind, namespace, version)
-
-  override def toString: String = s"StrimziMetadataService(${all.mkString(", ")})"
 
   override protected def read(): Map[String, KafkaStream] = {
     val listed = all.map(namespace =>
