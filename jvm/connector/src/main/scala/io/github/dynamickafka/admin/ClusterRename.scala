@@ -133,7 +133,7 @@ private[admin] object ClusterRename {
       o.clusters.keySet ++ o.retained.keySet ++ o.draining.keySet ++ o.identities.keySet
     }.toSet
     if (!known(old)) throw new Refusal(
-      s"$where has no cluster '$old'.${Suggestions.closest(old, known).fold("")(s => s" Did you mean '$s'?")}"
+      s"$where has no cluster '$old'.${Suggestions.didYouMean(old, known)}"
     )
     if (known(now)) throw new Refusal(s"$where has a cluster '$now' already")
     offsets.foreach { case (source, offset) => log.refuseDeferred(source, offset, newest) }

@@ -182,9 +182,7 @@ private[schemaregistry] final class RegistryClient(
   }
 
   private def isUntrusted(e: Throwable): Boolean =
-    Iterator.iterate(e)(
-      _.getCause
-    ).takeWhile(_ != null).take(MostCauses).exists(_.isInstanceOf[CertificateException])
+    FailureText.causes(e).exists(_.isInstanceOf[CertificateException])
 }
 
 private[schemaregistry] object RegistryClient {
@@ -203,7 +201,6 @@ private[schemaregistry] object RegistryClient {
 
   private val Pauses = Backoff(firstMs = 100L, longestMs = 5000L)
   private val ConnectMs = 10000L
-  private val MostCauses = 20
   private val mapper = new ObjectMapper
 
   /** For all registries without own TLS settings. Its threads are daemons. */

@@ -9,6 +9,7 @@ import org.yaml.snakeyaml.nodes.{CollectionNode, MappingNode, Node, ScalarNode, 
 
 import io.github.dynamickafka.metadata.document.DocumentTree._
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
+import io.github.dynamickafka.option.Suggestions
 
 /** An edit is refused, and nothing is changed. The message has no value of a property. */
 private[dynamickafka] final class EditRefused(reason: String) extends RuntimeException(reason)
@@ -43,7 +44,7 @@ private[dynamickafka] object DocumentEdits {
       val known = clusters(text)
       throw new EditRefused(
         if (known.contains(cluster)) s"no stream is on cluster '$cluster'"
-        else s"'clusters' has no cluster '$cluster'.${Names.didYouMean(cluster, known)}"
+        else s"'clusters' has no cluster '$cluster'.${Suggestions.didYouMean(cluster, known)}"
       )
     }
     edited(text, chosen.foldLeft(streams)(withState(_, _, cluster, state)))
@@ -60,7 +61,7 @@ private[dynamickafka] object DocumentEdits {
     check(streams, stream, old)
     val known = clusters(text)
     if (!known.contains(added)) throw new EditRefused(
-      s"'clusters' has no cluster '$added': first add it there, with its properties.${Names.didYouMean(added, known)}"
+      s"'clusters' has no cluster '$added': first add it there, with its properties.${Suggestions.didYouMean(added, known)}"
     )
     if (added == old) throw new EditRefused(s"stream '$stream' cannot move from cluster '$old' to itself")
     val wanted = withState(streams, stream, old, ClusterMetadata.Draining)
@@ -158,10 +159,10 @@ private[dynamickafka] object DocumentEdits {
   private def check(streams: Streams, id: String, cluster: String): Unit = {
     val known = entries(streams.getOrElse(
       id,
-      throw new EditRefused(s"there is no stream '$id'.${Names.didYouMean(id, streams.keys)}")
+      throw new EditRefused(s"there is no stream '$id'.${Suggestions.didYouMean(id, streams.keys)}")
     ))
     if (!known.contains(cluster)) throw new EditRefused(
-      s"stream '$id' is not on cluster '$cluster'.${Names.didYouMean(cluster, known.keys)}"
+      s"stream '$id' is not on cluster '$cluster'.${Suggestions.didYouMean(cluster, known.keys)}"
     )
   }
 }

@@ -16,6 +16,7 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.table.Formats
 import io.github.dynamickafka.kafka.KafkaProperties
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream, StreamHistory}
+import io.github.dynamickafka.option.Suggestions
 
 /** The streams of a document by id, in its order: a file, an option, or the answer of a service in another language. */
 private[dynamickafka] object MetadataDocument {
@@ -161,7 +162,7 @@ private[metadata] object DocumentV1 {
     val format = DocumentFormat.options(fields)
     val entries = fields.required("clusters")(_.items(Place.Cluster) { (id, entry) =>
       clusters.filterNot(_.contains(id)).foreach(all =>
-        entry.report(s"'clusters' has no cluster '$id'.${Names.didYouMean(id, all.keys)}")
+        entry.report(s"'clusters' has no cluster '$id'.${Suggestions.didYouMean(id, all.keys)}")
       )
       val cluster = clusters.flatMap(_.get(id)).getOrElse(Cluster(entry))
       // A registry of the stream takes precedence over that of the cluster.
@@ -226,8 +227,8 @@ private[metadata] object DocumentV1 {
 
   private def badState(text: String): Option[String] = Names.badState(text).map(reason =>
     s"$reason." + (
-      if (text.startsWith("drain")) Names.meant(ClusterMetadata.Draining)
-      else Names.didYouMean(text, ClusterMetadata.States)
+      if (text.startsWith("drain")) Suggestions.meant(ClusterMetadata.Draining)
+      else Suggestions.didYouMean(text, ClusterMetadata.States)
     )
   )
 
@@ -371,7 +372,7 @@ private[metadata] object DocumentFormat {
     Option.unless(ddl.trim.startsWith("{"))(Try(StructType.fromDDL(ddl))).flatMap(_.failed.toOption).collect {
       case e: ParseException if e.getCondition == "UNSUPPORTED_DATATYPE" =>
         val word = e.getMessageParameters.get("typeName").stripPrefix("\"").stripSuffix("\"")
-        s"'$word' is not a type of Spark.${Names.didYouMean(word, Types)}"
+        s"'$word' is not a type of Spark.${Suggestions.didYouMean(word, Types)}"
     }
 
   /** The types that are written most, for suggestions. */

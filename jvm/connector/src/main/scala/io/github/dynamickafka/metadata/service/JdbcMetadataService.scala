@@ -17,7 +17,7 @@ import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Error
 import io.github.dynamickafka.kafka.SecretReferences
 import io.github.dynamickafka.metadata.document.{DocumentParts, MetadataDocument, Names}
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
-import io.github.dynamickafka.option.NamedClass
+import io.github.dynamickafka.option.{NamedClass, Suggestions}
 
 /**
  * Reads the streams from a database. Each call opens a connection, runs one query and closes the connection. The result
@@ -142,7 +142,7 @@ private[metadata] object JdbcRows {
     columns.find(!Known.contains(_)).foreach(name =>
       refuse(
         name,
-        s"the column is unknown; valid columns are ${(Known :+ Document).mkString(", ")}.${Names.didYouMean(name, Known)}"
+        s"the column is unknown; valid columns are ${(Known :+ Document).mkString(", ")}.${Suggestions.didYouMean(name, Known)}"
       )
     )
     Needed.find(!columns.contains(_)).foreach(refuse(_, "it is missing"))

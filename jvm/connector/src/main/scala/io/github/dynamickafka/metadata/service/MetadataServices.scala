@@ -14,7 +14,7 @@ import org.apache.spark.SPARK_VERSION
 
 import io.github.dynamickafka.config.{MetadataServiceSpec, MetadataServiceSpecs, ServiceOptions}
 import io.github.dynamickafka.error.{Errors, FailureText}
-import io.github.dynamickafka.metadata.document.{MetadataDocument, Names}
+import io.github.dynamickafka.metadata.document.MetadataDocument
 import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
 import io.github.dynamickafka.option.{NamedClass, OptionName, OptionSpec, OptionType, Suggestions}
 
@@ -84,7 +84,7 @@ private[dynamickafka] object MetadataServices {
       options.name,
       s"it is neither a known service nor a class on the class path. Known services are ${names("'")}; a " +
         s"class must implement ${classOf[KafkaMetadataService].getName}." +
-        Names.didYouMean(options.name, MetadataServiceSpecs.all.map(_.name))
+        Suggestions.didYouMean(options.name, MetadataServiceSpecs.all.map(_.name))
     )
 }
 

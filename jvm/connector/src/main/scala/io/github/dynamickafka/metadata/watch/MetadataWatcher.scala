@@ -405,7 +405,7 @@ private[dynamickafka] object MetadataWatcher {
    * valid before.
    */
   private def isMistake(cause: Throwable): Boolean = isInvalidAnswer(cause) ||
-    Iterator.iterate(cause)(_.getCause).takeWhile(_ != null).take(LongestChain).exists {
+    FailureText.causes(cause).exists {
       case _: FileNotFoundException | _: NoSuchFileException | _: PathIsDirectoryException => true
       case _ => false
     }
@@ -414,8 +414,6 @@ private[dynamickafka] object MetadataWatcher {
     case error: DynamicKafkaError => error.getCondition == "DYNAMIC_KAFKA.METADATA_INVALID"
     case _ => false
   }
-
-  private val LongestChain = 10
 }
 
 /**

@@ -103,9 +103,7 @@ private[dynamickafka] final class ClusterConfigs(options: SourceOptions, scope: 
     throw Errors.invalidOption(
       SourceOptionSpecs.StartingOffsets.name,
       "{...}",
-      s"the metadata does not have $what.${Suggestions.closest(name, known).fold("")(s =>
-          s" Did you mean '$s'?"
-        )} It has " +
+      s"the metadata does not have $what.${Suggestions.didYouMean(name, known)} It has " +
         s"${known.toSeq.sorted.take(MostNamed).mkString(", ")}${if (known.size > MostNamed) ", ..." else ""}."
     )
 
