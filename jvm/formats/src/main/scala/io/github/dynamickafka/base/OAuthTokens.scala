@@ -89,7 +89,7 @@ private[dynamickafka] final class OAuthTokens(clock: Clock) {
     }
   }
 
-  private def refused(credentials: ClientCredentials, token: IssuedToken): Unit = {
+  private[base] def refused(credentials: ClientCredentials, token: IssuedToken): Unit = {
     val state = states.get(credentials)
     state.lock.lock()
     try state.token = state.token.filter(_.text != token.authorization)

@@ -211,7 +211,7 @@ class ResolutionSuite extends AnyFunSuite with TimeLimit {
   test("whether a cluster takes writes is in its entries, but not in the topology") {
     def orders(write: Boolean) =
       stream("orders", "blue" -> cluster("a").withWrite(write), "green" -> cluster("a"))
-    assert(AnswerCheck.entries(orders(write = false)).map(e => e.cluster -> e.write) ==
+    assert(AnswerCheck.entries(orders(write = false)).map(e => e.cluster -> e.named.closed.isEmpty) ==
       Seq("blue" -> false, "green" -> true))
     assert(resolve(this.orders, byId(orders(write = false))) == resolve(
       this.orders,
