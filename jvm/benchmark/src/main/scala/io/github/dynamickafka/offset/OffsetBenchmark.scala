@@ -7,7 +7,13 @@ import scala.util.Random
 
 import com.fasterxml.jackson.databind.ObjectMapper
 
-import io.github.dynamickafka.metadata.{OffsetsPolicy, ReplacedClusterPolicy, Topology, TopologyCluster, TopologyTopic}
+import io.github.dynamickafka.metadata.{
+  OffsetsPolicy,
+  ReplacedClusterPolicy,
+  Topology,
+  TopologyCluster,
+  TopologyTopic
+}
 
 /**
  * Measures the operations of a trigger on a composite offset, without Kafka and Spark's engine: `OffsetBenchmark

@@ -3,6 +3,7 @@ package io.github.dynamickafka.admin
 import scala.collection.immutable.SortedMap
 import scala.util.control.NonFatal
 
+import io.github.dynamickafka.metadata.Topology
 import io.github.dynamickafka.offset.history.{HandOver, HistoryPlan}
 import io.github.dynamickafka.offset.replacement.RecordsRead
 import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, Entries}
@@ -18,7 +19,6 @@ import io.github.dynamickafka.source.checkpoint.{
   SourceCheckpointJson,
   SparkCheckpoint
 }
-import io.github.dynamickafka.metadata.Topology
 
 /** What becomes of the files in a checkpoint when a cluster gets another id. Pure. */
 private[admin] final class ClusterRename(old: String, now: String) {

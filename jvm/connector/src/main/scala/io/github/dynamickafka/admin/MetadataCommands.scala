@@ -257,5 +257,6 @@ private[admin] object Topics {
 private[admin] object Unknown {
 
   def refuseStream(id: String, known: Seq[String]): Unit =
-    if (!known.contains(id)) throw new Refusal(s"there is no stream '$id'.${Suggestions.didYouMean(id, known)}")
+    if (!known.contains(id))
+      throw new Refusal(s"there is no stream '$id'.${Suggestions.didYouMean(id, known)}")
 }

@@ -13,6 +13,7 @@ import org.apache.spark.sql.connector.read.streaming.ReadLimit
 import io.github.dynamickafka.base.{Clock, Json}
 import io.github.dynamickafka.error.DynamicKafkaError
 import io.github.dynamickafka.metadata.watch.{RemovalGuard, Resolution}
+import io.github.dynamickafka.metadata.{KafkaStream, ReplacedClusterPolicy, Topology}
 import io.github.dynamickafka.offset.replacement.ReplacingClusters
 import io.github.dynamickafka.offset.{
   ClusterTransition,
@@ -37,7 +38,6 @@ import io.github.dynamickafka.source.cluster.{
 }
 import io.github.dynamickafka.source.replacement.{DecidedReplacements, PlannedReplacements}
 import io.github.dynamickafka.source.trigger.{Limits, TriggerContext, TriggerPlanner}
-import io.github.dynamickafka.metadata.{KafkaStream, ReplacedClusterPolicy, Topology}
 
 /** `plan`: what the next batch of a query would do with the metadata of the catalog, or of a file. Nothing is changed. */
 private[admin] object PlanCommand {

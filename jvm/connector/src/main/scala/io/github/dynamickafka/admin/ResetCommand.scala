@@ -7,11 +7,11 @@ import org.apache.kafka.common.TopicPartition
 
 import io.github.dynamickafka.base.Json
 import io.github.dynamickafka.config.OffsetsParser
+import io.github.dynamickafka.metadata.OffsetsPolicy
 import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, CompositeOffsetJson, Positions}
+import io.github.dynamickafka.option.Suggestions
 import io.github.dynamickafka.source.checkpoint.Refusal
 import io.github.dynamickafka.source.cluster.ClusterConfig
-import io.github.dynamickafka.metadata.OffsetsPolicy
-import io.github.dynamickafka.option.Suggestions
 
 /** `reset`: sets the positions of a query in one cluster, where it continues at its next start. */
 private[admin] object ResetCommand {

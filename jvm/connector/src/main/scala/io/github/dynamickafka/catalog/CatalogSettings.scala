@@ -66,7 +66,13 @@ private[dynamickafka] final class CatalogSettings(
       ofQuery: CaseInsensitiveStringMap,
       document: Map[String, String] = Map.empty
   ): CaseInsensitiveStringMap =
-    merged(SourceOptionSpecs.table, Map(SourceOptionSpecs.StreamIds.name -> stream), ofQuery, stream, document)
+    merged(
+      SourceOptionSpecs.table,
+      Map(SourceOptionSpecs.StreamIds.name -> stream),
+      ofQuery,
+      stream,
+      document
+    )
 
   /** The options of a write to one stream; see [[forReading]]. */
   def forWriting(

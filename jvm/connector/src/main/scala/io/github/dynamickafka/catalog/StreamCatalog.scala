@@ -1,7 +1,7 @@
 package io.github.dynamickafka.catalog
 
-import java.util.concurrent.atomic.AtomicReference
 import java.util.concurrent.TimeoutException
+import java.util.concurrent.atomic.AtomicReference
 import java.{util => ju}
 
 import scala.jdk.CollectionConverters._
@@ -19,10 +19,10 @@ import io.github.dynamickafka.config.{SinkOptions, SourceOptionSpecs, SourceOpti
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Errors, FailureText}
 import io.github.dynamickafka.metadata.service.MetadataServices
 import io.github.dynamickafka.metadata.watch.LimitedCalls
+import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream, OffsetsPolicy}
 import io.github.dynamickafka.option.{ClusterKeys, OptionName, OptionSpec}
 import io.github.dynamickafka.sink.DynamicKafkaSinkTable
 import io.github.dynamickafka.source.DynamicKafkaTable
-import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream, OffsetsPolicy}
 
 /**
  * The streams of one metadata service. The service is created at the first use, and kept as long as the session, so that

@@ -11,9 +11,9 @@ import org.apache.spark.sql.connector.write.{LogicalWriteInfo, WriteBuilder}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
+import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream, OffsetsPolicy}
 import io.github.dynamickafka.sink.DynamicKafkaSinkTable
 import io.github.dynamickafka.source.DynamicKafkaTable
-import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream, OffsetsPolicy}
 
 /**
  * Streams as a table, for reading and writing.

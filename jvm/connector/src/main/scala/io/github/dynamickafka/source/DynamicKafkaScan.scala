@@ -18,6 +18,13 @@ import io.github.dynamickafka.format.table.FormatOptionSpecs
 import io.github.dynamickafka.gauge.GaugeNames
 import io.github.dynamickafka.metadata.service.MetadataServices
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
+import io.github.dynamickafka.metadata.{
+  HasDatasets,
+  KafkaStream,
+  ReplacedClusterPolicy,
+  TopicDataset,
+  Topology
+}
 import io.github.dynamickafka.offset.{
   ClusterTransition,
   ClusterView,
@@ -55,7 +62,6 @@ import io.github.dynamickafka.source.trigger.{
   UnansweredPartitions
 }
 import io.github.dynamickafka.storage.SessionConfiguration
-import io.github.dynamickafka.metadata.{HasDatasets, KafkaStream, ReplacedClusterPolicy, TopicDataset, Topology}
 
 private[source] final class DynamicKafkaScan(
     options: SourceOptions,

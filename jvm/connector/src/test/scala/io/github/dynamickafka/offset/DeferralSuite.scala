@@ -4,7 +4,13 @@ import scala.collection.immutable.SortedMap
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.metadata.{OffsetsPolicy, ReplacedClusterPolicy, Topology, TopologyCluster, TopologyTopic}
+import io.github.dynamickafka.metadata.{
+  OffsetsPolicy,
+  ReplacedClusterPolicy,
+  Topology,
+  TopologyCluster,
+  TopologyTopic
+}
 
 /**
  * A batch of clusters a and b, of which b is deferred: what the following offsets read, whatever happens to b meanwhile.

@@ -5,7 +5,13 @@ import scala.collection.immutable.SortedMap
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
-import io.github.dynamickafka.metadata.{OffsetsPolicy, ReplacedClusterPolicy, Topology, TopologyCluster, TopologyTopic}
+import io.github.dynamickafka.metadata.{
+  OffsetsPolicy,
+  ReplacedClusterPolicy,
+  Topology,
+  TopologyCluster,
+  TopologyTopic
+}
 
 /** Edge cases of the rules that random histories reach rarely or never. */
 class OffsetRulesSuite extends AnyFunSuite {

@@ -1,12 +1,12 @@
 package io.github.dynamickafka.base
 
 import java.io.IOException
-import java.net.{URI, URISyntaxException}
 import java.net.http.{HttpClient, HttpRequest, HttpResponse}
+import java.net.{URI, URISyntaxException}
 import java.nio.ByteBuffer
 import java.time.Duration
-import java.util.concurrent.{CompletionStage, ExecutionException, Flow, TimeUnit, TimeoutException}
 import java.util.Locale
+import java.util.concurrent.{CompletionStage, ExecutionException, Flow, TimeUnit, TimeoutException}
 import java.{util => ju}
 
 import javax.net.ssl.SSLContext
@@ -39,7 +39,9 @@ private[dynamickafka] object HttpExchange {
       val uri = new URI(url)
       if (uri.getRawUserInfo != null || Option(uri.getRawAuthority).exists(_.contains('@')))
         Left(s"it must not contain user and password$login")
-      else if (!Option(uri.getScheme).exists(_.toLowerCase(Locale.ROOT).matches("https?")) || uri.getHost == null)
+      else if (
+        !Option(uri.getScheme).exists(_.toLowerCase(Locale.ROOT).matches("https?")) || uri.getHost == null
+      )
         Left(s"it does not have the form $form")
       else Right(uri)
     } catch { case e: URISyntaxException => Left(s"it is not a valid URL: ${e.getReason}") }

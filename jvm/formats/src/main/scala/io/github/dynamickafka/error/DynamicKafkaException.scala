@@ -64,7 +64,8 @@ private[dynamickafka] object FailureText {
   }
 
   /** An exception with its causes, as far as there are no more than 50, so that a circle ends. */
-  def causes(e: Throwable): Seq[Throwable] = Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(50).toSeq
+  def causes(e: Throwable): Seq[Throwable] =
+    Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(50).toSeq
 
   private def named(e: Throwable): String =
     e.getClass.getSimpleName + Option(e.getMessage).fold("")(m => s": $m")

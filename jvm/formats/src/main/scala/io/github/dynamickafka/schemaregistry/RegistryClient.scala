@@ -226,7 +226,10 @@ private[schemaregistry] object RegistryUrl {
       url,
       "http://host:port or https://host:port",
       s": use '${RegistryOptionSpecs.UserInfo.name}'"
-    ).filterOrElse(uri => uri.getRawQuery == null && uri.getRawFragment == null, "it must not contain a query")
+    ).filterOrElse(
+      uri => uri.getRawQuery == null && uri.getRawFragment == null,
+      "it must not contain a query"
+    )
       .left.map(reason => s"$reason.")
 
   /** The addresses for messages. */

@@ -463,7 +463,8 @@ private[dynamickafka] object DocumentWriter {
   def text(streams: Iterable[KafkaStream]): String = {
     val ids = streams.toSeq.map(_.streamId)
     ids.diff(ids.distinct).headOption.foreach(id => refuse(s"the stream '$id' is duplicate"))
-    val entries = for (stream <- streams.toSeq; (id, entry) <- stream.entries) yield (id, stream.streamId, entry)
+    val entries =
+      for (stream <- streams.toSeq; (id, entry) <- stream.entries) yield (id, stream.streamId, entry)
     val byCluster = entries.groupBy(_._1)
     Json.write(Json.fields(
       "version" -> 1,
@@ -476,11 +477,12 @@ private[dynamickafka] object DocumentWriter {
   private def cluster(id: String, entries: Seq[(String, String, ClusterMetadata)]): Json.Fields = {
     def properties(of: ClusterMetadata) = of.getProperties.asScala.toMap
     val (_, first, one) = entries.head
-    entries.find { case (_, _, other) => properties(other) != properties(one) }.foreach { case (_, stream, other) =>
-      refuse(
-        s"the streams '$first' and '$stream' specify different properties for the cluster '$id': " +
-          Names.differing(properties(one), properties(other)).mkString(", ")
-      )
+    entries.find { case (_, _, other) => properties(other) != properties(one) }.foreach {
+      case (_, stream, other) =>
+        refuse(
+          s"the streams '$first' and '$stream' specify different properties for the cluster '$id': " +
+            Names.differing(properties(one), properties(other)).mkString(", ")
+        )
     }
     Json.fields("properties" -> properties(one)) ++
       Json.present("replaces" -> Option(entries.last._3.replaces))
@@ -499,14 +501,17 @@ private[dynamickafka] object DocumentWriter {
     Json.fields(topics, "state" -> cluster.state, "write" -> cluster.write) ++ Json.present(
       "starting_offsets" -> Option(cluster.startingOffsets),
       "stopping_offsets" -> Option(cluster.stoppingOffsets),
-      "registry" -> registry.map { case (name, of) => name.stripPrefix(s"${DocumentFormat.Registry}.") -> of },
+      "registry" -> registry.map { case (name, of) =>
+        name.stripPrefix(s"${DocumentFormat.Registry}.") -> of
+      },
       // They are refused where the document is read.
       "options" -> others
     )
   }
 
-  private def history(of: StreamHistory): Json.Fields = Json.fields("format" -> of.format, "path" -> of.path) ++
-    Json.present("options" -> of.getOptions.asScala, "cluster" -> Option(of.cluster))
+  private def history(of: StreamHistory): Json.Fields =
+    Json.fields("format" -> of.format, "path" -> of.path) ++
+      Json.present("options" -> of.getOptions.asScala, "cluster" -> Option(of.cluster))
 
   private def refuse(reason: String) = throw Errors.metadataInvalid("the streams", reason)
 }

@@ -2,8 +2,8 @@ package io.github.dynamickafka.metadata.service
 
 import java.io.IOException
 import java.net.HttpURLConnection.{HTTP_NOT_MODIFIED, HTTP_OK, HTTP_UNAUTHORIZED}
-import java.net.http.{HttpRequest, HttpResponse}
 import java.net.URI
+import java.net.http.{HttpRequest, HttpResponse}
 
 import io.github.dynamickafka.base.{
   AddressText,
@@ -47,7 +47,9 @@ private[metadata] final class HttpMetadataService(arguments: ServiceArguments)
 
   if (login.isDefined)
     headers.keys.find(_.equalsIgnoreCase("Authorization"))
-      .foreach(name => refuse(s"headers.$name", s"'${ServiceArguments.option(TokenUrl.name)}' sets this header"))
+      .foreach(name =>
+        refuse(s"headers.$name", s"'${ServiceArguments.option(TokenUrl.name)}' sets this header")
+      )
   headers.keys.toSeq.sorted.foreach { name =>
     try HttpRequest.newBuilder().header(name, "value")
     catch { case e: IllegalArgumentException => refuse(s"headers.$name", e.getMessage) }
@@ -91,7 +93,7 @@ private[metadata] final class HttpMetadataService(arguments: ServiceArguments)
   private def request(token: Option[IssuedToken]): HttpRequest = {
     val builder = HttpRequest.newBuilder(address)
     last.foreach { case (tag, _) => builder.header("If-None-Match", tag) }
-    if (!headers.keys.exists(_.equalsIgnoreCase("Accept"))) 
+    if (!headers.keys.exists(_.equalsIgnoreCase("Accept")))
       builder.header("Accept", "application/json, application/yaml;q=0.9, */*;q=0.5")
     SecretReferences.resolve(headers).foreach { case (name, value) =>
       // A file that contains only the secret usually ends with a newline.
@@ -99,7 +101,9 @@ private[metadata] final class HttpMetadataService(arguments: ServiceArguments)
       catch {
         // The exception must not become the cause: its message quotes the value.
         case _: IllegalArgumentException =>
-          throw new IOException(s"the value of header '$name' contains characters that are invalid in a header")
+          throw new IOException(
+            s"the value of header '$name' contains characters that are invalid in a header"
+          )
       }
     }
     token.foreach(of => builder.header("Authorization", of.authorization))

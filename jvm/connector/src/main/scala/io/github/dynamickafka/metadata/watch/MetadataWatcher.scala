@@ -28,7 +28,13 @@ import io.github.dynamickafka.base.{Clock, DaemonThreads}
 import io.github.dynamickafka.config.{DiscoveryOptions, ServiceOptions, Subscription}
 import io.github.dynamickafka.error.{DynamicKafkaError, Errors, FailureText}
 import io.github.dynamickafka.metadata.service.MetadataServices
-import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream, Topology, TopologyCluster, TopologyTopic}
+import io.github.dynamickafka.metadata.{
+  KafkaMetadataService,
+  KafkaStream,
+  Topology,
+  TopologyCluster,
+  TopologyTopic
+}
 
 /**
  * Polls a metadata service on its own threads and keeps the last valid topology, so that the thread of the query waits

@@ -9,7 +9,14 @@ import org.slf4j.LoggerFactory
 import io.github.dynamickafka.config.ServiceOptions
 import io.github.dynamickafka.config.SourceOptionSpecs.MaxRemovedClusters
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.metadata.{Removal, Topology, TopologyCluster, TopologyPattern, WriteEntry, WriteStream}
+import io.github.dynamickafka.metadata.{
+  Removal,
+  Topology,
+  TopologyCluster,
+  TopologyPattern,
+  WriteEntry,
+  WriteStream
+}
 
 /**
  * Guards a query against incomplete answers: what an answer lacks is removed only if the next answers lack it too, and an

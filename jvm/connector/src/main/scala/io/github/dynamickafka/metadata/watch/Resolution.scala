@@ -9,8 +9,21 @@ import io.github.dynamickafka.config.{OffsetsParser, Subscription}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.KafkaProperties
 import io.github.dynamickafka.metadata.document.{DocumentFormat, DocumentParts, Names}
+import io.github.dynamickafka.metadata.{
+  ClusterMetadata,
+  KafkaStream,
+  OffsetsPolicy,
+  Removal,
+  StreamHistory,
+  Topology,
+  TopologyCluster,
+  TopologyHistory,
+  TopologyPattern,
+  TopologyTopic,
+  WriteEntry,
+  WriteStream
+}
 import io.github.dynamickafka.option.Suggestions
-import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream, OffsetsPolicy, Removal, StreamHistory, Topology, TopologyCluster, TopologyHistory, TopologyPattern, TopologyTopic, WriteEntry, WriteStream}
 
 /**
  * Resolves a subscription and the answer of the metadata service to a topology. Pure, except for the calls of `active`.

@@ -7,8 +7,8 @@ import io.github.dynamickafka.base.AttemptLimit
 import io.github.dynamickafka.config.{ClusterProperties, ClusterScope, SourceOptionSpecs, SourceOptions}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.{ClientDefaults, ConsumerSettings, KafkaProperties, ProducerSettings}
-import io.github.dynamickafka.option.{OptionSpec, Suggestions}
 import io.github.dynamickafka.metadata.{OffsetsPolicy, Topology, TopologyTopic}
+import io.github.dynamickafka.option.{OptionSpec, Suggestions}
 
 /**
  * Merges options and metadata of each cluster of one topology, with the precedence of

@@ -4,6 +4,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.metadata.ReplacedClusterPolicy
 import io.github.dynamickafka.offset.replacement.Replacement
 import io.github.dynamickafka.offset.{
   ClusterTransition,
@@ -17,7 +18,6 @@ import io.github.dynamickafka.offset.{
   Transition
 }
 import io.github.dynamickafka.source.cluster.ClusterStreams
-import io.github.dynamickafka.metadata.ReplacedClusterPolicy
 
 /**
  * Where a trigger continues in clusters that replace others.

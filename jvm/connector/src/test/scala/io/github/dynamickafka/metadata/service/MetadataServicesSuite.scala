@@ -15,8 +15,8 @@ import io.github.dynamickafka.config.{DiscoveryOptions, ServiceOptions, Subscrip
 import io.github.dynamickafka.metadata.Streams._
 import io.github.dynamickafka.metadata.service.MetadataServicesSuite._
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
-import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.metadata.{KafkaMetadataService, ScriptedService, Topology}
+import io.github.dynamickafka.testkit.TimeLimit
 
 class MetadataServicesSuite extends AnyFunSuite with TimeLimit {
 

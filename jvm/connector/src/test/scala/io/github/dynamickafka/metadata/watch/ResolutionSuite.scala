@@ -10,8 +10,17 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.github.dynamickafka.config.Subscription
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
 import io.github.dynamickafka.metadata.Streams._
+import io.github.dynamickafka.metadata.{
+  ClusterMetadata,
+  KafkaStream,
+  OffsetsPolicy,
+  Removal,
+  StreamHistory,
+  Topology,
+  TopologyHistory,
+  TopologyTopic
+}
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream, OffsetsPolicy, Removal, StreamHistory, Topology, TopologyHistory, TopologyTopic}
 
 class ResolutionSuite extends AnyFunSuite with TimeLimit {
 

@@ -6,9 +6,16 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.Options.parse
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
+import io.github.dynamickafka.metadata.{
+  OffsetsPolicy,
+  Removal,
+  Topology,
+  TopologyCluster,
+  TopologyPattern,
+  TopologyTopic
+}
 import io.github.dynamickafka.source.Logs
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.metadata.{OffsetsPolicy, Removal, Topology, TopologyCluster, TopologyPattern, TopologyTopic}
 
 class TopologyCheckSuite extends AnyFunSuite with TimeLimit {
 
