@@ -154,7 +154,7 @@ private[dynamickafka] object DocumentEdits {
     streams
   }
 
-  private def clusters(text: String): Seq[String] = DocumentRecords.clusters(DocumentText.tree(text))
+  private def clusters(text: String): Seq[String] = DocumentText.tree(text).fields("clusters").keys.toSeq
 
   private def check(streams: Streams, id: String, cluster: String): Unit = {
     val known = entries(streams.getOrElse(

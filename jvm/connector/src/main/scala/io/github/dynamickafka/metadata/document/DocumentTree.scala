@@ -1,5 +1,6 @@
 package io.github.dynamickafka.metadata.document
 
+import scala.collection.immutable.VectorMap
 import scala.util.matching.Regex
 
 import com.fasterxml.jackson.core.{
@@ -25,6 +26,11 @@ private[metadata] sealed trait DocumentTree {
       pairs.collectFirst { case (name, value) if name.value == key => value }
     case _ => None
   }
+
+  /** The fields of a mapping under a key. */
+  final def fields(key: String): VectorMap[String, DocumentTree] =
+    at(key).collect { case Mapping(_, pairs) => pairs }.getOrElse(Nil)
+      .map { case (name, value) => name.value -> value }.to(VectorMap)
 }
 
 private[metadata] object DocumentTree {

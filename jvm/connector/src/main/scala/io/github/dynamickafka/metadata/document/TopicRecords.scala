@@ -27,10 +27,6 @@ private[metadata] final case class TopicRecords(
 
   private lazy val checked = MetadataDocument.check(joined(entries))
 
-  /** Where records differ about a cluster, the newest one holds. */
-  private def joined(of: Map[String, Entry]): DocumentTree =
-    DocumentRecords.joined(of.values.toSeq.sortBy(_.offset).flatMap(_.document.toOption))
-
   /** The streams whose newest record is valid, and also together with the clusters of the other ones. */
   lazy val streams: Map[String, KafkaStream] = checked.streams -- invalid.keys
 
@@ -53,7 +49,7 @@ private[metadata] final case class TopicRecords(
       val found = MetadataDocument.accepted(MetadataDocument.check(document), where)
       if (found.keys.toSeq != Seq(streamId)) fail("it must contain exactly the stream of its key")
       val clusters = found(streamId).getClusterMetadataMap
-      DocumentRecords.clusters(document).find(!clusters.containsKey(_))
+      document.fields(Clusters).keys.find(!clusters.containsKey(_))
         .foreach(id => fail(s"the stream does not have its cluster '$id'"))
       Entry(offset, Right(document))
     } catch { case e: DynamicKafkaIllegalArgumentException => Entry(offset, Left(e)) }
@@ -73,8 +69,8 @@ private[metadata] final case class TopicRecords(
           val unread = invalid.keys.toSeq.sorted.mkString("'", "', '", "'")
           throw new EditRefused(s"${e.getMessage} The newest records of these streams are not valid: $unread")
       }
-    val known = DocumentRecords.split(text)
-    DocumentRecords.split(result).collect {
+    val known = split(text)
+    split(result).collect {
       case (id, value) if !known.get(id).contains(value) => id -> Some(value)
     }
   }
@@ -113,7 +109,7 @@ private[metadata] object TopicRecords {
    * @throws EditRefused if a stream is unknown
    */
   def published(file: String, only: Seq[String], removed: Seq[String]): Values = {
-    val found = DocumentRecords.split(file)
+    val found = split(file)
     only.find(!found.contains(_)).foreach(id =>
       throw new EditRefused(s"there is no stream '$id'; the streams are ${found.keys.mkString(", ")}")
     )
@@ -123,41 +119,32 @@ private[metadata] object TopicRecords {
     found.filter(s => only.isEmpty || only.contains(s._1)).map { case (id, value) => id -> Some(value) } ++
       removed.map(_ -> None)
   }
-}
-
-/**
- * A document of version 1 as one document in JSON for each stream, with exactly this stream and its clusters, and back: the records
- * of a topic. Values stay as they are written. Pure.
- */
-private[metadata] object DocumentRecords {
 
   /**
-   * The documents by stream id, in the order of the document.
+   * One document in JSON for each stream, with exactly this stream and its clusters, in the order of the document. Values stay as they are
+   * written.
    *
    * @param text of a valid document
    * @throws EditRefused for Flink's list of streams
    */
-  def split(text: String): VectorMap[String, String] = {
+  private def split(text: String): VectorMap[String, String] = {
     val all = DocumentText.tree(text)
     if (!all.isInstanceOf[Mapping]) throw new EditRefused(
       "a file in the format of Flink cannot be published: write 'version: 1', clusters and streams"
     )
-    val clusters = children(all, Clusters)
-    children(all, Streams).map { case (id, stream) =>
-      val own = children(stream, Clusters).keySet
+    val clusters = all.fields(Clusters)
+    all.fields(Streams).map { case (id, stream) =>
+      val own = stream.fields(Clusters).keySet
       id -> JsonText.write(document(clusters.filter(c => own(c._1)), VectorMap(id -> stream)))
     }
   }
 
-  /** One document with all streams. Where documents differ about a cluster, the last one holds. */
-  def joined(documents: Seq[DocumentTree]): DocumentTree =
-    document(merged(documents, Clusters), merged(documents, Streams))
-
-  /** The ids of the clusters that a document declares. */
-  def clusters(document: DocumentTree): Seq[String] = children(document, Clusters).keys.toSeq
-
-  private def merged(documents: Seq[DocumentTree], key: String) =
-    documents.foldLeft(VectorMap.empty[String, DocumentTree])(_ ++ children(_, key))
+  /** One document with all streams. Where records differ about a cluster, the newest one holds. */
+  private def joined(of: Map[String, Entry]): DocumentTree = {
+    val documents = of.values.toSeq.sortBy(_.offset).flatMap(_.document.toOption)
+    def merged(key: String) = documents.foldLeft(VectorMap.empty[String, DocumentTree])(_ ++ _.fields(key))
+    document(merged(Clusters), merged(Streams))
+  }
 
   private def document(clusters: Map[String, DocumentTree], streams: Map[String, DocumentTree]) = mapping(Seq(
     "version" -> Scalar(1, Number, "1"),
@@ -167,10 +154,6 @@ private[metadata] object DocumentRecords {
 
   private def mapping(fields: Iterable[(String, DocumentTree)]): DocumentTree =
     Mapping(1, fields.map { case (name, value) => Scalar(1, Text, name) -> value }.toSeq)
-
-  private def children(tree: DocumentTree, key: String): VectorMap[String, DocumentTree] =
-    tree.at(key).collect { case Mapping(_, pairs) => pairs }.getOrElse(Nil)
-      .map { case (name, value) => name.value -> value }.to(VectorMap)
 
   private val Clusters = "clusters"
   private val Streams = "streams"
