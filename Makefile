@@ -86,7 +86,7 @@ test-all: lint-python ## Everything, on each Spark line, with new seeds: hours. 
 test-scala: $(IVY) ## Suites, on real brokers, and Scala's formatting; jars of all Spark lines, warnings as errors
 	@mkdir -p target
 	@status=0; trap 'touch $(BUILT).failed' EXIT; $(call TIMED,sbt) ./sbt $(TO_HOME_OF_TESTS) $(SBT_TESTS) $(BUILD_JARS) connector/publishM2 "touch $(BUILT)" \
-	  scalafmtCheckAll scalafmtSbtCheck Test/compile $(foreach line,$(SMOKE_LINES),"sparkLine $(line)" connector/localJars smoke/runWithOtherClients) "sparkLine $(FIRST_LINE)" smoke/runWithOtherClients test \
+	  scalafmtCheckAll scalafmtSbtCheck Test/compile $(foreach line,$(SMOKE_LINES),"sparkLine $(line)" connector/localJars smoke/runWithOtherClients) "sparkLine $(FIRST_LINE)" $(if $(filter all,$(TESTS)),smoke/runWithOtherClients) test \
 	  2>&1 | tee target/scalatest.log || status=$$?; \
 	  awk '/Suites: completed/ { bad += $$NF } /Tests: succeeded/ { gsub(",", ""); for (i = 1; i < NF; i++) { if ($$i == "succeeded") ok += $$(i + 1); if ($$i == "failed") bad += $$(i + 1) } } \
 	    END { printf "%d passed, %d failed\n", ok, bad }' target/scalatest.log; exit $$status

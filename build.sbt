@@ -141,7 +141,7 @@ lazy val formats = (project in file("jvm/formats"))
   .dependsOn(testkit % "test->test")
   .settings(common)
   .settings(Coverage.ofSuites)
-  .settings(suites(groups = 2))
+  .settings(suites(groups = 1))
   .settings(
     name := "dynamic-kafka-formats",
     publish / skip := true,
@@ -175,7 +175,7 @@ lazy val connector = (project in file("jvm/connector"))
   .settings(LocalJars.settings)
   .settings(Coverage.ofSuites)
   .settings(Coverage.report(formats))
-  .settings(suites(groups = 3))
+  .settings(suites(groups = 2))
   .settings(OneJar(formats))
   .settings(PublicApi.settings)
   .settings(
