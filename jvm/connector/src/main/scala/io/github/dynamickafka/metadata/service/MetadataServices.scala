@@ -35,7 +35,7 @@ private[dynamickafka] object MetadataServices {
   ): KafkaMetadataService = {
     val service = (ServiceRegistry.Spec +: all).find(_.named(options.name))
       .map(spec => create(spec, new ServiceArguments(options, spec), hadoop))
-      .orElse(ServiceClass.create(options.copy(name = options.name.trim))).getOrElse(throw unknown(options))
+      .orElse(ofClass(options.copy(name = options.name.trim))).getOrElse(unknown(options))
     known.fold(service)(new KnownAnswer(_, service))
   }
 
@@ -60,8 +60,7 @@ private[dynamickafka] object MetadataServices {
   private def requireKubernetes(service: String): Unit =
     NamedClass.missing("io.fabric8.kubernetes.client.KubernetesClientBuilder").foreach { cause =>
       val scala = util.Properties.versionNumberString.split('.').take(2).mkString(".")
-      throw Errors.invalidOption(
-        "metadataService",
+      refuse(
         service,
         "it requires the Kubernetes client, which is not on the class path. Add " +
           s"'org.apache.spark:spark-kubernetes_$scala:$SPARK_VERSION', for example to spark.jars.packages",
@@ -70,45 +69,41 @@ private[dynamickafka] object MetadataServices {
     }
 
   private def registered(handle: String): KafkaMetadataService =
-    new SharedMetadataService(ServiceRegistry.lookup(handle).getOrElse(
-      throw Errors.invalidOption(
-        ServiceArguments.option(ServiceRegistry.Handle.name),
-        handle,
-        "no service is registered under it in this driver; give the service to the builder again"
-      )
-    ))
+    new SharedMetadataService(ServiceRegistry.lookup(handle).getOrElse(ServiceArguments.refuse(
+      ServiceRegistry.Handle.name,
+      handle,
+      "no service is registered under it in this driver; give the service to the builder again"
+    )))
 
-  private def unknown(options: ServiceOptions) =
-    Errors.invalidOption(
-      "metadataService",
+  private def unknown(options: ServiceOptions): Nothing =
+    refuse(
       options.name,
       s"it is neither a known service nor a class on the class path. Known services are ${names("'")}; a " +
         s"class must implement ${classOf[KafkaMetadataService].getName}." +
         Suggestions.didYouMean(options.name, MetadataServiceSpecs.all.map(_.name))
     )
-}
 
-/** Creates a metadata service from a class name. */
-private object ServiceClass {
+  private def refuse(service: String, reason: String, cause: Throwable = null): Nothing =
+    throw Errors.invalidOption("metadataService", service, reason, cause)
 
-  /** Returns None if the class does not exist. Every other problem fails with INVALID_OPTION. */
-  def create(options: ServiceOptions): Option[KafkaMetadataService] = find(options).map { cls =>
+  /** A service by the name of its class; None if the class does not exist. */
+  private def ofClass(options: ServiceOptions): Option[KafkaMetadataService] = find(options.name).map { cls =>
     if (!classOf[KafkaMetadataService].isAssignableFrom(cls))
-      refuse(options, s"the class does not implement ${classOf[KafkaMetadataService].getName}")
+      refuse(options.name, s"the class does not implement ${classOf[KafkaMetadataService].getName}")
     def constructor(parameters: Class[_]*) =
       cls.getConstructors.find(_.getParameterTypes.toSeq == parameters)
     val arguments = options.arguments
     try
       constructor(classOf[ju.Map[_, _]]).map(_.newInstance(new ju.LinkedHashMap(arguments.asJava)))
         .orElse(constructor().filter(_ => arguments.isEmpty).map(_.newInstance()))
-        .fold(refuse(options, lacking(constructor().isDefined, arguments.keys)))(
+        .fold(refuse(options.name, lacking(constructor().isDefined, arguments.keys)))(
           _.asInstanceOf[KafkaMetadataService]
         )
     catch {
       case e: InvocationTargetException =>
-        refuse(options, s"its constructor threw ${FailureText.of(e.getCause)}", e.getCause)
+        refuse(options.name, s"its constructor threw ${FailureText.of(e.getCause)}", e.getCause)
       case e: ReflectiveOperationException =>
-        refuse(options, s"the class cannot be instantiated: ${FailureText.of(e)}", e)
+        refuse(options.name, s"the class cannot be instantiated: ${FailureText.of(e)}", e)
     }
   }
 
@@ -119,16 +114,13 @@ private object ServiceClass {
       else " or without parameters"
     )
 
-  private def find(options: ServiceOptions): Option[Class[_]] = NamedClass.loaders.iterator.flatMap { loader =>
-    try Some(Class.forName(options.name, true, loader))
+  private def find(service: String): Option[Class[_]] = NamedClass.loaders.iterator.flatMap { loader =>
+    try Some(Class.forName(service, true, loader))
     catch {
       case _: ClassNotFoundException => None
-      case e: LinkageError => refuse(options, s"the class cannot be loaded: ${FailureText.of(e)}", e)
+      case e: LinkageError => refuse(service, s"the class cannot be loaded: ${FailureText.of(e)}", e)
     }
   }.nextOption()
-
-  private def refuse(options: ServiceOptions, reason: String, cause: Throwable = null): Nothing =
-    throw Errors.invalidOption("metadataService", options.name, reason, cause)
 }
 
 /** A service in front of another one. */
