@@ -503,7 +503,7 @@ private[dynamickafka] object TopologyText {
 
 /**
  * Calls of a metadata service, one at a time, each with a time limit, after which its result is dropped, because it is outdated. A call may
- * block for ever: it runs on a daemon thread, and no other one begins before it has returned. Waits and calls are those of one thread at a time.
+ * block without end: it runs on a daemon thread, and no other one begins before it has returned. Used by one thread at a time, which waits.
  *
  * @param timeoutMs in milliseconds
  */
@@ -520,7 +520,7 @@ private[dynamickafka] final class LimitedCalls(name: String, timeoutMs: Long) {
 
   /**
    * @param call runs its argument before each part of it after the first one, which restarts the time limit
-   * @throws InterruptedException if the thread that waits is interrupted; the call goes on
+   * @throws InterruptedException if the thread that waits is interrupted; the call continues
    */
   def apply[A](call: (() => Unit) => A): Try[A] =
     if (isBusy) Failure(new TimeoutException("an earlier call has not returned yet"))
