@@ -69,11 +69,11 @@ private[dynamickafka] object MetadataServices {
     }
 
   private def registered(handle: String): KafkaMetadataService =
-    new SharedMetadataService(ServiceRegistry.lookup(handle).getOrElse(ServiceArguments.refuse(
+    ServiceRegistry.lookup(handle).getOrElse(ServiceArguments.refuse(
       ServiceRegistry.Handle.name,
       handle,
       "no service is registered under it in this driver; give the service to the builder again"
-    )))
+    ))
 
   private def unknown(options: ServiceOptions): Nothing =
     refuse(
@@ -124,7 +124,7 @@ private[dynamickafka] object MetadataServices {
 }
 
 /** A service in front of another one. */
-private abstract class InFront(service: KafkaMetadataService) extends KafkaMetadataService {
+private[dynamickafka] abstract class InFront(val service: KafkaMetadataService) extends KafkaMetadataService {
   protected def ask[A](call: => A): A = call
 
   override def getAllStreams(): ju.Set[KafkaStream] = ask(service.getAllStreams())
@@ -151,8 +151,8 @@ private final class KnownAnswer(stream: KafkaStream, service: KafkaMetadataServi
  * A service that the application owns and that several queries may use: `close` does nothing, and no two calls
  * run concurrently, even from different queries, as the SPI guarantees.
  */
-private final class SharedMetadataService(service: KafkaMetadataService) extends InFront(service) {
-  private val lock = SharedMetadataService.lockOf(service)
+private[dynamickafka] final class SharedMetadataService(service: KafkaMetadataService) extends InFront(service) {
+  private val lock = new ReentrantLock
 
   override def close(): Unit = ()
 
@@ -161,13 +161,6 @@ private final class SharedMetadataService(service: KafkaMetadataService) extends
     try call
     finally lock.unlock()
   }
-}
-
-private object SharedMetadataService {
-  private val locks = new ju.WeakHashMap[KafkaMetadataService, ReentrantLock]
-
-  private def lockOf(service: KafkaMetadataService): ReentrantLock =
-    locks.synchronized(locks.computeIfAbsent(service, _ => new ReentrantLock))
 }
 
 /**
@@ -186,19 +179,19 @@ private[dynamickafka] object ServiceRegistry {
   /** For services that are found here; the builders name it, no user does. */
   val Spec: MetadataServiceSpec = MetadataServiceSpec("registered", Seq(Handle))
 
-  private val services = mutable.HashMap.empty[String, KafkaMetadataService]
+  private val services = mutable.HashMap.empty[String, SharedMetadataService]
 
   /** Returns the handle of the service, which is the same for the same object. */
   def register(service: KafkaMetadataService): String = synchronized {
-    services.collectFirst { case (handle, known) if known eq service => handle }.getOrElse {
+    services.collectFirst { case (handle, known) if known.service eq service => handle }.getOrElse {
       val handle = UUID.randomUUID().toString
-      services.update(handle, service)
+      services.update(handle, new SharedMetadataService(service))
       handle
     }
   }
 
   /** Returns None if the handle is from another JVM or the service was unregistered. */
-  def lookup(handle: String): Option[KafkaMetadataService] = synchronized(services.get(handle))
+  def lookup(handle: String): Option[SharedMetadataService] = synchronized(services.get(handle))
 
   def unregister(handle: String): Unit = synchronized {
     val _ = services.remove(handle)
