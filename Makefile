@@ -34,6 +34,7 @@ LINES := 4.1 4.0
 LINE ?= 4.1
 # `make test` builds the one that differs most from the first; `make test-all` and the hosted CI build and test all of them.
 SMOKE_LINES = $(if $(filter all,$(TESTS)),$(LINES),4.0)
+SMOKE = $(if $(filter all,$(TESTS)),smoke/runWithOtherClients)
 # PySpark that runs the jars of a line: of the table, or PYSPARK=4.3.0.
 PYSPARK ?= $(shell awk -F'"' '/minor = "$(LINE)"/ { found = 1 } found && /spark = / { print $$2; exit }' project/SparkLines.scala)
 LINE_VENV := target/venv-$(PYSPARK)
@@ -81,12 +82,12 @@ test-all: lint-python ## Everything, on each Spark line, with new seeds: hours. 
 	  $(foreach clients,$(ALL_CLIENTS),$(MAKE) --no-print-directory test-clients CLIENTS=$(clients) SEED=$$seed &&) \
 	  $(MAKE) --no-print-directory test-stores test-registry test-recipe test-iceberg test-lineage test-flink test-kubernetes test-notebook test-page test-metrics simulation soak soak-sink soak-real-time SEED=$$seed
 
-# The other lines are built, and read and write once, in the same session: each start of sbt takes half a minute.
+# The other lines are built in the same session, because each start of sbt takes half a minute; `make test-all` reads and writes with each.
 # What the end-to-end tests need comes first: they start beside the compiler, which leaves one of two cores idle.
 test-scala: $(IVY) ## Suites, on real brokers, and Scala's formatting; jars of all Spark lines, warnings as errors
 	@mkdir -p target
 	@status=0; trap 'touch $(BUILT).failed' EXIT; $(call TIMED,sbt) ./sbt $(TO_HOME_OF_TESTS) $(SBT_TESTS) $(BUILD_JARS) connector/publishM2 "touch $(BUILT)" \
-	  scalafmtCheckAll scalafmtSbtCheck Test/compile $(foreach line,$(SMOKE_LINES),"sparkLine $(line)" connector/localJars smoke/runWithOtherClients) "sparkLine $(FIRST_LINE)" $(if $(filter all,$(TESTS)),smoke/runWithOtherClients) test \
+	  scalafmtCheckAll scalafmtSbtCheck Test/compile $(foreach line,$(SMOKE_LINES),"sparkLine $(line)" connector/localJars $(SMOKE)) "sparkLine $(FIRST_LINE)" $(SMOKE) test \
 	  2>&1 | tee target/scalatest.log || status=$$?; \
 	  awk '/Suites: completed/ { bad += $$NF } /Tests: succeeded/ { gsub(",", ""); for (i = 1; i < NF; i++) { if ($$i == "succeeded") ok += $$(i + 1); if ($$i == "failed") bad += $$(i + 1) } } \
 	    END { printf "%d passed, %d failed\n", ok, bad }' target/scalatest.log; exit $$status

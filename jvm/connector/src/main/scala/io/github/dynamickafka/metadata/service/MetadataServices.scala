@@ -151,7 +151,8 @@ private final class KnownAnswer(stream: KafkaStream, service: KafkaMetadataServi
  * A service that the application owns and that several queries may use: `close` does nothing, and no two calls
  * run concurrently, even from different queries, as the SPI guarantees.
  */
-private[dynamickafka] final class SharedMetadataService(service: KafkaMetadataService) extends InFront(service) {
+private[dynamickafka] final class SharedMetadataService(service: KafkaMetadataService)
+    extends InFront(service) {
   private val lock = new ReentrantLock
 
   override def close(): Unit = ()
