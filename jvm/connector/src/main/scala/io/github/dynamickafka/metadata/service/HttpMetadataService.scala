@@ -55,7 +55,7 @@ private[metadata] final class HttpMetadataService(arguments: ServiceArguments)
     catch { case e: IllegalArgumentException => refuse(s"headers.$name", e.getMessage) }
   }
 
-  /** Its threads terminate after it has been garbage-collected. */
+  /** The threads of a client terminate after it has been garbage-collected. */
   private lazy val client = HttpExchange.client(timeoutMs)
 
   /** The ETag of the newest document as the server sent it, including quotes, and its streams. */
