@@ -1,6 +1,6 @@
 import sbt._
 
-/** Suites in groups that take about as long as each other, by the seconds that each took when `make weights` last ran. */
+/** Suites in groups that take about as long as each other, by the seconds that each took when `make extra NAME=weights` last ran. */
 object SuiteGroups {
 
   /**
