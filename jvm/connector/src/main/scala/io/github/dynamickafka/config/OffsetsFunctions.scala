@@ -9,8 +9,8 @@ import scala.util.control.NonFatal
 
 import io.github.dynamickafka.error.FailureText
 import io.github.dynamickafka.extension.OffsetsFunction
+import io.github.dynamickafka.metadata.OffsetsPolicy
 import io.github.dynamickafka.option.NamedClass
-import io.github.dynamickafka.topology.OffsetsPolicy
 
 /**
  * Functions of users that determine offsets. An option is a string, so a function is passed as `function:<handle>`, and a class as
@@ -38,7 +38,7 @@ private[dynamickafka] object OffsetsFunctions {
     val _ = registered.put(handle, function)
   }
 
-  /** Of a text that names a function or a class; None for all other texts. */
+  /** Parses a text that names a function or a class; None for all other texts. */
   def parse(text: String): Option[OffsetsParser.Result] = text.trim match {
     case ClassForm(name) => Some(ofClass(name.trim))
     case FunctionForm(handle) => Some(Option(registered.get(handle.trim)).map(function =>

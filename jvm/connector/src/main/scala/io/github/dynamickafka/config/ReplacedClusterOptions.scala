@@ -8,8 +8,8 @@ import scala.util.control.NonFatal
 import org.apache.kafka.common.Configurable
 
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.metadata.{MirroredTopics, ReplacedClusterPolicy}
 import io.github.dynamickafka.option.{OptionSpecs, OptionType, RawOptions}
-import io.github.dynamickafka.topology.{MirroredTopics, ReplacedClusterPolicy}
 
 /** Kafka clusters that are replaced. */
 private[config] trait ReplacedClusterSpecs extends OptionSpecs {
@@ -98,7 +98,7 @@ private[config] trait ReplacedClusterSpecs extends OptionSpecs {
 private[dynamickafka] object ReplicationPolicies {
   val OptionName = "mirrorMakerReplicationPolicy"
 
-  /** Of options that are properties of the policy. */
+  /** Options with this prefix are properties of the policy. */
   val PropertyPrefix: String = s"$OptionName."
 
   sealed trait Chosen extends Product with Serializable

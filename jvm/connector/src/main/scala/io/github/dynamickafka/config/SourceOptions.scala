@@ -17,6 +17,7 @@ import io.github.dynamickafka.format.table.{
   WriteOptionSpecs
 }
 import io.github.dynamickafka.kafka.{KafkaProperties, SecretOptions}
+import io.github.dynamickafka.metadata.ReplacedClusterPolicy
 import io.github.dynamickafka.option.{
   ClusterKeys,
   OptionName,
@@ -27,7 +28,6 @@ import io.github.dynamickafka.option.{
   RawOptions
 }
 import io.github.dynamickafka.page.{PageOptionSpecs, PageSettings}
-import io.github.dynamickafka.topology.ReplacedClusterPolicy
 
 /**
  * The options of the source: the only declaration for parsing, suggestions and `docs/options.md`, where they are in the order of these
@@ -173,7 +173,7 @@ private object RememberedOptions {
   private val ofCluster: Set[OptionSpec[_]] =
     Set(StartingOffsets, StartingTimestamp, StartingOffsetsByTimestamp, MaxOffsetsPerTrigger)
 
-  /** Those that are set, under their documented names, with the values that the user wrote. */
+  /** The options that are set, under their documented names, with the values that the user wrote. */
   def apply(raw: RawOptions): SortedMap[String, String] = {
     val declared = ofQuery.flatMap(spec => raw.written(spec).map(spec.name -> _.value))
     val clusters = raw.cluster.toSeq.flatMap { case (key, value) =>

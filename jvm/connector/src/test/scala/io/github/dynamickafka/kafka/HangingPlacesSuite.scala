@@ -31,11 +31,10 @@ import io.github.dynamickafka.metadata.Streams.{cluster, stream}
 import io.github.dynamickafka.metadata.document.DocumentWriter
 import io.github.dynamickafka.metadata.service.MetadataServices
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
-import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
+import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream, OffsetsPolicy}
 import io.github.dynamickafka.schemaregistry.{RegistryServer, SchemaCache}
 import io.github.dynamickafka.source.cluster.FunctionCalls
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.OffsetsPolicy
 
 /**
  * Foreign code hangs: clients, services, functions, registries and file systems, while they are made, asked and closed. What does not

@@ -20,11 +20,13 @@ class TableColumnsSuite extends SourceTest {
   private def table(options: Map[String, String]) = {
     val _ = spark
     val parsed = DynamicKafkaTable.parse(new CaseInsensitiveStringMap(options.asJava), isCatalogTable = true)
-    DynamicKafkaTable.of(parsed, None, isCatalogTable = true)
+    def merged(ofQuery: CaseInsensitiveStringMap) =
+      new CaseInsensitiveStringMap((options ++ ofQuery.asCaseSensitiveMap.asScala).asJava)
+    DynamicKafkaTable.of(parsed, None, ofTable = Some(merged))
   }
 
   private def scan(of: Map[String, String], query: (String, String)) =
-    table(of).newScanBuilder(new CaseInsensitiveStringMap((of + query).asJava), Set(query._1)).build()
+    table(of).newScanBuilder(new CaseInsensitiveStringMap(Map(query).asJava)).build()
 
   test("a query that adds or removes the columns of bad records is refused") {
     val keeps = base ++ Map("format" -> "json", "parseErrors" -> "keep")
@@ -48,11 +50,12 @@ class TableColumnsSuite extends SourceTest {
     val values =
       Seq("true", "false", "keep", "drop", "fail", "json", "string", "id", "EXCEPT_KEY", "5", "x_", "")
     var (same, refused) = (0, 0)
-    for {
-      of <- tables
+    val queries = for {
       name <- SourceOptionSpecs.table.all.map(_.name) ++ Seq("avro.recursiveFieldMaxDepth", "json.mode")
       value <- values
-    }
+    } yield name -> value
+    // Each option with each value meets one of the tables.
+    for (((name, value), i) <- queries.zipWithIndex; of = tables((i + i / values.size) % tables.size))
       Try(scan(of, name -> value)).fold(
         e => {
           assert(e.isInstanceOf[DynamicKafkaIllegalArgumentException], s"$name=$value: $e"); refused += 1

@@ -72,8 +72,24 @@ private[dynamickafka] final class OAuthTokens(clock: Clock) {
     finally state.lock.unlock()
   }
 
-  /** The token was not accepted: it is not used again. */
-  def refused(credentials: ClientCredentials, token: IssuedToken): Unit = {
+  /**
+   * The answer to a request with a token. A token from before may have been revoked: if it is not accepted, another one is requested, once.
+   *
+   * @param isRefused whether the token was not accepted
+   */
+  def answer[A](credentials: ClientCredentials, timeoutMs: Long)(request: IssuedToken => A)(
+      isRefused: A => Boolean
+  ): A = {
+    val token = get(credentials, timeoutMs)
+    val first = request(token)
+    if (!isRefused(first)) first
+    else {
+      refused(credentials, token)
+      if (token.isNew) first else request(get(credentials, timeoutMs))
+    }
+  }
+
+  private[base] def refused(credentials: ClientCredentials, token: IssuedToken): Unit = {
     val state = states.get(credentials)
     state.lock.lock()
     try state.token = state.token.filter(_.text != token.authorization)
@@ -113,7 +129,7 @@ private[dynamickafka] final class OAuthTokens(clock: Clock) {
 
 private[dynamickafka] object OAuthTokens {
 
-  /** Those of this process, so that queries, and tasks of an executor, share them. */
+  /** The tokens of this process, so that queries, and tasks of an executor, share them. */
   lazy val ofProcess: OAuthTokens = new OAuthTokens(Clock.System)
 
   private val Ok = 200
@@ -122,7 +138,7 @@ private[dynamickafka] object OAuthTokens {
   private val MayPass = Set(408, 429)
   private val NanosPerS = 1000000000L
 
-  /** Of a token whose server does not say it: until then, or until it is refused. */
+  /** The lifetime of a token whose server does not say it: until then, or until the token is refused. */
   private val UnknownLifetimeS = 3600L
   private val ConnectMs = 10000L
   private val mapper = new ObjectMapper

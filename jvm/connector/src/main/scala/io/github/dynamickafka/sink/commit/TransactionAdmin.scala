@@ -1,7 +1,6 @@
 package io.github.dynamickafka.sink.commit
 
 import java.time.Duration
-import java.util.concurrent.{ExecutionException, TimeUnit}
 import java.{util => ju}
 
 import scala.annotation.unused
@@ -49,7 +48,7 @@ private[sink] trait TransactionAdmin {
   /** `transaction.max.timeout.ms` of the brokers; None without authorization to describe it. */
   def maxTimeoutMs(): Option[Long]
 
-  /** Of these topics, as far as they exist and may be described. */
+  /** The limits of these topics, as far as they exist and may be described. */
   def topicLimits(@unused topics: Set[String]): Map[String, TopicLimits] = Map.empty
 
   /** What Kafka knows about these transactional ids and the partitions of these topics, all of them at once. */
@@ -228,8 +227,7 @@ private[commit] final class KafkaTransactionAdmin(properties: ProducerProperties
   }
 
   private def get[A](future: KafkaFuture[A], limitMs: Long = timeoutMs): A =
-    try future.get(limitMs, TimeUnit.MILLISECONDS)
-    catch { case e: ExecutionException if e.getCause != null => throw e.getCause }
+    ClientOpener.answer(future, limitMs)
 }
 
 private[commit] object KafkaTransactionAdmin {

@@ -156,7 +156,7 @@ private[source] final class ClusterStreams(
     val kafkaId = kafkaIdOf(stream)
     stream.ask(question, nonBlockingThreads).thenCompose[ClusterView.Reachable](view =>
       kafkaId.thenCompose[String] { found =>
-        // Of the client that has answered, which may be another one than at first: an id that is known only later is logged by a
+        // The id comes from the client that has answered, which may be another one than at first: an id that is known only later is logged by a
         // batch without records.
         if (found == null) kafkaIdOf(stream) else CompletableFuture.completedFuture(found)
       }.thenApply[ClusterView.Reachable](found => view.copy(kafkaId = known(found)))

@@ -4,6 +4,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.metadata.ReplacedClusterPolicy
 import io.github.dynamickafka.offset.replacement.Replacement
 import io.github.dynamickafka.offset.{
   ClusterTransition,
@@ -17,7 +18,6 @@ import io.github.dynamickafka.offset.{
   Transition
 }
 import io.github.dynamickafka.source.cluster.ClusterStreams
-import io.github.dynamickafka.topology.ReplacedClusterPolicy
 
 /**
  * Where a trigger continues in clusters that replace others.
@@ -203,7 +203,7 @@ private[source] object ReplacedClusters {
     next.identities.get(cluster.cluster).exists(_.kafkaId.contains(cluster.found))
 }
 
-/** Which Kafka clusters were replaced in a run of a query, oldest first, with monotonic milliseconds. Immutable. */
+/** The Kafka clusters that were replaced in a run of a query, oldest first, with monotonic milliseconds. Immutable. */
 private[dynamickafka] final case class ReplacedIds(all: Vector[(ReplacedCluster, Long)]) {
 
   def replaced(cluster: ReplacedCluster, now: Long): ReplacedIds =

@@ -1,8 +1,8 @@
 package io.github.dynamickafka.source.trigger
 
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.metadata.Topology
 import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, Transition}
-import io.github.dynamickafka.topology.Topology
 
 /** Refuses to read a topic twice through two cluster ids of one Kafka cluster. Pure. */
 private[source] object DuplicateClusters {
@@ -36,7 +36,7 @@ private[source] object DuplicateClusters {
     }.toSet
   }
 
-  /** Those of these topics that would still be read. */
+  /** The topics, of these, that would still be read. */
   def stillYielding(
       topics: Set[(String, String)],
       topology: Topology,

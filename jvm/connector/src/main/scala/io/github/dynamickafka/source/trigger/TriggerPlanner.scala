@@ -5,6 +5,7 @@ import org.slf4j.LoggerFactory
 import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.metadata.Topology
 import io.github.dynamickafka.offset.history.HandOver
 import io.github.dynamickafka.offset.replacement.ReplacingClusters
 import io.github.dynamickafka.offset.{
@@ -22,7 +23,6 @@ import io.github.dynamickafka.offset.{
 import io.github.dynamickafka.source.checkpoint.{MigratedPositions, SourceCheckpoint}
 import io.github.dynamickafka.source.cluster.{ClusterConfig, ClusterConfigs, ClusterQuestion, ClusterStreams}
 import io.github.dynamickafka.source.replacement.ReplacedClusters
-import io.github.dynamickafka.topology.Topology
 
 /** Sends the requests of a trigger to the clusters. Used only by the thread of the query. */
 private[source] final class TriggerPlanner(
@@ -51,7 +51,12 @@ private[source] final class TriggerPlanner(
   /** From which the start offset of batch 0 is determined. Waits for the first answer of the metadata service. */
   def forStart(handOver: HandOver): TriggerSnapshot = {
     val _ = feed.first()
-    snapshot(begin(CompositeOffset.empty, TriggerContext.FirstStart(handOver), complete = true, pinned = None))
+    snapshot(begin(
+      CompositeOffset.empty,
+      TriggerContext.FirstStart(handOver),
+      complete = true,
+      pinned = None
+    ))
   }
 
   /** The parameters are those of [[TriggerContext]]. */
@@ -139,7 +144,11 @@ private[source] final class TriggerPlanner(
     clusters.exists(id => feed.newest.exists(propertiesOf(_, id) != propertiesOf(trigger.topology, id)))
 
   /** @param unlisted clusters whose topics have never been listed successfully */
-  private def ask(trigger: TriggerContext, topology: Topology, unlisted: Set[String]): Option[TriggerSnapshot] = {
+  private def ask(
+      trigger: TriggerContext,
+      topology: Topology,
+      unlisted: Set[String]
+  ): Option[TriggerSnapshot] = {
     val before =
       last.filter(l =>
         trigger.pinned.isEmpty && !trigger.complete && l.isOf(trigger.start, topology, unlisted)

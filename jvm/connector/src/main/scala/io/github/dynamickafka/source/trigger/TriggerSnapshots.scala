@@ -7,10 +7,10 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.SourceOptions
+import io.github.dynamickafka.metadata.Topology
 import io.github.dynamickafka.offset.history.HandOver
 import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, Loss, Positions}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
-import io.github.dynamickafka.topology.Topology
 
 /**
  * The snapshots of the triggers of a query. With `Trigger.AvailableNow`, all triggers of a run have the clusters, topics and
@@ -43,10 +43,10 @@ private[source] final class TriggerSnapshots(
 
   def prepareForAvailableNow(): Unit = isPrepared = true
 
-  /** That of the last trigger. */
+  /** The snapshot of the last trigger. */
   def last: Option[TriggerSnapshot] = newest
 
-  /** That of the start offset of batch 0. Waits for the first answer of the metadata service. */
+  /** The snapshot of the start offset of batch 0. Waits for the first answer of the metadata service. */
   def forStart(handOver: HandOver): TriggerSnapshot = {
     val snapshot = planner.forStart(handOver)
     judgeUnanswered(snapshot, waits = false)

@@ -1,7 +1,7 @@
 package io.github.dynamickafka.source.simulation
 
+import io.github.dynamickafka.metadata.OffsetsPolicy
 import io.github.dynamickafka.offset.{ClusterTransition, ClusterView, Positions}
-import io.github.dynamickafka.topology.OffsetsPolicy
 
 /** What the clusters of a history respond to the requests of a trigger. */
 private[simulation] object ModelViews {

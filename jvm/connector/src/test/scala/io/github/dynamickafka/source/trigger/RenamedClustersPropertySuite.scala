@@ -6,10 +6,10 @@ import scala.util.Random
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.NoneWrong
+import io.github.dynamickafka.metadata._
 import io.github.dynamickafka.metadata.watch.RemovalGuard
 import io.github.dynamickafka.offset._
 import io.github.dynamickafka.testkit.{TestAll, TimeLimit}
-import io.github.dynamickafka.topology._
 
 /**
  * Random edits of the metadata of a running query: cluster ids are renamed, topics move between ids of the same Kafka cluster,
@@ -118,11 +118,11 @@ class RenamedClustersPropertySuite extends AnyFunSuite with TimeLimit {
   }
 
   test("renamed cluster ids: no edit ends the query, and each record is read once") {
-    NoneWrong(0 until 100)(wrong(_, isCorrected = true))
+    NoneWrong(0 until 30)(wrong(_, isCorrected = true))
   }
 
   test("further renamed cluster ids", TestAll) {
-    NoneWrong(100 until 2000)(wrong(_, isCorrected = true))
+    NoneWrong(30 until 2000)(wrong(_, isCorrected = true))
   }
 
   test("it finds that both ids are read until the removal is confirmed") {

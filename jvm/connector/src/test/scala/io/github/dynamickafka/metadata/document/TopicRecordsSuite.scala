@@ -1,11 +1,10 @@
-package io.github.dynamickafka.metadata.service
+package io.github.dynamickafka.metadata.document
 
 import scala.util.Random
 
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.TestSeed
-import io.github.dynamickafka.metadata.document.{DocumentEdits, EditRefused, MetadataDocument}
 import io.github.dynamickafka.testkit.{RandomCases, TimeLimit}
 
 class TopicRecordsSuite extends AnyFunSuite with TimeLimit {
