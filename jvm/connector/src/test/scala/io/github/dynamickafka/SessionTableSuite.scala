@@ -100,7 +100,9 @@ class SessionTableSuite extends SinkTest {
     }
   }
 
-  test("what records cannot have is refused by CREATE TABLE, at any place of random columns (seed in the message)") {
+  test(
+    "what records cannot have is refused by CREATE TABLE, at any place of random columns (seed in the message)"
+  ) {
     val seed = TestSeed()
     val random = new Random(seed)
     target { t =>

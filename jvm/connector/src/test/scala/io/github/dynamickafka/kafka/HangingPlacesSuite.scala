@@ -82,7 +82,9 @@ class HangingPlacesSuite extends AnyFunSuite with TimeLimit with Eventually {
     try Await.result(Future(body)(ExecutionContext.fromExecutor(thread)), 30.seconds)
     catch { case e: TimeoutException => fail(where, e) }
 
-  test("idle clients: no task waits for one of another cluster that hangs while it is closed, in any history") {
+  test(
+    "idle clients: no task waits for one of another cluster that hangs while it is closed, in any history"
+  ) {
     val first = TestSeed()
     (first until first + 20).foreach { seed =>
       val random = new Random(seed)
@@ -180,7 +182,9 @@ class HangingPlacesSuite extends AnyFunSuite with TimeLimit with Eventually {
   }
 
   for (moment <- Seq("made", "called"))
-    test(s"a function for offsets that hangs while it is $moment is an error in time, and another one answers") {
+    test(
+      s"a function for offsets that hangs while it is $moment is an error in time, and another one answers"
+    ) {
       val release = new CountDownLatch(1)
       def function(cluster: String, hangs: Boolean): OffsetsPolicy.Computed =
         OffsetsPolicy.Computed("class:x", cluster) { () =>
@@ -190,12 +194,13 @@ class HangingPlacesSuite extends AnyFunSuite with TimeLimit with Eventually {
             partitions.map(_ -> 7L).toMap
           }
         }
-      def asked(cluster: String, hangs: Boolean) = new FunctionCalls(cluster, () => if (hangs) 200L else 60000L)(
-        function(cluster, hangs),
-        "t",
-        Set(0),
-        "startingOffsets"
-      )
+      def asked(cluster: String, hangs: Boolean) =
+        new FunctionCalls(cluster, () => if (hangs) 200L else 60000L)(
+          function(cluster, hangs),
+          "t",
+          Set(0),
+          "startingOffsets"
+        )
       try {
         val late = asked("blue", hangs = true)
         assert(asked("green", hangs = false).get(60, TimeUnit.SECONDS).values.toSeq == Seq(7L))

@@ -82,31 +82,34 @@ class SameWriteSuite extends SinkTest {
   Writes.foreach { write =>
     test(write.name) {
       spark.conf.set("spark.sql.streaming.realTimeMode.minBatchDuration", "1s")
-      val session = write.session.map { case (name, value) => s"spark.datasource.dynamic-kafka.$name" -> value }
+      val session = write.session.map { case (name, value) =>
+        s"spark.datasource.dynamic-kafka.$name" -> value
+      }
       session.foreach { case (name, value) => spark.conf.set(name, value) }
       try scene { s =>
-        s.orders(Entry("blue", blue, source))
-        val expected = run(write, "batch", "at-least-once", s, 0)
-        assert(expected.left.toOption == write.error, "batch, at-least-once")
-        val enough = expected.fold(_ => Int.MaxValue, _.size)
-        // Side by side, because they wait most of the time.
-        val others = for {
-          mode <- Seq("batch", "micro-batch", "AvailableNow", "real-time")
-          guarantee <- Seq("at-least-once", "exactly-once")
-          if mode != "batch" || guarantee != "at-least-once"
-        } yield (
-          mode,
-          guarantee,
-          Future(blocking(run(write, mode, guarantee, s, enough)))(ExecutionContext.global)
-        )
-        others.foreach(o => Await.ready(o._3, 600.seconds))
-        others.foreach { case (mode, guarantee, running) =>
-          val found = Await.result(running, 0.seconds)
-          if (mode == "real-time" && guarantee == "exactly-once")
-            assert(found == Left("EXACTLY_ONCE_REFUSED") || (found == expected && write.error.isDefined))
-          else assert(found == expected, s"$mode, $guarantee")
+          s.orders(Entry("blue", blue, source))
+          val expected = run(write, "batch", "at-least-once", s, 0)
+          assert(expected.left.toOption == write.error, "batch, at-least-once")
+          val enough = expected.fold(_ => Int.MaxValue, _.size)
+          // Side by side, because they wait most of the time.
+          val others = for {
+            mode <- Seq("batch", "micro-batch", "AvailableNow", "real-time")
+            guarantee <- Seq("at-least-once", "exactly-once")
+            if mode != "batch" || guarantee != "at-least-once"
+          } yield (
+            mode,
+            guarantee,
+            Future(blocking(run(write, mode, guarantee, s, enough)))(ExecutionContext.global)
+          )
+          others.foreach(o => Await.ready(o._3, 600.seconds))
+          others.foreach { case (mode, guarantee, running) =>
+            val found = Await.result(running, 0.seconds)
+            if (mode == "real-time" && guarantee == "exactly-once")
+              assert(found == Left("EXACTLY_ONCE_REFUSED") || (found == expected && write.error.isDefined))
+            else assert(found == expected, s"$mode, $guarantee")
+          }
         }
-      } finally session.foreach { case (name, _) => spark.conf.unset(name) }
+      finally session.foreach { case (name, _) => spark.conf.unset(name) }
     }
   }
 }

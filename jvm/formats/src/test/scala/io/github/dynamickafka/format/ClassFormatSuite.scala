@@ -54,7 +54,9 @@ class ClassFormatSuite extends AnyFunSuite with TimeLimit {
     ))
   }
 
-  test("values of any class in random types are those of the columns, or make a bad record (seed in the message)") {
+  test(
+    "values of any class in random types are those of the columns, or make a bad record (seed in the message)"
+  ) {
     val seed = TestSeed()
     val random = new Random(seed)
     val schemas = Gen.listOfN(RandomCases(300), RandomRows.schemas(RandomRows.simple :+ ShortType, depth = 2))
@@ -113,8 +115,14 @@ class ClassFormatSuite extends AnyFunSuite with TimeLimit {
 
   /** Whether Spark converts such a value to the type. */
   private def fits(dataType: DataType, value: Any): Boolean = (dataType, value) match {
-    case (StringType, _: String) | (BooleanType, _: Boolean) | (ShortType, _: Short) | (IntegerType, _: Int) => true
-    case (LongType, _: Long) | (DoubleType, _: Double) | (_: ArrayType, _: Seq[_]) | (_: StructType, _: Row) => true
+    case (
+          StringType,
+          _: String
+        ) | (BooleanType, _: Boolean) | (ShortType, _: Short) | (IntegerType, _: Int) => true
+    case (
+          LongType,
+          _: Long
+        ) | (DoubleType, _: Double) | (_: ArrayType, _: Seq[_]) | (_: StructType, _: Row) => true
     case _ => false
   }
 

@@ -75,7 +75,9 @@ class SchemaCacheSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  test("one address is a registry for each log-in: ids, schemas and subjects, in any order (seed in the message)") {
+  test(
+    "one address is a registry for each log-in: ids, schemas and subjects, in any order (seed in the message)"
+  ) {
     val logIns: Seq[Seq[(String, String)]] = Seq(
       Nil,
       Seq("basicAuth.userInfo" -> "a:x"),

@@ -102,7 +102,9 @@ class TopicRecordsSuite extends AnyFunSuite with TimeLimit {
     )
   }
 
-  test("whatever the records of others are, a stream with clusters of its own is as it is alone (seed in the message)") {
+  test(
+    "whatever the records of others are, a stream with clusters of its own is as it is alone (seed in the message)"
+  ) {
     val seed = TestSeed()
     val random = new Random(seed)
     val own = record("a", "x:1", "blue", "black")

@@ -111,8 +111,14 @@ class ProjectionsSuite extends AnyFunSuite with TimeLimit {
           select(layout, all, group, onAccess = false, columns).foreach { whole =>
             val expected = whole.map(row => names.map(name => row(all.indexOf(name))))
             val where = s"seed $seed, $policy, $names, ${options.toMap.get("format")}"
-            assert(select(layout.pruned(names), names, group, onAccess = false, columns) == Right(expected), where)
-            assert(select(layout, names, group, onAccess = true, columns) == Right(expected), s"streaming, $where")
+            assert(
+              select(layout.pruned(names), names, group, onAccess = false, columns) == Right(expected),
+              where
+            )
+            assert(
+              select(layout, names, group, onAccess = true, columns) == Right(expected),
+              s"streaming, $where"
+            )
           }
         }
       }
@@ -184,7 +190,8 @@ class ProjectionsSuite extends AnyFunSuite with TimeLimit {
           )}, "ts_ms": 5}"""
     for ((mode, schemaInclude) <- Seq("rows" -> false, "rows" -> true, "envelope" -> false))
       check((random, _) =>
-        Seq.fill(120)(NoKey -> (if (schemaInclude) s"""{"payload": ${changed(random)}}""" else changed(random)))
+        Seq.fill(120)(NoKey -> (if (schemaInclude) s"""{"payload": ${changed(random)}}"""
+                                else changed(random)))
       )(
         "format" -> "debezium-json",
         "schema" -> "a INT, b STRING, c INT, s STRUCT<x: INT>, l ARRAY<INT>",

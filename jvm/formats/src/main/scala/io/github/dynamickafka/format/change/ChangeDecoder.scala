@@ -250,7 +250,8 @@ private[change] final class JsonEnvelope(
    * the field of the envelope in which it was.
    */
   private lazy val ofColumns = for {
-    column <- payload.schema.zip(rowType).collect { case (field, read) if read.dataType != StringType => field }
+    column <-
+      payload.schema.zip(rowType).collect { case (field, read) if read.dataType != StringType => field }
     index = payload.schema.fieldIndex(column.name)
     only = fields(StructType(Seq(rowType(index)))).filterNot(_.outer)
       .collect { case f if hasRows(f.field.dataType) => f.field }

@@ -114,7 +114,8 @@ private[table] final class Encodings(
       (wholeKey.isDefined && payload.exists(p => same(p._1.name, name)))
   options.keyFields.find(!isColumn(_)).foreach { name =>
     val option = FormatOptionSpecs.KeyFields.name
-    if (options.schema.isDefined) throw Errors.invalidOption(option, name, s"the schema has no column '$name'.")
+    if (options.schema.isDefined)
+      throw Errors.invalidOption(option, name, s"the schema has no column '$name'.")
     else throw Errors.invalidColumn(name, s"'$option' contains it, but there is no such column.")
   }
 

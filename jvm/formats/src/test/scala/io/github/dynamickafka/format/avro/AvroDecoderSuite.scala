@@ -90,7 +90,9 @@ class AvroDecoderSuite extends AnyFunSuite with TimeLimit with AgainstSpark {
     ))
   }
 
-  test("random columns as DDL or JSON, some of them NOT NULL, are the fields of the record (seed in the message)") {
+  test(
+    "random columns as DDL or JSON, some of them NOT NULL, are the fields of the record (seed in the message)"
+  ) {
     val seed = TestSeed()
     val random = new Random(seed)
     val make = new RandomAvro(random)

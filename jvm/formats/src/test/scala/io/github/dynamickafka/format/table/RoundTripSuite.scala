@@ -3,8 +3,8 @@ package io.github.dynamickafka.format.table
 import scala.util.Random
 
 import org.apache.spark.sql.Row
-import org.apache.spark.sql.catalyst.{CatalystTypeConverters, InternalRow}
 import org.apache.spark.sql.catalyst.expressions.BoundReference
+import org.apache.spark.sql.catalyst.{CatalystTypeConverters, InternalRow}
 import org.apache.spark.sql.types._
 import org.scalacheck.Gen
 import org.scalacheck.rng.Seed
@@ -54,12 +54,16 @@ class RoundTripSuite extends AnyFunSuite with TimeLimit {
     info(s"$compared rows of $Schemas schemas, seed $seed")
   }
 
-  test("keys: the order of the fields is that of keyFields, whatever that of the columns is (seed in the message)") {
+  test(
+    "keys: the order of the fields is that of keyFields, whatever that of the columns is (seed in the message)"
+  ) {
     val seed = TestSeed()
     val random = new Random(seed)
     val all = Gen.listOfN(
       Schemas,
-      RandomRows.schemas(RandomRows.simple.filterNot(_ == TimestampType), depth = 0).flatMap(s => RandomRows.rows(s).map(s -> _))
+      RandomRows.schemas(RandomRows.simple.filterNot(_ == TimestampType), depth = 0).flatMap(s =>
+        RandomRows.rows(s).map(s -> _)
+      )
     ).pureApply(Gen.Parameters.default.withSize(12), Seed(seed))
     all.filter(_._1.size > 2).foreach { case (schema, row) =>
       val keys = random.shuffle(schema.fieldNames.toSeq).take(1 + random.nextInt(schema.size - 1))
@@ -81,7 +85,9 @@ class RoundTripSuite extends AnyFunSuite with TimeLimit {
         val bytes = key(schema.indices)
         assert(key(random.shuffle(schema.indices.toList)) == bytes, where)
         val side = ParsedFormats.read(
-          options :+ ("schema" -> StructType(random.shuffle(schema.toList)).json) :+ ("changeData" -> "upsert"): _*
+          options :+ ("schema" -> StructType(
+            random.shuffle(schema.toList)
+          ).json) :+ ("changeData" -> "upsert"): _*
         ).layout(None, includeHeaders = false).key.get
         assert(side.schema.fieldNames.toSeq == keys, where)
         val convert = CatalystTypeConverters.createToScalaConverter(schema)
