@@ -38,7 +38,7 @@ import io.github.dynamickafka.testkit.TimeLimit
 
 /**
  * Foreign code hangs: clients, services, functions, registries and file systems, while they are made, asked and closed. What does not
- * use it goes on, and who uses it can be stopped. The list of places is compared with the code: a new place needs a test here.
+ * use it continues, and who uses it can be stopped. The list of places is compared with the code: a new place needs a test here.
  */
 class HangingPlacesSuite extends AnyFunSuite with TimeLimit with Eventually {
   import HangingPlacesSuite._

@@ -227,7 +227,7 @@ private[simulation] final class Driver(
     } catch {
       case e: Exception =>
         if (replaced && e.getSuppressed.isEmpty && e.getMessage.contains("TRANSACTIONS_ABORTED"))
-          world.wrong(s"$run is told that a time-out was too short, and a later run has replaced it")
+          world.wrong(s"$run ends with the advice of a longer time-out, and a later run has replaced it")
         // As Spark does.
         sink.abort(plan.batch, done)
         throw e
