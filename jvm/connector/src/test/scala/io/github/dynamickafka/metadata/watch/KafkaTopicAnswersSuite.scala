@@ -3,14 +3,14 @@ package io.github.dynamickafka.metadata.watch
 import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.metadata.service.{KafkaTopicMetadataService, ServiceArguments}
 import io.github.dynamickafka.source.SourceTest
-import io.github.dynamickafka.testkit.{OnBrokers, Record}
+import io.github.dynamickafka.testkit.{OnBrokers, Record, TestAll}
 
 class KafkaTopicAnswersSuite extends AnswerMatrix with OnBrokers {
   import AnswerMatrix._
 
   private lazy val red = SourceTest.clusters(2)
 
-  test("what queries make of the answers of the service 'kafka-topic'") {
+  test("what queries make of the answers of the service 'kafka-topic'", TestAll) {
     assertMatrix(new Door {
       private val topic = s"streams-${System.nanoTime()}"
       private var known = Set.empty[String]
