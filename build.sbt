@@ -141,7 +141,7 @@ lazy val formats = (project in file("jvm/formats"))
   .dependsOn(testkit % "test->test")
   .settings(common)
   .settings(Coverage.ofSuites)
-  .settings(suites(groups = 2))
+  .settings(suites(groups = 1))
   .settings(
     name := "dynamic-kafka-formats",
     publish / skip := true,
@@ -175,7 +175,7 @@ lazy val connector = (project in file("jvm/connector"))
   .settings(LocalJars.settings)
   .settings(Coverage.ofSuites)
   .settings(Coverage.report(formats))
-  .settings(suites(groups = 3))
+  .settings(suites(groups = 2))
   .settings(OneJar(formats))
   .settings(PublicApi.settings)
   .settings(
@@ -216,7 +216,7 @@ lazy val connector = (project in file("jvm/connector"))
 /**
  * Lineage: what OpenLineage's listener loads. An artifact of its own, because a class of the connector's jar that needs OpenLineage's
  * classes would end applications that have OpenLineage in another class loader. Not in `root`, so that no other build fetches
- * OpenLineage: `make test-lineage`.
+ * OpenLineage: `make extra NAME=lineage`.
  */
 lazy val lineage = (project in file("jvm/lineage"))
   .dependsOn(connector % Provided, testkit % "test->test")
@@ -276,7 +276,7 @@ lazy val smoke = (project in file("jvm/smoke"))
     libraryDependencies += sparkSql
   )
 
-/** A history in a table of Iceberg: `make test-iceberg`. Not in `root`, because nothing else has its dependency. */
+/** A history in a table of Iceberg: `make extra NAME=iceberg`. Not in `root`, because nothing else has its dependency. */
 lazy val iceberg = (project in file("jvm/iceberg"))
   .dependsOn(connector % "test->test")
   .settings(common)
@@ -287,7 +287,7 @@ lazy val iceberg = (project in file("jvm/iceberg"))
     libraryDependencies ++= Seq(sparkSql, icebergRuntime).map(_ % Test)
   )
 
-/** The files of a checkpoint on HDFS and S3: `make test-stores`. Not in `root`, because nothing else has its dependencies. */
+/** The files of a checkpoint on HDFS and S3: `make extra NAME=stores`. Not in `root`, because nothing else has its dependencies. */
 lazy val stores = (project in file("jvm/stores"))
   .dependsOn(connector % "test->test")
   .settings(common)

@@ -1,14 +1,14 @@
 import sbt._
 
-/** Suites in groups that take about as long as each other, by the seconds that each took when `make weights` last ran. */
+/** Suites in groups that take about as long as each other, by the seconds that each took when `make extra NAME=weights` last ran. */
 object SuiteGroups {
 
   /**
-   * As many groups run at a time. Each has one JVM and brokers of its own, and runs one suite after the other. The connector's three
+   * As many groups run at a time. Each has one JVM and brokers of its own, and runs one suite after the other. The connector's two
    * start together and end together; beside them run the simulations and the suites of the small modules, and the end-to-end tests:
    * more than two cores can do, and what else runs at once takes more of their time for the same work.
    */
-  val AtATime = 4
+  val AtATime = 3
 
   /**
    * Suites without brokers that compute for minutes. The optimizing compiler, which the other JVMs do without, runs three times
@@ -27,7 +27,7 @@ object SuiteGroups {
   private val Unknown = 5.0
 
   /**
-   * @param count the number of groups. Two or three more than run at a time would leave a core idle while the last ones run.
+   * @param count the number of groups. One or two more than run at a time would leave a core idle while the last ones run.
    */
   def apply(suites: Seq[TestDefinition], weights: File, fork: ForkOptions, count: Int): Seq[Tests.Group] = {
     val seconds = IO.readLines(weights).map(_.split("\\s+")).collect { case Array(name, s) =>

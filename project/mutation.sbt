@@ -1,4 +1,4 @@
-// `make mutation` only, because its dependencies take time to resolve. With it the build definition has another target, so
+// `make extra NAME=mutation` only, because its dependencies take time to resolve. With it the build definition has another target, so
 // that the next start of sbt without it does not compile the definition again.
 if (!sys.props.contains("mutation")) Nil
 else

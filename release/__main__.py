@@ -1,4 +1,4 @@
-"""Builds what a release publishes, twice, and verifies it: `make release-check`. Signs and uploads nothing."""
+"""Builds twice what a release publishes, and verifies it: `make extra NAME=release-check`. Uploads nothing."""
 
 from __future__ import annotations
 

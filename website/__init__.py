@@ -1,1 +1,1 @@
-"""The documentation as a website (`make site`), and the moving picture of the demo (`make picture`)."""
+"""The documentation as a website (`make extra NAME=site`)."""

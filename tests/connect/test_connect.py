@@ -62,6 +62,7 @@ def test_the_whole_write_path(
     assert "Did you mean 'clusterRouting'" in found["misspelt"][1]
 
 
+@pytest.mark.test_all
 def test_a_watermark_that_passes_a_cluster_is_logged(
     server: ConnectServer, brokers: dict[str, Cluster], orders: Orders, tmp_path: Path
 ) -> None:
@@ -111,6 +112,7 @@ def test_each_way_to_make_a_table_and_to_write_to_it(
         assert all("nam" in message and condition for condition, message in misspelt), way
 
 
+@pytest.mark.test_all
 def test_procedures(server: ConnectServer, orders: Orders, tmp_path: Path) -> None:
     found = server.client("tests.connect.procedures", str(orders.streams), str(tmp_path / "checkpoint"))
     assert found["session"].startswith("pyspark.sql.connect.")

@@ -67,7 +67,8 @@ def doctor(
     }
     file = folder / "streams.json"
     file.write_text(json.dumps(document))
-    command = [sys.executable, "-m", "dynamic_kafka", "doctor", str(file), *options, "--json"]
+    # A log-in takes longer than the default of ten seconds where many tests share two cores.
+    command = [sys.executable, "-m", "dynamic_kafka", "doctor", str(file), "--timeout", "30", *options, "--json"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=400)
     assert done.stderr == ""
     assert PASSWORD not in done.stdout and WRONG not in done.stdout
@@ -85,6 +86,7 @@ def failures(checks: Mapping[str, Mapping[str, Any]]) -> list[str]:
     return [name for name, check in checks.items() if check["status"] == "failed"]
 
 
+@pytest.mark.test_all
 def test_clusters_without_a_fault(tmp_path: Path, clusters: dict[str, Cluster]) -> None:
     found = doctor(
         tmp_path,
@@ -155,6 +157,7 @@ def test_each_fault(tmp_path: Path, clusters: dict[str, Cluster], closed_port: i
     assert found["no-topic"]["cluster_id"]["status"] == "warning"
 
 
+@pytest.mark.test_all
 def test_a_checkpoint_of_another_kafka_cluster(tmp_path: Path, clusters: dict[str, Cluster]) -> None:
     plain = {"plain": {"bootstrap.servers": clusters["plain"].bootstrap_servers}}
     own = doctor(tmp_path, plain)["plain"]["cluster_id"]["message"]
@@ -170,6 +173,7 @@ def test_a_checkpoint_of_another_kafka_cluster(tmp_path: Path, clusters: dict[st
         assert (check["status"], own in check["message"], known in check["message"]) == (status, True, True)
 
 
+@pytest.mark.test_all
 def test_a_write_that_is_aborted(tmp_path: Path, clusters: dict[str, Cluster]) -> None:
     found = doctor(
         tmp_path,

@@ -65,6 +65,7 @@ def test_a_move_and_a_removal(scene: Scene) -> None:
     query.stop()
 
 
+@pytest.mark.test_all
 def test_the_options_of_the_query(scene: Scene) -> None:
     topic, other = scene.topic("blue"), scene.topic("blue", "red")
     metadata = scene.metadata("orders", "blue", topic=topic)

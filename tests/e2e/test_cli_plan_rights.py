@@ -67,6 +67,7 @@ def test_a_user_that_may_only_read(guarded: Cluster, tmp_path: Path) -> None:
     assert found["next_batch"] == {"records": 3, "clusters": {"guarded": 3}}
 
 
+@pytest.mark.test_all
 def test_a_topic_that_may_not_be_read(guarded: Cluster, tmp_path: Path) -> None:
     code, found, reason = Stopped(tmp_path, guarded).plan("readable", "seen")
     assert code == 0, reason
@@ -74,6 +75,7 @@ def test_a_topic_that_may_not_be_read(guarded: Cluster, tmp_path: Path) -> None:
     assert found["next_batch"]["records"] == 8
 
 
+@pytest.mark.test_all
 def test_a_topic_that_may_not_be_described(guarded: Cluster, tmp_path: Path) -> None:
     code, found, reason = Stopped(tmp_path, guarded).plan("readable", "hidden", "nowhere")
     # Kafka does not tell a topic that does not exist from one that is hidden.
@@ -86,6 +88,7 @@ def test_a_topic_that_may_not_be_described(guarded: Cluster, tmp_path: Path) -> 
     assert found["next_batch"]["records"] == 3
 
 
+@pytest.mark.test_all
 def test_records_that_may_not_be_read(guarded: Cluster, tmp_path: Path) -> None:
     stopped = Stopped(tmp_path, guarded, replacedClusterPolicy="same-offsets")
     offset = {

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.harness.scene import Scene
 
 
+@pytest.mark.test_all
 def test_a_token_for_another_cluster_changes_nothing(scene: Scene) -> None:
     topic = scene.topic("blue", "green")
     metadata = scene.metadata("orders", "blue", "green", topic=topic)

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+import pytest
 from dynamic_kafka_testkit import Cluster, Record
 
 from tests.harness import stateful_program
@@ -28,6 +29,7 @@ _ALIKE = () if os.environ.get("TESTS") == "all" else ("distinct", "transformed")
 MIGRATED = tuple(query for query in QUERIES if query not in _ALIKE)
 
 
+@pytest.mark.test_all
 def test_state_is_kept_over_a_migration_and_back(testkit: Any, tmp_path: Path) -> None:
     cluster = testkit.start("moved")
     for topic in (*TOPICS, COPIES):

@@ -119,12 +119,14 @@ def failed_over(
     return scene
 
 
+@pytest.mark.test_all
 def test_same_offsets(spark: SparkSession, brokers: dict[str, Cluster], tmp_path: Path) -> None:
     scene = failed_over(spark, brokers, tmp_path, 0, replacedClusterPolicy="same-offsets")
     scene.point("blue", "green")
     scene.assert_done("blue", {0: 10, 1: 10})
 
 
+@pytest.mark.test_all
 def test_same_offsets_with_other_records(spark: SparkSession, brokers: dict[str, Cluster], tmp_path: Path) -> None:
     scene = failed_over(spark, brokers, tmp_path, 2, replacedClusterPolicy="same-offsets")
     scene.point("blue", "green")
@@ -148,6 +150,7 @@ def test_replaces_and_a_former_cluster_that_is_gone(
     scene.assert_done("green", {0: 10, 1: 10})
 
 
+@pytest.mark.test_all
 def test_mirror_maker(spark: SparkSession, brokers: dict[str, Cluster], tmp_path: Path) -> None:
     group = f"group-{uuid.uuid4().hex[:8]}"
     scene = failed_over(

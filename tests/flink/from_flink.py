@@ -1,4 +1,4 @@
-"""A query starts where a Flink job has stopped: `make test-flink`.
+"""A query starts where a Flink job has stopped: `make extra NAME=flink`.
 
 Not a name that pytest looks for, because `make test` would have to fetch Flink, 83 MB.
 """

@@ -1,4 +1,4 @@
-"""The manifests of examples/kubernetes, against the schemas of Kubernetes and of the operator: `make test-kubernetes`.
+"""The manifests of examples/kubernetes, against schemas of Kubernetes and the operator: `make extra NAME=kubernetes`.
 
 Not a name that pytest looks for, because the schemas are 108 MB.
 """

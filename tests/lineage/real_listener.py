@@ -1,4 +1,4 @@
-"""Datasets of streaming queries and batch jobs in the events of OpenLineage's listener: `make test-lineage`.
+"""Datasets of streaming queries and batch jobs in the events of OpenLineage's listener: `make extra NAME=lineage`.
 
 Not a name that pytest looks for, because `make test` would have to fetch 43 MB.
 """

@@ -1,4 +1,4 @@
-"""A Prometheus server of Debian's package: `make test-metrics` unpacks it."""
+"""A Prometheus server of Debian's package: `make extra NAME=metrics` unpacks it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The dashboards and alert rules of docs/grafana with a real Prometheus and real queries: `make test-metrics`.
+"""The dashboards and alert rules of docs/grafana with a real Prometheus and real queries: `make extra NAME=metrics`.
 
 Not a name that pytest looks for, because `make test` would have to fetch Prometheus.
 """

@@ -1,4 +1,4 @@
-"""A query in a kernel of Jupyter: a cell that is interrupted, and a kernel that is restarted: `make test-notebook`.
+"""A query in a kernel of Jupyter: an interrupted cell, a restarted kernel: `make extra NAME=notebook`.
 
 Not a name that pytest looks for, because only the environment of that target has ipykernel.
 """

@@ -11,7 +11,7 @@ from pathlib import Path
 from dynamic_kafka import _artifact
 
 ROOT = Path(__file__).resolve().parents[2]
-# `make published` publishes to this folder; Spark looks there first.
+# `make extra NAME=published` publishes to this folder; Spark looks there first.
 PUBLISHED = ROOT / "target" / "home"
 COORDINATE = _artifact.coordinate(_artifact.spark_line())
 LIMIT_S = 600
@@ -28,7 +28,7 @@ def published() -> Path:
     group, artifact, version = COORDINATE.split(":")
     folder = PUBLISHED / ".m2" / "repository" / group.replace(".", "/") / artifact / version
     if not list(folder.glob("*.pom")):
-        raise FileNotFoundError(f"{COORDINATE} is not in {PUBLISHED}: run 'make published'")
+        raise FileNotFoundError(f"{COORDINATE} is not in {PUBLISHED}: run 'make extra NAME=published'")
     return folder
 
 

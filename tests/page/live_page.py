@@ -1,4 +1,4 @@
-"""The page of a driver in a headless browser: `make test-page`.
+"""The page of a driver in a headless browser: `make extra NAME=page`.
 
 Not a name that pytest looks for, because `make test` would have to fetch a browser of 220 MB.
 """

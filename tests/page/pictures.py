@@ -1,4 +1,4 @@
-"""The pictures of the page in the documentation: `make page-pictures`.
+"""The pictures of the page in the documentation: `make extra NAME=page-pictures`.
 
 python -m tests.page.pictures FOLDER
 """

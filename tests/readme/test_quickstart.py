@@ -79,6 +79,7 @@ def test_the_quickstart_says_once_what_the_records_are() -> None:
     assert "set_schema" not in script and ".schema(" not in script
 
 
+@pytest.mark.test_all
 @pytest.mark.timeout(LIMIT_S + 60)
 def test_the_quickstart_as_a_scala_script(tmp_path: Path) -> None:
     """One process of `spark-shell`: it writes the orders, and prints what the README shows."""

@@ -1,4 +1,4 @@
-"""The parts of the website that need nothing but Python: the check of its pages, and the moving picture."""
+"""The parts of the website that need nothing but Python: the check of its pages, and of the moving picture."""
 
 from __future__ import annotations
 
@@ -13,11 +13,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import documents as docs
 
-from website.animation import Frame, Line, Run, animate
 from website.pages import faults
 
 LARGEST = 400_000
-SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.mark.parametrize(
@@ -45,35 +43,6 @@ def test_a_page_without_faults(tmp_path: Path) -> None:
     links = ("folder/#here", "folder/index.html#here", "https://kafka.apache.org/", "#", "#__skip", "mailto:a@b.c")
     (tmp_path / "index.html").write_text("".join(f'<a href="{link}">x</a>' for link in links))
     assert faults(tmp_path) == []
-
-
-def line(text: str) -> Line:
-    return (Run(text, "green", bold=True),)
-
-
-def test_each_frame_is_shown_at_its_time() -> None:
-    frames = [Frame(1, (line("a"), line("same"))), Frame(3, (line("b"), line("same")))]
-    svg = animate(frames, 10, "title", "label")
-    assert ElementTree.fromstring(svg).tag == f"{SVG}svg"
-    # A line that stays is there once, and is always visible.
-    assert svg.count(">same<") == 1
-    assert "{0.00%{visibility:visible}}" in svg
-    assert "{0.00%{visibility:visible}25.00%{visibility:hidden}}" in svg
-    assert "{0.00%{visibility:hidden}25.00%{visibility:visible}}" in svg
-
-
-def test_who_wants_no_motion_sees_the_last_frame() -> None:
-    svg = ElementTree.fromstring(animate([Frame(1, (line("a"),)), Frame(1, (line("b"),))], 10, "", ""))
-    last = [g for g in svg.iter(f"{SVG}g") if "l" in g.attrib["class"].split()]
-    assert ["".join(g.itertext()) for g in last] == ["b"]
-
-
-def test_text_is_escaped_and_at_its_column() -> None:
-    svg = animate([Frame(1, ((Run("  <&>  "), Run("x")),))], 10, "<t>", '"l"')
-    spans = [span for span in ElementTree.fromstring(svg).iter(f"{SVG}tspan")]
-    assert [span.text for span in spans] == ["<&>", "x"]
-    first, second = (float(span.attrib["x"]) for span in spans)
-    assert second - first == pytest.approx(5 * 7.23, abs=0.1)
 
 
 def test_the_picture_of_the_demo() -> None:

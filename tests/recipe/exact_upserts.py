@@ -1,4 +1,4 @@
-"""The recipe of docs/change-data.md on real brokers: `make test-recipe`."""
+"""The recipe of docs/change-data.md on real brokers: `make extra NAME=recipe`."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Formats with a registry, with a registry and serializers that other projects made: `make test-registry`."""
+"""Formats with a registry, with a registry and serializers that other projects made: `make extra NAME=registry`."""

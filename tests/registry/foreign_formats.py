@@ -1,6 +1,6 @@
 """Each format with producers and consumers of other projects, on two clusters, through a topology change and a restart.
 
-`make test-registry`. Not a name that pytest looks for, because `make test` would have to fetch 140 MB.
+`make extra NAME=registry`. Not a name that pytest looks for, because `make test` would have to fetch 140 MB.
 """
 
 from __future__ import annotations

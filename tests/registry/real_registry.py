@@ -1,4 +1,4 @@
-"""Two clusters with a registry each, read through a topology change and a restart, and written: `make test-registry`.
+"""Two clusters with a registry each, read through a change and a restart, and written: `make extra NAME=registry`.
 
 Not a name that pytest looks for, because `make test` would have to fetch 140 MB.
 """

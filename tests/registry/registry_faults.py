@@ -1,6 +1,6 @@
 """Registries that do not respond, and ids that they do not have, in a running query.
 
-Each fails the query with its place and loses nothing: it continues when the cause is gone. `make test-registry`.
+Each fails the query with its place and loses nothing: it continues when the cause is gone. `make extra NAME=registry`.
 """
 
 from __future__ import annotations

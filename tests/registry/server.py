@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-# Made by `make test-registry`.
+# Made by `make extra NAME=registry`.
 UNPACKED = REPOSITORY / "target" / "registry"
 START_SECONDS = 120
 

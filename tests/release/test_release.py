@@ -1,4 +1,4 @@
-"""What `make release-check` finds wrong in artifacts, and what it writes."""
+"""What `make extra NAME=release-check` finds wrong in artifacts, and what it writes."""
 
 from __future__ import annotations
 

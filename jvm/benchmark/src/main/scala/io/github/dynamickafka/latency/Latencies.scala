@@ -48,6 +48,6 @@ private[latency] object Latencies {
   private val Shares =
     Seq("p50_ms" -> 0.5, "p90_ms" -> 0.9, "p99_ms" -> 0.99, "p999_ms" -> 0.999, "max_ms" -> 1.0)
 
-  /** Those of the running measurement: tasks, in the same JVM, have no other way to them. */
+  /** The latencies of the running measurement: tasks, in the same JVM, have no other way to them. */
   @volatile var running: Latencies = new Latencies
 }

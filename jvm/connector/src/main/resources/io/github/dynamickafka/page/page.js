@@ -68,7 +68,7 @@
 
   const what = query => (query.isSink ? "writes" : "reads");
 
-  // Those that run first.
+  // Running queries come first.
   const ordered = () => [...queries.values()].sort((a, b) =>
     (a.ended != null) - (b.ended != null) || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0) ||
     a.part.localeCompare(b.part) || b.started - a.started);

@@ -273,12 +273,12 @@ private[admin] object CheckpointFiles {
   /** @param mode such as `rw-r-----` */
   final case class Access(mode: String, owner: String, group: String)
 
-  /** Of Hadoop's local file system. */
+  /** Whether the file is a checksum of Hadoop's local file system. */
   def isChecksum(name: String): Boolean = name.matches("(?s)(.*/)?\\.[^/]*\\.crc")
 
   private def local(path: Path) = java.nio.file.Path.of(path.toUri.getPath)
 
-  /** Of a path that may not exist yet. */
+  /** The real path, of one that may not exist yet. */
   private def resolved(path: java.nio.file.Path): java.nio.file.Path =
     try path.toRealPath()
     catch {

@@ -25,7 +25,7 @@ private[admin] final class ClusterRename(old: String, now: String) {
 
   def offset(text: String): String = renamed(CompositeOffsetJson.read(text)).json
 
-  /** Of the file in the folder of a source; None: it has no ids of clusters. */
+  /** How a file in the folder of a source is renamed; None: it has no ids of clusters. */
   def inSource(file: String): Option[(String, String) => String] = file match {
     case name if name.matches("topology/\\d+\\.json") =>
       // A start reads the newest, or an earlier one if that is damaged.

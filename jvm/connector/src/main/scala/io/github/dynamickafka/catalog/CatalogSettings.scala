@@ -31,7 +31,7 @@ private[dynamickafka] final class CatalogSettings(
 ) {
   import CatalogSettings._
 
-  /** Of a catalog: `spark.sql.catalog.<name>.<option>`. */
+  /** The settings of a catalog: `spark.sql.catalog.<name>.<option>`. */
   def this(catalog: String, settings: Map[String, String]) =
     this(CatalogSettings.ofCatalog(catalog), settings)
 

@@ -59,7 +59,7 @@ private[dynamickafka] object SessionTable {
         "a stream has no PARTITIONED BY: the metadata name the clusters and topics of the stream."
       )
     val all = properties match {
-      // Its own keys are in lower case.
+      // The map's own keys are in lower case.
       case options: CaseInsensitiveStringMap => options.asCaseSensitiveMap.asScala.toMap
       case other => other.asScala.toMap
     }

@@ -88,7 +88,7 @@ private[dynamickafka] final class StreamTable(
 
 private[catalog] object StreamTable {
 
-  /** Of the options that one query sets. */
+  /** The names of the options that one query sets. */
   def names(ofQuery: CaseInsensitiveStringMap): Set[String] = ofQuery.asCaseSensitiveMap.keySet.asScala.toSet
 }
 

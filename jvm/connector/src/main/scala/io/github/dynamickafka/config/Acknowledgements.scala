@@ -6,7 +6,7 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.option.RawOptions
 
 /**
- * Which values of `acks` and `enable.idempotence` a delivery guarantee accepts. Kafka rejects some of them too, but only
+ * The values of `acks` and `enable.idempotence` that a delivery guarantee accepts. Kafka rejects some of them too, but only
  * when a task creates its producer, and with `acks=0` a producer reports records as sent that no broker has received.
  */
 private[dynamickafka] object Acknowledgements {

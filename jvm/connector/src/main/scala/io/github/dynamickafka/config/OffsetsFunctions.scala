@@ -38,7 +38,7 @@ private[dynamickafka] object OffsetsFunctions {
     val _ = registered.put(handle, function)
   }
 
-  /** Of a text that names a function or a class; None for all other texts. */
+  /** Parses a text that names a function or a class; None for all other texts. */
   def parse(text: String): Option[OffsetsParser.Result] = text.trim match {
     case ClassForm(name) => Some(ofClass(name.trim))
     case FunctionForm(handle) => Some(Option(registered.get(handle.trim)).map(function =>

@@ -98,7 +98,7 @@ private[config] trait ReplacedClusterSpecs extends OptionSpecs {
 private[dynamickafka] object ReplicationPolicies {
   val OptionName = "mirrorMakerReplicationPolicy"
 
-  /** Of options that are properties of the policy. */
+  /** Options with this prefix are properties of the policy. */
   val PropertyPrefix: String = s"$OptionName."
 
   sealed trait Chosen extends Product with Serializable

@@ -173,7 +173,7 @@ private object RememberedOptions {
   private val ofCluster: Set[OptionSpec[_]] =
     Set(StartingOffsets, StartingTimestamp, StartingOffsetsByTimestamp, MaxOffsetsPerTrigger)
 
-  /** Those that are set, under their documented names, with the values that the user wrote. */
+  /** The options that are set, under their documented names, with the values that the user wrote. */
   def apply(raw: RawOptions): SortedMap[String, String] = {
     val declared = ofQuery.flatMap(spec => raw.written(spec).map(spec.name -> _.value))
     val clusters = raw.cluster.toSeq.flatMap { case (key, value) =>

@@ -4,7 +4,7 @@ import scala.util.matching.Regex
 
 import io.github.dynamickafka.option.{OptionSpecs, OptionType, RawOptions}
 
-/** Which streams a query reads, and the metadata service that describes them. */
+/** The options that say which streams a query reads, and the metadata service that describes them. */
 private[config] trait SubscriptionSpecs extends OptionSpecs {
   import OptionType._
 

@@ -124,7 +124,7 @@ private[gauge] object ClientMetric {
   /** The names of all gauges. */
   val gauges: Seq[String] = shown.values.map(_.gauge).toSeq.sorted
 
-  /** Of a client as a whole: metrics of one topic or node have other tags. */
+  /** The metric of a client as a whole: metrics of one topic or node have other tags. */
   def of(name: MetricName): Option[ClientMetric] =
     if (name.tags.size == 1) shown.get((name.group, name.name)) else None
 }

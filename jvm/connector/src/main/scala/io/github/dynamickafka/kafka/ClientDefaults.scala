@@ -14,7 +14,7 @@ private[dynamickafka] object ClientDefaults {
   /** Kafka's default of `request.timeout.ms`. */
   private val longestRequestMs = 30000L
 
-  // As long as a healthy cluster needs to respond on a busy machine.
+  // A healthy cluster responds within this time on a busy machine.
   private val shortestRequestMs = 2500L
 
   /** The time limit of one request: an attempt can try another address after one that does not respond. */

@@ -41,7 +41,7 @@ private[dynamickafka] final case class TopicLimits(
 
 private[dynamickafka] object TopicLimits {
 
-  /** Of a batch without records, in the format of Kafka 0.11 and later. */
+  /** The bytes of a batch without records, in the format of Kafka 0.11 and later. */
   private val BatchOverhead = 61L
 
   /** Attributes, and the differences of time and offset to the batch, which are 0 for its only record. */
@@ -62,7 +62,7 @@ private[dynamickafka] object TopicLimits {
   private def field(bytes: Array[Byte]): Long =
     if (bytes == null) 1L else varint(bytes.length.toLong) + bytes.length
 
-  /** Of a number that is not negative, in zigzag encoding. */
+  /** The bytes of a number that is not negative, in zigzag encoding. */
   private def varint(n: Long): Long = math.max(1, (71 - java.lang.Long.numberOfLeadingZeros(n)) / 7).toLong
 
   def apply(setting: String => Option[String]): TopicLimits = {

@@ -51,7 +51,7 @@ private[dynamickafka] final case class CompositeOffset(
     same
   }
 
-  /** Of the text, which is what Spark logs. */
+  /** The digest of the text, which is what Spark logs. */
   lazy val digest: String =
     HexFormat.of.formatHex(MessageDigest.getInstance("SHA-256").digest(json.getBytes(UTF_8)))
 

@@ -53,7 +53,7 @@ private[dynamickafka] final case class NextOffset(
     val at = byCluster(spans.iterator.zip(granted.iterator).flatMap { case (s, n) =>
       s.epochAfter(n).map((s.cluster, s.topic, s.partition, _))
     })
-    // Of a first position, the epoch of the leader that had it: the batch may be read again after the log was truncated.
+    // A first position is stored with the epoch of the leader that had it: the batch may be read again after the log was truncated.
     val entered = byCluster(spans.iterator.filter(_.enters).flatMap(s =>
       s.known.orElse(s.newest).map((s.cluster, s.topic, s.partition, _))
     ))

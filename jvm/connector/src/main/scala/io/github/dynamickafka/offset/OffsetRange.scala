@@ -5,7 +5,7 @@ import scala.collection.immutable.SortedMap
 import io.github.dynamickafka.error.Errors
 
 /**
- * Which log offsets are about, as far as this is known: after a recreation of the topic, or a truncation, other records have
+ * The log that offsets are about, as far as this is known: after a recreation of the topic, or a truncation, other records have
  * the same offsets.
  *
  * @param topicId Kafka's id of the topic (KIP-516)

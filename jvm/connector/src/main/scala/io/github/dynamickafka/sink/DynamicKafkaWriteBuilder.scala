@@ -32,7 +32,7 @@ private[sink] class SinkWrite(sink: QuerySink) extends Write with HasDatasets {
   override def toBatch: BatchWrite = new JobWrite(sink, datasets => written = datasets)
   override def toStreaming: StreamingWrite = new QueryWrite(sink)
 
-  /** Those of a batch job, once it is committed. */
+  /** The topics that a batch job has written, once it is committed. */
   override def datasets: Seq[TopicDataset] = written()
 }
 

@@ -639,7 +639,7 @@ private[sink] final class SinkGauges(
     "transactionTimeoutMs" -> (() => values.timeoutMs.getOrElse(id, 0L))
   )
 
-  /** Of the oldest transaction of the batch. No transaction is older than its batch, whatever the clock of its executor says. */
+  /** The age of the oldest transaction of the batch. No transaction is older than its batch, whatever the clock of its executor says. */
   private def ageMs(id: String): Long = {
     val (now, v) = (clock.currentTimeMillis(), values)
     v.open.flatMap(_.of(id)).fold(0L)(transactions =>

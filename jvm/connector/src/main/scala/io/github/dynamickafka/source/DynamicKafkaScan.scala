@@ -69,7 +69,7 @@ private[source] final class DynamicKafkaScan(
 
   @volatile private var ofBatch: () => Seq[TopicDataset] = () => Nil
 
-  /** Those of a batch read, once it is planned. */
+  /** The topics of a batch read, once it is planned. */
   override def datasets: Seq[TopicDataset] = ofBatch()
 
   override def readSchema(): StructType = schema

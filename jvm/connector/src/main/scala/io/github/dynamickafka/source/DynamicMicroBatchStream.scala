@@ -62,7 +62,7 @@ import io.github.dynamickafka.topology.{HasDatasetsOfBatch, TopicDataset, Topolo
 /**
  * The micro-batch stream over all clusters of a subscription, which may be added and removed while the query runs.
  *
- * Its offsets are [[CompositeOffset]]s, which alone determine what a batch reads. Spark calls all of its methods from the
+ * The offsets are [[CompositeOffset]]s, which alone determine what a batch reads. Spark calls all of its methods from the
  * thread of the query. After the first answer of the metadata service, no method waits for the service.
  */
 private[source] final class DynamicMicroBatchStream(
@@ -210,7 +210,7 @@ private[source] final class DynamicMicroBatchStream(
 
   override def createReaderFactory(): PartitionReaderFactory = {
     val stored = checkpoint.topology.toSeq.flatMap(t => Seq(t.former, t.current))
-    // Of the trigger that has planned the batch; there is none if an earlier run has.
+    // The topology of the trigger that has planned the batch; there is none if an earlier run has planned it.
     def topology = snapshots.last.fold(feed.current())(_.topology)
     def deadLetters =
       options.format.deadLetters.map(DeadLetterClusters(_, options, topology, streams, configs))
@@ -395,7 +395,7 @@ private[source] final class BatchPartitions(
 ) {
   private var last: Option[((CompositeOffset, CompositeOffset), Array[InputPartition])] = None
 
-  /** Of the same batch the same ones: Spark plans a batch several times. */
+  /** The same partitions for the same batch: Spark plans a batch several times. */
   def of(start: CompositeOffset, end: CompositeOffset): Array[InputPartition] =
     last.collect { case ((`start`, `end`), partitions) => partitions }.getOrElse {
       val ranges =

@@ -40,7 +40,7 @@ private[dynamickafka] final class PlannedDeferrals {
 private[dynamickafka] object PlannedDeferrals {
   private final case class Plan(deferrals: Map[Long, String], run: AnyRef)
 
-  /** Those of the queries of this driver. */
+  /** The deferrals of the queries of this driver. */
   val ofDriver = new PlannedDeferrals
 }
 

@@ -3,6 +3,7 @@ package io.github.dynamickafka.admin
 import java.nio.file.Files
 
 import io.github.dynamickafka.source.{Entry, HistoryTest, StreamsFile}
+import io.github.dynamickafka.testkit.TestAll
 
 /** `plan`, on brokers. What enters, drains and leaves is decided as in `PlannedChangeSuite`. */
 class PlanProcedureSuite extends ProcedureTest with HistoryTest {
@@ -77,7 +78,7 @@ class PlanProcedureSuite extends ProcedureTest with HistoryTest {
     }
   }
 
-  test("a history: refused while files are left, and then by the query itself") {
+  test("a history: refused while files are left, and then by the query itself", TestAll) {
     twoClusters() { (s, _, all, path) =>
       s.service.histories = history(path)
       s.catchUp("historyFilesPerTrigger" -> "2")

@@ -11,7 +11,7 @@ import org.apache.spark.sql.streaming.Trigger
 import io.github.dynamickafka.error.DynamicKafkaError
 import io.github.dynamickafka.offset.CompositeOffsetJson
 import io.github.dynamickafka.source.{Entry, HistoryTest}
-import io.github.dynamickafka.testkit.{KafkaCluster, Record}
+import io.github.dynamickafka.testkit.{KafkaCluster, Record, TestAll}
 
 /** `reset`, on brokers: the query continues there. */
 class ResetProcedureSuite extends ProcedureTest with HistoryTest {
@@ -141,7 +141,7 @@ class ResetProcedureSuite extends ProcedureTest with HistoryTest {
     }
   }
 
-  test("a query that reads a history notices an edit between two batches") {
+  test("a query that reads a history notices an edit between two batches", TestAll) {
     twoClusters() { (s, topic, _, path) =>
       s.service.histories = history(path)
       val query = s.start(Trigger.ProcessingTime("30 seconds"), "historyFilesPerTrigger" -> "1")

@@ -13,7 +13,7 @@ class OptionsDocSuite extends AnyFunSuite with TimeLimit {
     val file = OptionsDocFile.path
     assert(
       Files.exists(file) && Files.readString(file) == OptionsDoc.render,
-      s"$file differs from the declarations of the options: run `make docs-options` and commit it"
+      s"$file differs from the declarations of the options: run `make extra NAME=options` and commit it"
     )
   }
 
@@ -36,7 +36,7 @@ class OptionsDocSuite extends AnyFunSuite with TimeLimit {
   }
 }
 
-/** Writes the document. Run by `make docs-options`. */
+/** Writes the document. Run by `make extra NAME=options`. */
 object OptionsDocFile extends App {
   def path: Path = Path.of(sys.props("dynamickafka.root"), "docs", "options.md")
 

@@ -6,6 +6,7 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.streaming.Trigger
 
 import io.github.dynamickafka.source.{Entry, Results}
+import io.github.dynamickafka.testkit.TestAll
 
 /** Deferred records and this project's sink with `exactly-once`. */
 class DeferredWriteSuite extends SinkTest {
@@ -18,7 +19,10 @@ class DeferredWriteSuite extends SinkTest {
     "clusterRequestTimeoutMs" -> "4000"
   )
 
-  test("deferred records are written exactly once; a batch that the sink has decided is not deferred") {
+  test(
+    "deferred records are written exactly once; a batch that the sink has decided is not deferred",
+    TestAll
+  ) {
     scene { s =>
       target { t =>
         val (topic, out) = (newTopicOn(2, green, red), newTopicOn(1, blue))

@@ -9,6 +9,7 @@ import org.apache.kafka.common.metrics.{KafkaMetric, MetricsReporter}
 import org.apache.spark.scheduler.{SparkListener, SparkListenerJobEnd}
 
 import io.github.dynamickafka.source.Entry
+import io.github.dynamickafka.testkit.TestAll
 
 /** A client of one cluster that hangs while it is made, as one does whose log-in does not answer. */
 class HangingClientSuite extends SinkTest {
@@ -51,7 +52,7 @@ class HangingClientSuite extends SinkTest {
     }
   }
 
-  test("a write to the cluster is an error in time that names it, and not a task without end") {
+  test("a write to the cluster is an error in time that names it, and not a task without end", TestAll) {
     val (from, topic) = (newTopicOn(1, blue), newTopicOn(1, green))
     scene { s =>
       target { t =>

@@ -125,7 +125,10 @@ class RestartedSinkSuite extends SinkTest {
     }
   }
 
-  test("writeFailover: a decided batch is completed first, and waits for a cluster that does not respond") {
+  test(
+    "writeFailover: a decided batch is completed first, and waits for a cluster that does not respond",
+    TestAll
+  ) {
     restarted { (t, r) =>
       t.out(r.entry(blue), r.entry(green))
       r.input(0 until 20)

@@ -61,7 +61,10 @@ class ReusedIdsSuite extends SinkTest {
     }
   }
 
-  test("the ids of a query that has died with a decision are not used again, and the decision is committed") {
+  test(
+    "the ids of a query that has died with a decision are not used again, and the decision is committed",
+    TestAll
+  ) {
     query { (t, out, input, frame) =>
       input(0 until 10)
       dying("decided")(t.start(frame(), out.options: _*))

@@ -199,7 +199,7 @@ abstract class TransactionTests extends SinkTest {
     }
   }
 
-  test("producers are reused from batch to batch") {
+  test("producers are reused from batch to batch", TestAll) {
     piped { (t, s, from, topic) =>
       val query = t.start(s.frame().select("key", "value"), ExactlyOnce)
       def threads = Thread.getAllStackTraces.keySet.asScala.count(_.getName.contains("dynamic-kafka-sink-"))

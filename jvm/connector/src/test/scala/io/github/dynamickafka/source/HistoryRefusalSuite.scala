@@ -11,7 +11,7 @@ import io.github.dynamickafka.testkit.TestAll
 /** Histories that cannot be read, and gaps between a history and Kafka. */
 class HistoryRefusalSuite extends HistoryTest {
 
-  test("a gap between the history and Kafka is DATA_LOSS with the expected and the first offset") {
+  test("a gap between the history and Kafka is DATA_LOSS with the expected and the first offset", TestAll) {
     twoClusters() { (s, topic, all, path) =>
       expire(blue, topic, 1 -> 4L)
       s.service.histories = history(path)

@@ -107,7 +107,7 @@ class RestartSuite extends SourceTest {
     }
   }
 
-  test("a removed and unreachable cluster: fail names the remedy, skip gives up the ranges") {
+  test("a removed and unreachable cluster: fail names the remedy, skip gives up the ranges", TestAll) {
     scene { s =>
       val topic = newTopicOn(2, green, red)
       Seq(green, red).foreach(produce(_, topic, 2, values("a", 6)))

@@ -48,11 +48,12 @@ class TableColumnsSuite extends SourceTest {
     val values =
       Seq("true", "false", "keep", "drop", "fail", "json", "string", "id", "EXCEPT_KEY", "5", "x_", "")
     var (same, refused) = (0, 0)
-    for {
-      of <- tables
+    val queries = for {
       name <- SourceOptionSpecs.table.all.map(_.name) ++ Seq("avro.recursiveFieldMaxDepth", "json.mode")
       value <- values
-    }
+    } yield name -> value
+    // Each option with each value meets one of the tables.
+    for (((name, value), i) <- queries.zipWithIndex; of = tables((i + i / values.size) % tables.size))
       Try(scan(of, name -> value)).fold(
         e => {
           assert(e.isInstanceOf[DynamicKafkaIllegalArgumentException], s"$name=$value: $e"); refused += 1

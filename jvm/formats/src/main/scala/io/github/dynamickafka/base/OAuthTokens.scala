@@ -113,7 +113,7 @@ private[dynamickafka] final class OAuthTokens(clock: Clock) {
 
 private[dynamickafka] object OAuthTokens {
 
-  /** Those of this process, so that queries, and tasks of an executor, share them. */
+  /** The tokens of this process, so that queries, and tasks of an executor, share them. */
   lazy val ofProcess: OAuthTokens = new OAuthTokens(Clock.System)
 
   private val Ok = 200
@@ -122,7 +122,7 @@ private[dynamickafka] object OAuthTokens {
   private val MayPass = Set(408, 429)
   private val NanosPerS = 1000000000L
 
-  /** Of a token whose server does not say it: until then, or until it is refused. */
+  /** The lifetime of a token whose server does not say it: until then, or until the token is refused. */
   private val UnknownLifetimeS = 3600L
   private val ConnectMs = 10000L
   private val mapper = new ObjectMapper

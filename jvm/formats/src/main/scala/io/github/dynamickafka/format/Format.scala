@@ -22,7 +22,7 @@ import io.github.dynamickafka.schemaregistry.{RegisteredSchema, RegistryOptionSp
 private[dynamickafka] abstract class Format(val name: String) extends FormatSettings with Serializable {
 
   /**
-   * Of a format that has the whole bytes as one column: the types that the column may have, the default first. Empty: the bytes contain
+   * The types that the column of a format with the whole bytes as one column may have, the default first. Empty: the bytes contain
    * fields, which a schema describes.
    */
   def wholeTypes: Seq[DataType] = Nil
@@ -118,7 +118,7 @@ private[dynamickafka] trait FormatWriter extends FormatSettings {
   /** Why the fields cannot be written, as far as [[encoder]] does not find out. */
   def problem(@unused fields: SideLayout): Option[String] = None
 
-  /** Of a format with a registry: the schema that the fields are written with. */
+  /** The schema that a format with a registry writes the fields with. */
   def schema(@unused fields: SideLayout): Option[RegisteredSchema] = None
 }
 
@@ -217,7 +217,7 @@ private[dynamickafka] object FormatSetting {
 private[format] object TimeSettings {
   import FormatSetting.{flags, texts}
 
-  /** Of Flink; sets the formats of timestamps in Spark. */
+  /** Flink's setting; sets the formats of timestamps in Spark. */
   private val standard: FormatSetting =
     FormatSetting("timestampFormat.standard", OptionType.oneOf("SQL" -> "SQL", "ISO-8601" -> "ISO-8601"))
 

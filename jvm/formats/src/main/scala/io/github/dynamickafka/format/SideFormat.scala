@@ -253,12 +253,12 @@ private[dynamickafka] sealed trait ChangeMode extends Product with Serializable
 
 private[dynamickafka] object ChangeMode {
 
-  /** Of a format of changes: the rows before and after. */
+  /** The rows before and after, of a format of changes. */
   case object Rows extends ChangeMode
 
-  /** Of a format of changes: one row. */
+  /** One row, of a format of changes. */
   case object Envelope extends ChangeMode
 
-  /** Of any other format: the row with the key of the record, or, with a null value, its deletion. */
+  /** The row with the key of the record, or, with a null value, its deletion, of any other format. */
   case object Upsert extends ChangeMode
 }

@@ -58,11 +58,11 @@ private[dynamickafka] object RegistryOptionSpecs {
   val IdentityPool: OptionSpec[String] =
     textSpec("oauth.identityPoolId", "Of Confluent Cloud: the header `Confluent-Identity-Pool-Id`.")
 
-  /** Of a log-in by client credentials. */
+  /** The options of a log-in by client credentials. */
   val OAuth: Seq[OptionSpec[String]] =
     Seq(TokenUrl, ClientId, ClientSecret, Scope, LogicalCluster, IdentityPool)
 
-  /** Of the sink only. */
+  /** An option of the sink only. */
   val AutoRegister: OptionSpec[Boolean] = spec(
     "autoRegister",
     boolean,
@@ -88,7 +88,7 @@ private[dynamickafka] object RegistryOptionSpecs {
       textSpec(s"ssl.$name", s"As `ssl.$name` of a Kafka client, for the connection to the registry.", secret)
   }
 
-  /** Those of the source. */
+  /** The options of the source. */
   val reading: Seq[OptionSpec[_]] = Seq(Url, Subject, TimeoutMs, UserInfo, Token) ++ OAuth ++ Tls.map(_._2)
   val all: Seq[OptionSpec[_]] = reading :+ AutoRegister
 
@@ -98,7 +98,7 @@ private[dynamickafka] object RegistryOptionSpecs {
       value.contains("${") || !(spec.secret || (spec == Url && value.exists("@?".contains(_))))
     }
 
-  /** Which option `name` means without the prefix: as Flink writes the options of its formats. */
+  /** The option that `name` means without the prefix: as Flink writes the options of its formats. */
   def withoutPrefix(name: String, of: Seq[OptionSpec[_]] = all): Option[OptionSpec[_]] =
     of.find(_.named(Prefix + name))
 

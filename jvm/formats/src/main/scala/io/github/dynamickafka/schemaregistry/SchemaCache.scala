@@ -56,7 +56,7 @@ private[dynamickafka] object SchemaCache {
   private val UnknownMs = 10000L
   private val MostUnknown = 10000
 
-  /** Of this process. */
+  /** The one of this process. */
   lazy val shared: SchemaCache = apply(Clock.System)
 
   def apply(clock: Clock): SchemaCache = new SchemaCache(new RegistryClient(clock), clock)
@@ -105,7 +105,7 @@ private[dynamickafka] final class SchemaRegistrar private[schemaregistry] (clien
 
 private[dynamickafka] object SchemaRegistrar {
 
-  /** Of this process. */
+  /** The one of this process. */
   lazy val shared: SchemaRegistrar = new SchemaRegistrar(new RegistryClient(Clock.System))
 }
 

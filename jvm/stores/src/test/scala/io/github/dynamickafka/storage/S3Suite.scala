@@ -23,7 +23,7 @@ class S3Suite extends AnyFunSuite with TimeLimit with BeforeAndAfterAll with Ato
 
   private lazy val port = Using.resource(new ServerSocket(0))(_.getLocalPort)
   private lazy val server = new ProcessBuilder(
-    sys.env.getOrElse("MOTO_SERVER", fail("MOTO_SERVER is not set: run 'make test-stores'")),
+    sys.env.getOrElse("MOTO_SERVER", fail("MOTO_SERVER is not set: run 'make extra NAME=stores'")),
     "-p",
     port.toString
   ).redirectErrorStream(true).redirectOutput(ProcessBuilder.Redirect.DISCARD).start()

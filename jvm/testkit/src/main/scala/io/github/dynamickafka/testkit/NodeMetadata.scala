@@ -7,7 +7,7 @@ import org.apache.kafka.clients.consumer.{ConsumerConfig, KafkaConsumer}
 import org.apache.kafka.common.serialization.StringDeserializer
 import org.apache.kafka.common.{Node, PartitionInfo, TopicPartition}
 
-/** Which nodes store a partition, by id. */
+/** The nodes that store a partition, by id. */
 private[testkit] final case class Placement(leader: Option[Int], replicas: Set[Int], inSync: Set[Int])
 
 /** The partitions that one node knows. Nodes learn of a change at different times. */

@@ -148,7 +148,7 @@ class KafkaClusterSuite extends AnyFunSuite with TimeLimit with OnBrokers with B
     assert(failure.getMessage.contains("num.io.threads"))
   }
 
-  test("a broker that does not listen reports its threads") {
+  test("a broker that does not listen reports its threads", TestAll) {
     val cluster = KafkaCluster.start("silent")
     try {
       val text = cluster.nodes.head.silence("did not listen").getMessage
@@ -157,7 +157,7 @@ class KafkaClusterSuite extends AnyFunSuite with TimeLimit with OnBrokers with B
     } finally cluster.stop()
   }
 
-  test("clusters start in parallel, and all are stopped if one fails") {
+  test("clusters start in parallel, and all are stopped if one fails", TestAll) {
     var lonely: Option[KafkaCluster] = None
     val failure = intercept[IllegalStateException] {
       KafkaClusters.together(

@@ -27,7 +27,7 @@ class TestkitServerSuite extends AnyFunSuite with TimeLimit with OnBrokers with 
     }
   }
 
-  test("killing the server ends its brokers, even a frozen one, and deletes their data") {
+  test("killing the server ends its brokers, even a frozen one, and deletes their data", TestAll) {
     withServer { server =>
       val pids = Seq("running", "frozen").map { name =>
         server.ask("start", s"""{"name":"$name","properties":{}}""").get("result").get("pid").asLong

@@ -125,7 +125,7 @@ private[metadata] object JsonText {
   val mapper = new ObjectMapper
   private val Exact = "0|-?[1-9][0-9]{0,14}"
 
-  /** Of the parser's current token, up to its end. */
+  /** Reads the parser's current token, up to its end. */
   private def tree(parser: JsonParser): DocumentTree = {
     def until[A](end: JsonToken)(read: => A) =
       Iterator.continually(parser.nextToken()).takeWhile(_ != end).map(_ => read).toVector

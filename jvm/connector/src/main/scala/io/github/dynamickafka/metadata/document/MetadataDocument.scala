@@ -403,7 +403,7 @@ private[metadata] object DocumentParts {
   private def notBlank(node: DocumentNode, text: String): String =
     node.checked(text)(text => Option.when(text.isBlank)("must not be blank"))
 
-  /** Of `bootstrap.servers`. What a reference becomes is not known here. */
+  /** Checks `bootstrap.servers`. What a reference becomes is not known here. */
   def address(node: DocumentNode): String = {
     val text = notBlank(node, node.scalar)
     if (!text.contains("${")) text.split(",").map(_.trim).filter(_.nonEmpty).foreach(entry =>

@@ -237,7 +237,7 @@ private[service] object SettledFile {
   /** A file that was not modified for this time is considered complete. */
   private val OldMs = 1000L
 
-  /** As long as [[OldMs]], by the clock of this process. */
+  /** The number of attempts within [[OldMs]], by the clock of this process. */
   private val SameIfCut = (OldMs / BetweenAttemptsMs).toInt
 
   /** An editor may replace the file and then write into it, but not this often. */

@@ -210,7 +210,7 @@ private object StrimziResource {
   /** Strimzi's label, which names the `Kafka` of a `KafkaTopic`. */
   val Cluster = "strimzi.io/cluster"
 
-  /** Of the annotations. */
+  /** The prefix of the annotations. */
   val Prefix = "dynamic-kafka/"
 
   val State = "state"

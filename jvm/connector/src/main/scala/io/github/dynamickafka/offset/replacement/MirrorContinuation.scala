@@ -98,7 +98,7 @@ private[dynamickafka] final class MirrorContinuation(
 }
 
 /**
- * Which checkpoint of MirrorMaker 2 holds for each position of a query. Records of the checkpoint topic are added in their order.
+ * The checkpoint of MirrorMaker 2 that holds for each position of a query. Records of the checkpoint topic are added in their order.
  * Pure.
  *
  * MirrorMaker translates the offsets that a group has committed, and no others. A checkpoint of an offset at or before the

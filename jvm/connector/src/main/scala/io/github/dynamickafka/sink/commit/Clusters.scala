@@ -56,7 +56,7 @@ private[sink] final class Clusters(
   /** Adds clusters to which tasks have written. */
   def wrote(ids: Set[String]): Unit = synchronized(written ++= ids)
 
-  /** Those that the query writes to, without those that are left out. */
+  /** The clusters that the query writes to, without the ones that are left out. */
   def ids: Seq[String] = synchronized(current.keys.filter(id => written(id) && !avoided(id)).toSeq.sorted)
 
   /** Whether the cluster is in the metadata or in a decision, and not left out. */

@@ -140,7 +140,7 @@ private[sink] object Committer {
 }
 
 /**
- * Which transactions one producer ends, one after the other. A transaction takes two round trips, and many transactions on a distant
+ * The transactions that one producer ends, one after the other. A transaction takes two round trips, and many transactions on a distant
  * cluster need many producers: 2,000 of them take 50 s with four producers and 50 ms to the cluster, and 12.5 s with sixteen.
  * Pure.
  */

@@ -90,7 +90,7 @@ private[commit] final class Recovery(context: CommitContext, decisions: Decision
         conflict(s"the query has planned another batch with this number: $what")
       )
     else
-      // Of two runs, one may defer a part of the batch while the other one decides all of it. The next batch has the part again.
+      // One of two runs may defer a part of the batch while the other one decides all of it. The next batch has the part again.
       now.flatMap(entry.input.additions).foreach(what =>
         throw Errors.journalConflict(
           journal.path,
@@ -162,7 +162,7 @@ private[commit] final class Recovery(context: CommitContext, decisions: Decision
     known -> report.inSync
   }
 
-  /** Those of clusters that have not answered: none is committed before it is known that none of its records are missing. */
+  /** The transactions of clusters that have not answered: none is committed before it is known that none of its records are missing. */
   private def late(entry: JournalEntry, pending: Seq[Prepared]): Seq[(Prepared, Outcome)] =
     if (pending.isEmpty) Nil
     else {
@@ -218,7 +218,7 @@ private[commit] object Rerun {
       s"directory '$journal'; to write the rows of that job again, run it again afterwards."
   )
 
-  /** Of a batch whose rows are there once more. */
+  /** The remedy for a batch whose rows are there once more. */
   def remedy(batch: Long, journal: String): String =
     "To write only the missing parts again, set 'partialCommitPolicy' to 'replay-lost-partitions', provided that each run of a batch " +
       "gives every task the same rows. To write the whole batch again, and accept duplicates of the committed part, delete the files " +
@@ -397,7 +397,7 @@ private[commit] final class Sweeps(first: Int) {
   /** A cluster is searched again. */
   def again(id: String): Unit = left -= id
 
-  /** Which of these clusters are searched after the batch that has ended. */
+  /** The clusters, of these, that are searched after the batch that has ended. */
   def next(ids: Seq[String]): Seq[String] = {
     val due = ids.filter(left.getOrElse(_, usual) > 0)
     left ++= due.map(id => id -> (left.getOrElse(id, usual) - 1))

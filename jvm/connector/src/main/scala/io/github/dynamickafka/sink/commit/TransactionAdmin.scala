@@ -50,7 +50,7 @@ private[sink] trait TransactionAdmin {
   /** `transaction.max.timeout.ms` of the brokers; None without authorization to describe it. */
   def maxTimeoutMs(): Option[Long]
 
-  /** Of these topics, as far as they exist and may be described. */
+  /** The limits of these topics, as far as they exist and may be described. */
   def topicLimits(@unused topics: Set[String]): Map[String, TopicLimits] = Map.empty
 
   /** What Kafka knows about these transactional ids and the partitions of these topics, all of them at once. */

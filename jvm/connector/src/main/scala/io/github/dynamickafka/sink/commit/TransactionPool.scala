@@ -32,7 +32,7 @@ private[sink] final class TransactionPool(
   private val idle =
     new IdlePool[Idle](Int.MaxValue, idleMs, clock, old => discard(old.settings, old.producer))
 
-  // Those in use that were idle before.
+  // The producers in use that were idle before.
   private val reused = ConcurrentHashMap.newKeySet[ResumableProducer]
 
   /** A producer for the caller alone, until it is given back with [[release]] or [[discard]]. */

@@ -46,7 +46,7 @@ private[dynamickafka] final case class DecidedEntries(
       )
     }
 
-  /** Same, of a batch that may be older than what is decided: a decision about another log of the same name stays. */
+  /** Adds a batch that may be older than what is decided: a decision about another log of the same name stays. */
   def addOlder(end: CompositeOffset): DecidedEntries = {
     val identities = end.identities.map { case (id, identity) =>
       val known = this.identities.getOrElse(id, ClusterIdentity.unknown)
@@ -124,7 +124,7 @@ private[dynamickafka] final case class DecidedEntries(
   private def of(id: String, kafkaId: Option[String], topicIds: collection.Map[String, String]): Positions =
     sameLogs(id, positions.getOrElse(id, Positions.empty), kafkaId, topicIds)
 
-  /** Of these positions, those in the logs that the decisions are about. */
+  /** The positions, of these, in the logs that the decisions are about. */
   private def sameLogs(
       id: String,
       positions: Positions,

@@ -88,7 +88,7 @@ private[dynamickafka] final case class ClusterQuestion(
 
 private[source] object ClusterQuestion {
 
-  /** Which questions can be asked ahead of the triggers: those that no response decides anything for but the next batch. */
+  /** The questions that can be asked ahead of the triggers: their responses decide about the next batch only. */
   object Ahead extends LatestAnswers.Rules[ClusterQuestion, ClusterView.Reachable] {
 
     /** Stopping positions other than times can be the latest offset of this moment. */

@@ -226,7 +226,7 @@ private[dynamickafka] final case class ClusterConfig(
   /** The time limit of one attempt with one client; see [[AttemptLimit]]. */
   def attemptMs: Long = AttemptLimit.ms(requestTimeoutMs)
 
-  /** Of dead letters, as far as the properties of consumers have what producers need. */
+  /** The producer of dead letters, as far as the properties of consumers have what producers need. */
   def producer: ProducerSettings =
     new ProducerSettings(properties.clusterId, ClientDefaults.producer(properties.client))
 

@@ -233,7 +233,7 @@ private[source] final class ClusterStreams(
       kafkaIdOf(stream, if (question.afterwards) stream.kafkaClusterIdNow else stream.kafkaClusterId)
     stream.ask(question, nonBlockingThreads).thenCompose[ClusterView.Reachable](view =>
       kafkaId.thenCompose[String] { found =>
-        // Of the client that has answered, which may be another one than at first: an id that is known only later is logged by a
+        // The id comes from the client that has answered, which may be another one than at first: an id that is known only later is logged by a
         // batch without records.
         if (found == null) kafkaIdOf(stream, stream.kafkaClusterId)
         else CompletableFuture.completedFuture(found)

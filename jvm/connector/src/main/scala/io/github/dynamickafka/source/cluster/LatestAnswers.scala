@@ -10,7 +10,11 @@ import io.github.dynamickafka.base.{Backoff, Clock}
  *
  * @param maxAgeMs how old a response may be that a trigger uses; 0: nothing is asked ahead
  */
-private[source] final class LatestAnswers[Q, A](rules: LatestAnswers.Rules[Q, A], maxAgeMs: Long, clock: Clock) {
+private[source] final class LatestAnswers[Q, A](
+    rules: LatestAnswers.Rules[Q, A],
+    maxAgeMs: Long,
+    clock: Clock
+) {
   import LatestAnswers._
 
   private var agents = Map.empty[String, Agent[Q, A]]

@@ -146,7 +146,7 @@ private[dynamickafka] object FetchedTopicIds {
     field
   }
 
-  /** Of the same ids, the text is made once: each poll asks for it. */
+  /** The text of the same ids is made once: each poll asks for it. */
   private final class Texts(metadata: Metadata) extends (String => Option[String]) {
     private var ids: ju.Map[String, Uuid] = ju.Map.of()
     private var texts = Map.empty[String, String]

@@ -358,7 +358,7 @@ private[read] final class RecordDecoder(decoding: Decoding, layout: Layout) {
     }
   }
 
-  /** Of the key: an upsert requires one. */
+  /** What is bad about the key: an upsert requires one. */
   private def badPart(bytes: Array[Byte]): DecodeFailure =
     if (upserts eq null) key.decode(bytes)
     else if (bytes == null) {

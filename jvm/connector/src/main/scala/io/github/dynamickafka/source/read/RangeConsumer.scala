@@ -236,7 +236,7 @@ private[source] final class RangeConsumer(
   def sleepAgain(): Unit = {
     consumer.pause(consumer.assignment)
     try { val _ = consumer.poll(Duration.ZERO) }
-    // Of other errors, the next call finds what is still wrong.
+    // The next call finds what is still wrong after other errors.
     catch { case _: KafkaException => () }
   }
 
@@ -429,7 +429,7 @@ private[read] final class PartitionsNow(
     catch { case _: TimeoutException if waitMs.isDefined => Map.empty }
   }
 
-  /** Those of these partitions that exist; all of a topic if the cluster does not respond. */
+  /** The partitions, of these, that exist; all of a topic if the cluster does not respond. */
   def existing(partitions: Set[TopicPartition], waitMs: Long): Set[TopicPartition] =
     partitions.groupBy(_.topic).flatMap { case (topic, partitionsOfTopic) =>
       try consumer.partitionsFor(topic, Duration.ofMillis(waitMs)).asScala.map(p =>

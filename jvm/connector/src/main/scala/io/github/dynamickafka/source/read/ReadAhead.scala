@@ -93,6 +93,6 @@ private[source] object ReadAhead {
 
   private def key(bundle: RangeBundle): Key = bundle.consumer -> bundle.ranges.map(_.range).toSet
 
-  /** That of this JVM. */
+  /** The one of this JVM. */
   lazy val shared: ReadAhead = new ReadAhead(ConsumerPool.shared, SharedTaskReader.threads, Clock.System)
 }

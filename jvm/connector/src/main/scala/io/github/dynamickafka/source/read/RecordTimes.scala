@@ -74,7 +74,7 @@ private[source] object RecordTimes {
  */
 private[source] final case class LogTimes(logs: Map[(LogKey, Option[String]), ReportedTimes]) {
 
-  /** Of the log that a query reads whose positions have these identities. */
+  /** The times of the log that a query reads whose positions have these identities. */
   def in(identities: SortedMap[String, ClusterIdentity], key: LogKey): Option[ReportedTimes] =
     logs.get((key, identities.get(key.cluster).flatMap(_.topics.get(key.topic))))
 
@@ -227,7 +227,7 @@ private[source] final case class ReportedTimes(
 
 private[source] object ReportedTimes {
 
-  /** Of those with the same last record, what knows the next one is greater. */
+  /** If the last record is the same, times that know the next one are greater. */
   private val order: Ordering[ReportedTimes] =
     Ordering.by(t => (t.last.offset, t.last.time, t.next.map(n => (n.offset, n.time))))
 }

@@ -87,7 +87,7 @@ private[source] final class LastRecords(
 private[source] object LastRecords {
   private val log = LoggerFactory.getLogger(classOf[LastRecords])
 
-  /** As long as Kafka's clients may take to close. */
+  /** Kafka's clients may take this time to close. */
   private val CloseWaitMs = 800L
 }
 
@@ -160,7 +160,7 @@ private[replacement] final class NewestWriter[A](
 }
 
 /**
- * Which state is written next: the newest one, and never two at a time. Immutable and pure.
+ * The state that is written next: the newest one, and never two at a time. Immutable and pure.
  *
  * @param waiting the newest state, unless a writer has taken it
  * @param isWriting whether a writer runs, which takes what is waiting before it ends

@@ -200,7 +200,7 @@ private[source] object ReplacedClusters {
     next.identities.get(cluster.cluster).exists(_.kafkaId.contains(cluster.found))
 }
 
-/** Which Kafka clusters were replaced in a run of a query, oldest first, with monotonic milliseconds. Immutable. */
+/** The Kafka clusters that were replaced in a run of a query, oldest first, with monotonic milliseconds. Immutable. */
 private[dynamickafka] final case class ReplacedIds(all: Vector[(ReplacedCluster, Long)]) {
 
   def replaced(cluster: ReplacedCluster, now: Long): ReplacedIds =

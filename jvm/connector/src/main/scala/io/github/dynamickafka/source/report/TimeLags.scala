@@ -35,7 +35,7 @@ private[source] final class TimeLags(
   // The first position of this run within a history, and what its files are since then.
   private var historyFrom: Option[CompositeOffset] = None
   private var ofFiles = Map.empty[String, ClusterFiles]
-  // Of partitions with unread records.
+  // Partitions with unread records.
   private var unread = Map.empty[LogKey, Unread]
   private var requests = Map.empty[String, Request]
   // Whether a question waits until it may be sent, and when this was last tried.

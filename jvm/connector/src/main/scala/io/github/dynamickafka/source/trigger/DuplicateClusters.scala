@@ -36,7 +36,7 @@ private[source] object DuplicateClusters {
     }.toSet
   }
 
-  /** Those of these topics that would still be read. */
+  /** The topics, of these, that would still be read. */
   def stillYielding(
       topics: Set[(String, String)],
       topology: Topology,

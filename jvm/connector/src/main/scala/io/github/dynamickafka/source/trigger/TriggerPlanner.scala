@@ -51,7 +51,12 @@ private[source] final class TriggerPlanner(
   /** From which the start offset of batch 0 is determined. Waits for the first answer of the metadata service. */
   def forStart(handOver: HandOver): TriggerSnapshot = {
     val _ = feed.first()
-    snapshot(begin(CompositeOffset.empty, TriggerContext.FirstStart(handOver), complete = true, pinned = None))
+    snapshot(begin(
+      CompositeOffset.empty,
+      TriggerContext.FirstStart(handOver),
+      complete = true,
+      pinned = None
+    ))
   }
 
   /** The parameters are those of [[TriggerContext]]. */
@@ -140,7 +145,11 @@ private[source] final class TriggerPlanner(
       feed.newest.exists(newest => clusters.exists(TriggerPlanner.moved(trigger.topology, newest)))
 
   /** @param unlisted clusters whose topics have never been listed successfully */
-  private def ask(trigger: TriggerContext, topology: Topology, unlisted: Set[String]): Option[TriggerSnapshot] = {
+  private def ask(
+      trigger: TriggerContext,
+      topology: Topology,
+      unlisted: Set[String]
+  ): Option[TriggerSnapshot] = {
     val before =
       last.filter(l =>
         trigger.pinned.isEmpty && !trigger.complete && l.isOf(trigger.start, topology, unlisted)

@@ -43,10 +43,10 @@ private[source] final class TriggerSnapshots(
 
   def prepareForAvailableNow(): Unit = isPrepared = true
 
-  /** That of the last trigger. */
+  /** The snapshot of the last trigger. */
   def last: Option[TriggerSnapshot] = newest
 
-  /** That of the start offset of batch 0. Waits for the first answer of the metadata service. */
+  /** The snapshot of the start offset of batch 0. Waits for the first answer of the metadata service. */
   def forStart(handOver: HandOver): TriggerSnapshot = {
     val snapshot = planner.forStart(handOver)
     judgeUnanswered(snapshot, waits = false)

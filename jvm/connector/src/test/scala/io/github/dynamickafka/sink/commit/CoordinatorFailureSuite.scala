@@ -65,7 +65,10 @@ class CoordinatorFailureSuite extends SinkTest with BeforeAndAfterAll with Befor
 
   // Kafka's part is measured, because it takes longer on a busy machine: 5 s with the testkit's session of brokers on a quiet one.
   // The connector's part is 3 s then, and 40 s with Kafka's time limits of requests.
-  test("a coordinator that is frozen between prepare and commit: committed by the next one within 15 s") {
+  test(
+    "a coordinator that is frozen between prepare and commit: committed by the next one within 15 s",
+    TestAll
+  ) {
     val topic = newTopicOnThree()
     val scene = new PreparedScene(three, topic)
     try {

@@ -56,7 +56,10 @@ abstract class OfflineLeaderTests(version: String, markerIsLost: Boolean)
     }
   }
 
-  test("it is completed without its marker, which is noticed; what it has written is committed later") {
+  test(
+    "it is completed without its marker, which is noticed; what it has written is committed later",
+    TestAll
+  ) {
     offline { (scene, prepared, topic) =>
       assert(scene.commit(prepared: _*).toSet == Set("Committed"))
       val partition = new TopicPartition(topic, 0)

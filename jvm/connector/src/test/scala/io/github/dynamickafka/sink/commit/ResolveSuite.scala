@@ -83,7 +83,10 @@ class ResolveSuite extends SinkTest {
 
   private def numbers(from: Int, until: Int) = (from until until).map(n => f"$n%03d")
 
-  test("a cluster that is gone: each start fails, and after abandon-cluster the query continues without it") {
+  test(
+    "a cluster that is gone: each start fails, and after abandon-cluster the query continues without it",
+    TestAll
+  ) {
     operated(red) { o =>
       o.input(numbers(0, 10): _*)
       o.run()

@@ -136,7 +136,7 @@ class TwoDriversSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  test("a request of a decision fails at any step: the batch is visible once after the next start") {
+  test("a request of a decision fails at any step: the batch is visible once after the next start", TestAll) {
     kinds.foreach { kind =>
       atEachStep("a") { stepped =>
         val query = new Query(kind)
@@ -147,7 +147,7 @@ class TwoDriversSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  test("a second driver starts at any step of a decision: the batch is never visible twice") {
+  test("a second driver starts at any step of a decision: the batch is never visible twice", TestAll) {
     kinds.foreach { kind =>
       var conflicts = Set.empty[Option[String]]
       val steps = atEachStep("a") { stepped =>

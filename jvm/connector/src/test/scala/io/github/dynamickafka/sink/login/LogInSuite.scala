@@ -77,7 +77,7 @@ class LogInSuite extends SinkTest {
     }
   }
 
-  test("OAUTHBEARER: tokens expire while the query runs, and a client that gets none is refused") {
+  test("OAUTHBEARER: tokens expire while the query runs, and a client that gets none is refused", TestAll) {
     val tokens = new TokenServer("reader", Secret, LifetimeS)
     // For the clients in this JVM.
     sys.props(Allowed) = tokens.tokens

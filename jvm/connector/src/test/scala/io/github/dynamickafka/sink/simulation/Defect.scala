@@ -96,6 +96,7 @@ private[simulation] object Defect {
   }
 
   case object SweepsAllOthers extends Defect("B4: a driver aborts all runs but its own") {
+    override def skipped: Int = 30
     override def sweeps(driver: Driver, id: String): Boolean =
       driver.ids.flatMap(_.generationOf(id)).exists(_ != driver.generation)
   }
@@ -109,6 +110,7 @@ private[simulation] object Defect {
   }
 
   case object IdsAreReused extends Defect("B5: ids are used again after a batch with second attempts") {
+    override def skipped: Int = 55
     override def changesIdSets = false
     override def favours(p: Profile): Profile = Defect.calm(p)
       .copy(changes = 50, tasks = p.tasks.copy(stalled = 200))
@@ -159,6 +161,7 @@ private[simulation] object Defect {
 
   case object AttemptsAreForgotten
       extends Defect("a slot is given up although an attempt of a task may still run") {
+    override def skipped: Int = 150
     override def forgetsAttempts = true
     override def favours(p: Profile): Profile = Defect.calm(p)
       .copy(changes = 50, tasks = p.tasks.copy(stalled = 200))

@@ -20,8 +20,8 @@ class ExplorationSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  explores(switches = 1, fewest = 1000, NotInFast, isDeferred = true)
-  explores(switches = 1, fewest = 1000, TestAll, isDeferred = false)
+  explores(switches = 1, fewest = 1000, NotInFast, isDeferred = false)
+  explores(switches = 1, fewest = 1000, TestAll, isDeferred = true)
   Seq(false, true).foreach(explores(switches = 2, fewest = 10000, TestAll, _))
 
   private def finds(defect: Defect, tag: Tag, isDeferred: Boolean = false): Unit =

@@ -10,7 +10,7 @@ import org.apache.logging.log4j.Level
 import org.apache.logging.log4j.core.config.Configurator
 
 /**
- * Runs histories of the commit protocol on all cores, beyond what a suite has time for: `make simulation
+ * Runs histories of the commit protocol on all cores, beyond what a suite has time for: `make extra NAME=simulation
  * SINK_HISTORIES=20000 SEED=n`. Prints each history that is wrong, and fails if there is one.
  */
 object RunHistories {

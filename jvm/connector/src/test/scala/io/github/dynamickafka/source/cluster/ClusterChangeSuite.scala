@@ -74,7 +74,7 @@ class ClusterChangeSuite extends SourceTest {
     }
   }
 
-  test("changed properties are used from the next batch on, also with kafka.group.id") {
+  test("changed properties are used from the next batch on, also with kafka.group.id", TestAll) {
     scene { s =>
       val topic = newTopicOn(2, blue, green)
       val stays = Entry("green", green, topic)

@@ -26,7 +26,7 @@ class LeaderFailureSuite extends SourceTest with BeforeAndAfterAll with BeforeAn
   /** Less than the session of a broker and the election of another leader take, together with some attempts. */
   private val limit = "clusterRequestTimeoutMs" -> "15000"
 
-  test("fail: a query continues when a leader is killed and another broker is elected") {
+  test("fail: a query continues when a leader is killed and another broker is elected", TestAll) {
     leaderFails(_.kill())
   }
 

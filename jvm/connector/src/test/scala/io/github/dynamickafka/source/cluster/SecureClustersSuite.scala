@@ -230,7 +230,10 @@ class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
     }
   }
 
-  test("skip: a cluster that refuses the query is unreachable until it accepts it, and loses no record") {
+  test(
+    "skip: a cluster that refuses the query is unreachable until it accepts it, and loses no record",
+    TestAll
+  ) {
     scene { s =>
       val topic = newTopicOn(2, tls, guarded)
       Seq(tls, guarded).foreach(c => produce(c, topic, 2, values(c.name, 4)))
@@ -269,7 +272,10 @@ class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
     }
   }
 
-  test("skip: after clusterFailureTimeoutMs a refusal fails the query with the condition of the refusal") {
+  test(
+    "skip: after clusterFailureTimeoutMs a refusal fails the query with the condition of the refusal",
+    TestAll
+  ) {
     scene { s =>
       val topic = newTopicOn(1, tls, guarded)
       s.orders(certified(topic), auditor(topic))

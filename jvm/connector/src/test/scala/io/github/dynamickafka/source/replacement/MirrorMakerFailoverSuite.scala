@@ -8,7 +8,10 @@ import io.github.dynamickafka.testkit.{MirrorMaker, TestAll}
 /** `replacedClusterPolicy=mirror-maker` with a real MirrorMaker, whose copy has other offsets. */
 class MirrorMakerFailoverSuite extends MirrorMakerTest {
 
-  test("failover, and back to a cluster that was filled again: every record is read, and few of them twice") {
+  test(
+    "failover, and back to a cluster that was filled again: every record is read, and few of them twice",
+    TestAll
+  ) {
     mirrored { m =>
       val former = m.scene.seen
       m.copying(blue, green) { _ =>

@@ -134,7 +134,8 @@ class EventTimeMetricsSuite extends SourceTest {
     frame.withWatermark("timestamp", "10 seconds").groupBy(window(col("timestamp"), "10 seconds")).count()
 
   test(
-    "a watermark that passes a cluster is logged once; not without a watermark, with alignment, nor if clusters are level"
+    "a watermark that passes a cluster is logged once; not without a watermark, with alignment, nor if clusters are level",
+    TestAll
   ) {
     scene { s =>
       val topic = newTopicOn(1, blue, green)

@@ -136,7 +136,10 @@ class HistoryTimesSuite extends HistoryTest {
     }
   }
 
-  test("the watermark warning counts files: those of a cluster that has not been read while another one has") {
+  test(
+    "the watermark warning counts files: those of a cluster that has not been read while another one has",
+    TestAll
+  ) {
     withHistory(keepCluster = true) { s =>
       val lines = Logs.during(classOf[LateClusters]) {
         val windows = s.frame(oneByOne: _*).withWatermark("timestamp", "2 seconds")

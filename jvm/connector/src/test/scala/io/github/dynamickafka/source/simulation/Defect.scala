@@ -200,6 +200,7 @@ private[simulation] object Defect {
 
   /** Only the offset of the batch in which a partition enters has the start position. */
   case object EntriesAreForgotten extends Defect("a start position is lost if its batch is not logged") {
+    override def skipped = 40
     override def carried(end: CompositeOffset, start: CompositeOffset, logged: CompositeOffset) = end
   }
 
@@ -228,6 +229,7 @@ private[simulation] object Defect {
   }
 
   case object DefersDecided extends Defect("a batch that the sink has decided is deferred") {
+    override def skipped = 70
     override def defersDecided = true
   }
 
@@ -243,6 +245,7 @@ private[simulation] object Defect {
   }
 
   case object DrainIsUnlimited extends Defect("the limit of a cluster ends when it leaves the metadata") {
+    override def skipped = 110
     override def trigger = (begun, _) => begun.copy(configs = begun.topologyConfigs)
   }
 
@@ -284,6 +287,7 @@ private[simulation] object Defect {
 
   case object DrainedIsForgotten
       extends Defect("a cluster is forgotten before the one that replaces it enters") {
+    override def skipped = 60
     override def replacing(start: CompositeOffset, topology: Topology, drainRemoved: Boolean, now: Long) = {
       val found = super.replacing(start, topology, drainRemoved, now)
       found.copy(topology =
@@ -294,6 +298,7 @@ private[simulation] object Defect {
 
   case object FormerIdentity
       extends Defect("a cluster that enters by replaces is compared with the Kafka cluster that had its id") {
+    override def skipped = 960
     override def replacing(start: CompositeOffset, topology: Topology, drainRemoved: Boolean, now: Long) = {
       val found = super.replacing(start, topology, drainRemoved, now)
       found.copy(start = found.start.copy(identities = start.identities))
@@ -327,6 +332,7 @@ private[simulation] object Defect {
 
   case object ReturnIsRetained
       extends Defect("what has returned is retained until its cluster responds") {
+    override def skipped = 170
     override def next(planned: Planned): NextOffset = {
       val back = planned.transition.clusters.collect {
         case (id, work) if planned.view(id).isEmpty && work.returning.nonEmpty => id -> work.returning

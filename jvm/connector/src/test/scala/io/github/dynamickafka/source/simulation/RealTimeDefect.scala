@@ -58,6 +58,7 @@ private[simulation] object RealTimeDefect {
   }
 
   case object EpochsAreIgnored extends RealTimeDefect("readers do not compare the log with their position") {
+    override def skipped = 75
     override def range(range: OffsetRange): OffsetRange = range.copy(epoch = Option.empty)
   }
 
@@ -82,6 +83,7 @@ private[simulation] object RealTimeDefect {
 
   case object OnlyStoredAhead
       extends RealTimeDefect("a start position that is decided after the tasks have ended is not stored") {
+    override def skipped = 145
     override def decided(ahead: Option[DecidedEntries], end: DecidedEntries): DecidedEntries =
       ahead.getOrElse(end)
   }

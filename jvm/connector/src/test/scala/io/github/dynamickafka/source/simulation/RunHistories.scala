@@ -4,7 +4,7 @@ import java.util.concurrent.atomic.AtomicLong
 import java.util.stream.LongStream
 
 /**
- * Runs histories on all cores, beyond what a suite has time for: `make simulation HISTORIES=1000000 SEED=n`. Prints each
+ * Runs histories on all cores, beyond what a suite has time for: `make extra NAME=simulation HISTORIES=1000000 SEED=n`. Prints each
  * that is wrong, and fails if there is one.
  */
 object RunHistories {

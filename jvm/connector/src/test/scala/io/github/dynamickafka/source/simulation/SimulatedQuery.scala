@@ -11,7 +11,13 @@ import io.github.dynamickafka.offset.alignment.Alignment
 import io.github.dynamickafka.offset.replacement.ReplacingClusters
 import io.github.dynamickafka.source.checkpoint.InitialOffset
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterQuestion}
-import io.github.dynamickafka.source.trigger.{Limits, LossGrace, TriggerContext, TriggerPlanner, UnconfirmedClusters}
+import io.github.dynamickafka.source.trigger.{
+  Limits,
+  LossGrace,
+  TriggerContext,
+  TriggerPlanner,
+  UnconfirmedClusters
+}
 import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy, Topology}
 
 /** Where the driver dies in a trigger. */

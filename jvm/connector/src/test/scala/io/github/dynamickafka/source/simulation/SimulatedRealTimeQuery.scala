@@ -176,7 +176,8 @@ private[simulation] final class SimulatedRealTimeQuery(
   /** What was prepared, at what was read since. */
   private def further(reached: CompositeOffset): Option[Planned] = for {
     PreparedEnd(found, topology, _) <- prepared if topology.contains(world.topology)
-    trigger = TriggerContext.begin(reached, world.topology, configs, world.now, TriggerContext.Started(None, decided))
+    trigger =
+      TriggerContext.begin(reached, world.topology, configs, world.now, TriggerContext.Started(None, decided))
     transition = trigger.transition(options, world.topology)
     (views, next) <-
       defect.further(reached, found.transition, transition, found.views, decided, ifReplaced)

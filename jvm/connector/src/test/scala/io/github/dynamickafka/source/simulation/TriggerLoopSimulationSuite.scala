@@ -5,7 +5,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.github.dynamickafka.testkit.{NotInFast, TestAll, TimeLimit}
 import io.github.dynamickafka.{FirstWrong, NoneWrong}
 
-/** Random histories, and the same with former defects. `make simulation` runs more of them. */
+/** Random histories, and the same with former defects. `make extra NAME=simulation` runs more of them. */
 class TriggerLoopSimulationSuite extends AnyFunSuite with TimeLimit {
   // More than any defect needs.
   private val MostForADefect = 100000

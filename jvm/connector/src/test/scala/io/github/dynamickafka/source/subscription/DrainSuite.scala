@@ -102,7 +102,7 @@ class DrainSuite extends SourceTest {
       }
     }
 
-    test(s"$how: a partition that is added meanwhile is read once the cluster is active again", chosen: _*) {
+    test(s"$how: a partition that is added meanwhile is read once the cluster is active again", TestAll) {
       scene { s =>
         val topic = newTopicOn(2, blue, green)
         val (query, _, held) = draining(s, topic, left(topic), options: _*)
@@ -242,7 +242,7 @@ class DrainSuite extends SourceTest {
     }
   }
 
-  test("a topic with unread records is removed and deleted while the query is stopped: data loss") {
+  test("a topic with unread records is removed and deleted while the query is stopped: data loss", TestAll) {
     deletedWhileStopped { (s, deleted) =>
       val query = s.start(drain, "minOffsetsPerTrigger" -> "1000", "maxTriggerDelay" -> "1h")
       settle(query)

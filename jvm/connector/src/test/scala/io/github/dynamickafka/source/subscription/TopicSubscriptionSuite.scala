@@ -1,6 +1,7 @@
 package io.github.dynamickafka.source.subscription
 
 import io.github.dynamickafka.source.{Entry, Seen, SourceTest}
+import io.github.dynamickafka.testkit.TestAll
 
 /** Topics of a cluster: by pattern, and some of their partitions. */
 class TopicSubscriptionSuite extends SourceTest {
@@ -118,7 +119,7 @@ class TopicSubscriptionSuite extends SourceTest {
     }
   }
 
-  test("a pattern on an unreachable cluster: its topics are kept, and a first start waits for them") {
+  test("a pattern on an unreachable cluster: its topics are kept, and a first start waits for them", TestAll) {
     scene { s =>
       val topics = new Topics
       topics.add("eu")

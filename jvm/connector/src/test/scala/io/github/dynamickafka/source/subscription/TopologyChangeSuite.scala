@@ -1,6 +1,7 @@
 package io.github.dynamickafka.source.subscription
 
 import io.github.dynamickafka.source.{DynamicMicroBatchStream, Entry, Logs, Results, SourceTest, StreamsFile}
+import io.github.dynamickafka.testkit.TestAll
 
 /** Clusters, topics and partitions that are added while a query runs. */
 class TopologyChangeSuite extends SourceTest {
@@ -210,7 +211,7 @@ class TopologyChangeSuite extends SourceTest {
     }
   }
 
-  test("two queries of one session over the same stream both read everything") {
+  test("two queries of one session over the same stream both read everything", TestAll) {
     scene { one =>
       scene { two =>
         val topic = newTopicOn(2, blue, green)

@@ -180,7 +180,7 @@ class AlignedClustersSuite extends EventTimeTest {
     }
   }
 
-  test("an idle cluster holds the others, at most for the time-out") {
+  test("an idle cluster holds the others, at most for the time-out", TestAll) {
     withClusters("blue" -> blue, "green" -> green) { (s, topic) =>
       produceSeconds(blue, topic, 60)
       produceSeconds(green, topic, 1, lastS = 59)

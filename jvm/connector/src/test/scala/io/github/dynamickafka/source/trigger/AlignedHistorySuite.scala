@@ -87,12 +87,10 @@ class AlignedHistorySuite extends EventTimeTest with HistoryTest {
     }
   }
 
-  // The first batch, of files, and the last one, of Kafka; those between have the same steps.
   (0L to 5L).foreach { batch =>
-    val chosen = if (batch == 5L) Nil else Seq(TestAll)
     test(
       s"a query that fails in batch $batch reads the same again, with alignment and then without it",
-      chosen: _*
+      TestAll
     ) {
       alternating { (s, all) =>
         s.results.inBatch = id => if (id == batch) throw new IllegalStateException("as a crash")
@@ -108,7 +106,7 @@ class AlignedHistorySuite extends EventTimeTest with HistoryTest {
     }
   }
 
-  test("a query that has started without alignment is aligned from a restart on") {
+  test("a query that has started without alignment is aligned from a restart on", TestAll) {
     alternating { (s, all) =>
       s.results.inBatch = id => if (id == 1) throw new IllegalStateException("as a crash")
       val query = s.start(Trigger.AvailableNow(), "historyFilesPerTrigger" -> "1")
@@ -205,7 +203,7 @@ class AlignedHistorySuite extends EventTimeTest with HistoryTest {
     }
   }
 
-  test("one watermark over clusters of which one has a history of a day drops no row") {
+  test("one watermark over clusters of which one has a history of a day drops no row", TestAll) {
     twoAligned { (s, topic) =>
       val (day, later) = ((1 to 1440 by 2).map(_ * 60), (1441 to 1460).map(_ * 60))
       produceAt(blue, topic, day)

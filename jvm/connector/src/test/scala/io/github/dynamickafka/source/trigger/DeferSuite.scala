@@ -106,7 +106,7 @@ class DeferSuite extends SourceTest {
     }
   }
 
-  test("a query with state fails and names the option, and continues with it") {
+  test("a query with state fails and names the option, and continues with it", TestAll) {
     scene { s =>
       val topic = newTopicOn(1, green, red)
       s.orders(Entry("green", green, topic), Entry("red", red, topic))

@@ -118,11 +118,11 @@ class RenamedClustersPropertySuite extends AnyFunSuite with TimeLimit {
   }
 
   test("renamed cluster ids: no edit ends the query, and each record is read once") {
-    NoneWrong(0 until 100)(wrong(_, isCorrected = true))
+    NoneWrong(0 until 30)(wrong(_, isCorrected = true))
   }
 
   test("further renamed cluster ids", TestAll) {
-    NoneWrong(100 until 2000)(wrong(_, isCorrected = true))
+    NoneWrong(30 until 2000)(wrong(_, isCorrected = true))
   }
 
   test("it finds that both ids are read until the removal is confirmed") {

@@ -66,7 +66,10 @@ class TruncationSuite extends SourceTest with BeforeAndAfterAll with BeforeAndAf
     assert(read(s, topic) == expected ++ values("more", 2))
   }
 
-  test("cut and grown past the position while the query is stopped: the error, with false the rest is read") {
+  test(
+    "cut and grown past the position while the query is stopped: the error, with false the rest is read",
+    TestAll
+  ) {
     scene { s =>
       val topic = written()
       s.orders(Entry("three", three, topic))

@@ -6,6 +6,7 @@ import scala.jdk.CollectionConverters._
 
 import io.github.dynamickafka.source.{Entry, Seen}
 import io.github.dynamickafka.storage.RawInProcessFiles
+import io.github.dynamickafka.testkit.TestAll
 
 /** Changes of the topology while a batch of five minutes runs. */
 class RealTimeChangeSuite extends RealTimeTest {
@@ -244,7 +245,7 @@ class RealTimeChangeSuite extends RealTimeTest {
     }
   }
 
-  test("more tasks than cores: the batch ends, and the next one has fewer") {
+  test("more tasks than cores: the batch ends, and the next one has fewer", TestAll) {
     realTime { (s, rows) =>
       val topic = newTopicOn(6, blue)
       produce(blue, topic, 6, values("b", 0, 12))

@@ -5,6 +5,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.SparkThrowable
 
 import io.github.dynamickafka.source.{Entry, Seen}
+import io.github.dynamickafka.testkit.TestAll
 
 /** Several sources in one query, and what a source reports. Spark's KafkaRealTimeModeSuite has tests of the same for its own source. */
 class RealTimeSourcesSuite extends RealTimeTest {
@@ -64,7 +65,7 @@ class RealTimeSourcesSuite extends RealTimeTest {
     }
   }
 
-  test("the progress says how far the query is behind when a batch ends, not when it began") {
+  test("the progress says how far the query is behind when a batch ends, not when it began", TestAll) {
     realTime { (s, rows) =>
       val topic = newTopicOn(1, blue)
       s.orders(Entry("blue", blue, topic))

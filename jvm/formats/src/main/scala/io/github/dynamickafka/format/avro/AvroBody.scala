@@ -50,7 +50,7 @@ private[format] final class AvroBody(writer: Schema, reader: Schema, show: (Any,
   }
 
   private def bad(into: DecodedValues, reason: String): String = {
-    // Its state is unknown.
+    // The record's state is unknown.
     record = null
     into.clear()
     reason

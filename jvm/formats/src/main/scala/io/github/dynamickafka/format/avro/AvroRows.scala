@@ -168,7 +168,7 @@ private[format] object AvroTime {
 
   def named(name: String): Option[AvroTime] = byName.get(name)
 
-  /** Of a field: by its logical type, or by its name in Connect. */
+  /** The time of a field: by its logical type, or by its name in Connect. */
   def of(schema: Schema): Option[AvroTime] =
     Option(schema.getLogicalType).flatMap(t => byLogicalType.get(t.getName.stripPrefix("local-")))
       .orElse(ofConnect(schema))

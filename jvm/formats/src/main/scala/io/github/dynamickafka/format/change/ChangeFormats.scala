@@ -152,7 +152,7 @@ private[dynamickafka] object DebeziumAvroConfluent extends ChangeFormat("debeziu
   override private[change] def dialect(side: SideLayout): Dialect = DebeziumJson.dialect(side)
   override private[change] def envelopeSource: ChangeSource = ChangeSource.source
 
-  /** Of the rows inside the records. */
+  /** Decodes the rows inside the records. */
   override def decoder(side: SideLayout): Decoder = ConfluentAvroDecoder(side, SchemasById.of(side))
   override def registry: Option[FormatRegistry] = Some(Registry)
 

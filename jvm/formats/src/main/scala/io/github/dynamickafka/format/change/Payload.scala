@@ -208,7 +208,7 @@ private object JsonTimes {
     digits.nonEmpty && digits.forall(c => c >= '0' && c <= '9')
   }
 
-  /** Of the columns of the rows, in the schema of an envelope. */
+  /** The units of the columns of the rows, in the schema of an envelope. */
   private def unitsOf(envelope: JsonNode): ju.Map[String, Logical] = {
     val found = new ju.HashMap[String, Logical]
     envelope.path("fields").forEach { row =>

@@ -68,7 +68,7 @@ private[format] final class JsonDecoder(
 
   private val asksForAll = side.format.failOnMissingField
 
-  /** Of fields that are missing; null where there is none. */
+  /** The defaults of fields that are missing; null where there is none. */
   private val defaults = ResolveDefaultColumns.existenceDefaultValues(wantedSchema)
   private val hasDefaults = defaults.exists(_ != null)
   private val looksForAll = asksForAll || hasDefaults
@@ -216,7 +216,7 @@ private[format] final class JsonDecoder(
       s"the value is not of type ${f.dataType.sql}"
     )
 
-  /** Which of the fields the object has, for records that only Spark's parser reads. */
+  /** Notes which of the fields the object has, for records that only Spark's parser reads. */
   private def lookFor(bytes: Array[Byte]): Unit = {
     ju.Arrays.fill(seen, false)
     val own = CreateJacksonParser.utf8String(factory, UTF8String.fromBytes(bytes))

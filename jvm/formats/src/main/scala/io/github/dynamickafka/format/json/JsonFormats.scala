@@ -98,7 +98,7 @@ private[dynamickafka] object Json extends JsonFormat("json") {
   override def decoder(side: SideLayout): Decoder = Json.ofObjects(side)
   override def writer: Option[FormatWriter] = Some(Writer)
 
-  /** Of records that are objects, or one VARIANT. */
+  /** The decoder of records that are objects, or one VARIANT. */
   private[json] def ofObjects(side: SideLayout): Decoder =
     if (WholeVariant.isSet(side.format)) new VariantDecoder(side) else new JsonDecoder(side)
 
@@ -417,7 +417,7 @@ private[dynamickafka] object JsonSchemaText {
   private val Title = "topLevelRecord"
   private val make = JsonNodeFactory.instance
 
-  /** Of records that can be any JSON. */
+  /** The schema of records that can be any JSON. */
   val Anything: String = make.objectNode.put("$schema", Draft).put("title", Title).toString
 
   def of(columns: StructType, asText: Set[DataType] = Set.empty): String = {

@@ -324,7 +324,7 @@ private[protobuf] trait FieldValue {
   /** @param read the result of [[read]] */
   def made(read: Any): Any = read
 
-  /** Of a field that is not in the record. */
+  /** The value of a field that is not in the record. */
   def zero: Any
 }
 
@@ -334,7 +334,7 @@ private[protobuf] object FieldValue {
   }
 
   /**
-   * Of all types but messages.
+   * The reader of any type but messages.
    *
    * @param ofEnum the enum of a field that has one
    * @return None: the field cannot have this type

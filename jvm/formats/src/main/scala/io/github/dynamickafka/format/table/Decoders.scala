@@ -44,7 +44,7 @@ private[dynamickafka] final class LazyDecoder(
   private var narrow: Part = _
   private var trial = Trial
 
-  /** Of few fields, for records that are bad. */
+  /** Decoders of few fields, for records that are bad. */
   private val exact = new ju.HashMap[Seq[Boolean], Part]
 
   private var cluster: String = _

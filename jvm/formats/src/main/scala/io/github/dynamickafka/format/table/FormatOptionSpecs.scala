@@ -138,7 +138,7 @@ private[dynamickafka] object FormatOptionSpecs extends OptionSpecs {
 /** The options of the sink about formats: names and types as those of the source, see [[FormatOptionSpecs]]. */
 private[dynamickafka] object WriteOptionSpecs extends OptionSpecs {
 
-  /** Those that can be written. */
+  /** The formats that can be written. */
   val formats: Seq[Format] = Formats.registered.written
 
   val ValueFormat = declare(FormatOptionSpecs.ValueFormat.copy(

@@ -21,7 +21,7 @@ import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
  */
 private[dynamickafka] final class Formats(val all: Seq[Format]) {
 
-  /** Those that can be written. */
+  /** The formats that can be written. */
   val written: Seq[Format] = all.filter(_.writer.isDefined)
 
   /** The types of options that name a format: of keys and of values, in queries that read and in those that write. */

@@ -26,7 +26,7 @@ private[format] object RegistryOptions {
     if (RegistryOptionSpecs.withoutPrefix(key.option).isDefined || ofClass(key)) Redaction.Redacted
     else w.value
 
-  /** Which properties of a class of the user are secrets is not known. */
+  /** It is not known which properties of a class of the user are secrets. */
   private def ofClass(key: FormatKey) =
     (FormatOptionSpecs.classes ++ WriteOptionSpecs.classes).exists(_.name == key.format)
 

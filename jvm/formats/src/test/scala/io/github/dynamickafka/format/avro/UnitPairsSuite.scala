@@ -36,8 +36,9 @@ class UnitPairsSuite extends AnyFunSuite with TimeLimit {
     val seed = TestSeed()
     val random = new Random(seed)
     var good = 0
-    for (writer <- Types; reader <- Types; wrapper <- Wrappers; other <- Wrappers; _ <- 1 to RandomCases(3)) {
-      val (w, r) = (wrapper(writer.text), other(reader.text))
+    def wrapped(text: String) = Wrappers(random.nextInt(Wrappers.size))(text)
+    for (writer <- Types; reader <- Types; _ <- 1 to RandomCases(15)) {
+      val (w, r) = (wrapped(writer.text), wrapped(reader.text))
       val where = s"seed $seed: $w to $r"
       // Two shapes that Avro itself does not resolve are bad records.
       val number = writer.number(random)
@@ -52,7 +53,7 @@ class UnitPairsSuite extends AnyFunSuite with TimeLimit {
           )
       }
     }
-    assert(good > 500, s"seed $seed")
+    assert(good > 200, s"seed $seed")
   }
 
   test("by DDL: numbers of a unit are values of columns of this unit only (seed in the message)") {
