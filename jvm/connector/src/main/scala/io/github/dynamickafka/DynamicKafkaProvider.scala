@@ -38,9 +38,9 @@ final class DynamicKafkaProvider extends DataSourceRegister with TableProvider w
     checkJar()
     if (SessionTable.isOne(options)) SessionTable.of(options, None).schema()
     else {
-      val (table, columns) = read(options, None)
+      val table = read(options, None)
       inferred = Some(table)
-      columns
+      table.schema()
     }
   }
 
@@ -57,10 +57,10 @@ final class DynamicKafkaProvider extends DataSourceRegister with TableProvider w
     val forWriting = SessionDefaults.without(options, SinkOptionSpecs.table, SourceOptionSpecs.table)
     if (SessionTable.isOne(properties)) SessionTable.of(properties, Some(schema), partitioning)
     else if (inferred.isDefined) inferred.get
-    else if (reads(forWriting)) read(options, Some(schema))._1
+    else if (reads(forWriting)) read(options, Some(schema))
     else MetadataFormat.writing(forWriting, schema).getOrElse {
       DynamicKafkaSinkTable.check(forWriting, schema)
-      new DynamicKafkaSinkTable(schema, forWriting.asCaseSensitiveMap())
+      new DynamicKafkaSinkTable(schema, DynamicKafkaSinkTable.over(forWriting))
     }
   }
 
@@ -76,11 +76,10 @@ final class DynamicKafkaProvider extends DataSourceRegister with TableProvider w
   }
 
   /** @param user the schema that the user gave to Spark */
-  private def read(options: CaseInsensitiveStringMap, user: Option[StructType]): (Table, StructType) =
+  private def read(options: CaseInsensitiveStringMap, user: Option[StructType]): DynamicKafkaTable =
     MetadataFormat.reading(options, user).getOrElse {
       val parsed = DynamicKafkaTable.parse(options)
       DynamicKafkaTable.check(parsed)
-      val table = DynamicKafkaTable.of(parsed, user)
-      table -> table.schema()
+      DynamicKafkaTable.of(parsed, user)
     }
 }

@@ -170,7 +170,7 @@ class DynamicKafkaReaderBuilderSuite extends AnyFunSuite with TimeLimit {
     def options(service: KafkaMetadataService) = builder.setKafkaMetadataService(service).options()
     assert(options(service)("metadataService") == "registered")
     val handle = options(service)("metadataService.handle")
-    assert(ServiceRegistry.lookup(handle).exists(_ eq service))
+    assert(ServiceRegistry.lookup(handle).exists(_.service eq service))
     assert(options(service)("metadataService.handle") == handle)
     assert(options(new Service)("metadataService.handle") != handle)
     ServiceRegistry.unregister(handle)

@@ -7,7 +7,7 @@ import scala.util.Random
 
 import com.fasterxml.jackson.databind.ObjectMapper
 
-import io.github.dynamickafka.topology.{
+import io.github.dynamickafka.metadata.{
   OffsetsPolicy,
   ReplacedClusterPolicy,
   Topology,

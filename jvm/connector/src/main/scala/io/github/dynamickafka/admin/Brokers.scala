@@ -30,6 +30,7 @@ import org.apache.kafka.common.errors.{
 import org.apache.kafka.common.{KafkaFuture, Node}
 
 import io.github.dynamickafka.base.Redaction
+import io.github.dynamickafka.error.FailureText
 import io.github.dynamickafka.kafka.{ClusterFailure, ProducerSettings}
 import io.github.dynamickafka.source.cluster.ClusterConfig
 
@@ -59,7 +60,7 @@ private[admin] final class Brokers(config: ClusterConfig) extends AutoCloseable 
    */
   private lazy val nodes: Try[Seq[Node]] =
     cluster.flatMap(found => answer(found.nodes)).map(_.asScala.toSeq).recoverWith {
-      case e if ClusterFailure.chain(e).exists(isTimeout) =>
+      case e if FailureText.causes(e).exists(isTimeout) =>
         leaders.filter(_.nonEmpty).orElse(Failure(e))
     }
 
@@ -80,12 +81,12 @@ private[admin] final class Brokers(config: ClusterConfig) extends AutoCloseable 
   /** @param speaksTls whether the port answers with TLS */
   def tls(speaksTls: => Boolean): Finding = nodes match {
     case _ if !hasTls => Finding.ok("security.protocol has no TLS")
-    case Failure(e) if ClusterFailure.chain(e).exists(isCertificate) =>
+    case Failure(e) if FailureText.causes(e).exists(isCertificate) =>
       Finding.failed(
         s"the broker's certificate is not accepted: ${text(e)}",
         "correct the trust store (ssl.truststore.*), or the names in the broker's certificate"
       )
-    case Failure(e) if ClusterFailure.chain(e).exists(isTls) =>
+    case Failure(e) if FailureText.causes(e).exists(isTls) =>
       Finding.failed(
         s"no TLS connection: ${text(e)}",
         "correct ssl.*, or the port, which may have no TLS"
@@ -102,7 +103,7 @@ private[admin] final class Brokers(config: ClusterConfig) extends AutoCloseable 
   /** @param speaksTls whether the port answers with TLS */
   def login(speaksTls: => Boolean): Finding = nodes match {
     case Success(_) => Finding.ok(protocol)
-    case Failure(e) if ClusterFailure.chain(e).exists(_.isInstanceOf[AuthenticationException]) =>
+    case Failure(e) if FailureText.causes(e).exists(_.isInstanceOf[AuthenticationException]) =>
       Finding.failed(
         s"the credentials are refused: ${text(e)}",
         "correct user, password and sasl.mechanism in the metadata"
@@ -132,7 +133,7 @@ private[admin] final class Brokers(config: ClusterConfig) extends AutoCloseable 
   def topics(topics: Seq[String], patterns: Seq[String]): Finding = {
     val failed = describe(topics).flatMap { case (topic, found) =>
       right(found).map(lacking => s"topic $topic: no right to $lacking").orElse(found.failed.toOption.map(e =>
-        if (ClusterFailure.chain(e).exists(_.isInstanceOf[UnknownTopicOrPartitionException]))
+        if (FailureText.causes(e).exists(_.isInstanceOf[UnknownTopicOrPartitionException]))
           s"topic $topic does not exist"
         else s"topic $topic: ${text(e)}"
       ))
@@ -156,7 +157,7 @@ private[admin] final class Brokers(config: ClusterConfig) extends AutoCloseable 
       answer(admin.get.describeConsumerGroups(ju.List.of(id), options).describedGroups.get(id)) match {
         case Success(found) if allows(found.authorizedOperations) => Finding.ok(s"group $id may be used")
         case Success(_) => Finding.failed(s"group $id: no right to Read", remedy)
-        case Failure(e) if ClusterFailure.chain(e).exists(_.isInstanceOf[GroupIdNotFoundException]) =>
+        case Failure(e) if FailureText.causes(e).exists(_.isInstanceOf[GroupIdNotFoundException]) =>
           Finding.ok(s"group $id does not exist yet")
         case Failure(e) if isRefused(e) =>
           Finding.failed(s"group $id: no right to Describe", remedy)
@@ -260,7 +261,7 @@ private[admin] object Brokers {
   private val OfSinkMs = 15L * 60 * 1000
 
   private def isRefused(e: Throwable): Boolean =
-    ClusterFailure.chain(e).exists(_.isInstanceOf[AuthorizationException])
+    FailureText.causes(e).exists(_.isInstanceOf[AuthorizationException])
 
   private def isTimeout(e: Throwable): Boolean =
     e.isInstanceOf[TimeoutException] || e.isInstanceOf[org.apache.kafka.common.errors.TimeoutException]

@@ -3,6 +3,7 @@ package io.github.dynamickafka.admin
 import scala.collection.immutable.SortedMap
 import scala.util.control.NonFatal
 
+import io.github.dynamickafka.metadata.Topology
 import io.github.dynamickafka.offset.history.{HandOver, HistoryPlan}
 import io.github.dynamickafka.offset.replacement.RecordsRead
 import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, Entries}
@@ -18,7 +19,6 @@ import io.github.dynamickafka.source.checkpoint.{
   SourceCheckpointJson,
   SparkCheckpoint
 }
-import io.github.dynamickafka.topology.Topology
 
 /** What becomes of the files in a checkpoint when a cluster gets another id. Pure. */
 private[admin] final class ClusterRename(old: String, now: String) {
@@ -133,7 +133,7 @@ private[admin] object ClusterRename {
       o.clusters.keySet ++ o.retained.keySet ++ o.draining.keySet ++ o.identities.keySet
     }.toSet
     if (!known(old)) throw new Refusal(
-      s"$where has no cluster '$old'.${Suggestions.closest(old, known).fold("")(s => s" Did you mean '$s'?")}"
+      s"$where has no cluster '$old'.${Suggestions.didYouMean(old, known)}"
     )
     if (known(now)) throw new Refusal(s"$where has a cluster '$now' already")
     offsets.foreach { case (source, offset) => log.refuseDeferred(source, offset, newest) }

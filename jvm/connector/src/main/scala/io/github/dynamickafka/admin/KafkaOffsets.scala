@@ -18,7 +18,7 @@ import io.github.dynamickafka.catalog.StreamProperties
 import io.github.dynamickafka.config.{SourceOptionSpecs, SourceOptions}
 import io.github.dynamickafka.error.FailureText
 import io.github.dynamickafka.kafka.{ClusterFailure, KafkaProperties}
-import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
+import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream, TopologyCluster}
 import io.github.dynamickafka.offset.CompositeOffset
 import io.github.dynamickafka.source.checkpoint.{
   MigratedPositions,
@@ -28,7 +28,6 @@ import io.github.dynamickafka.source.checkpoint.{
   SparkCheckpoint
 }
 import io.github.dynamickafka.source.cluster.{ClusterClient, ClusterConfig, ClusterConfigs, Futures}
-import io.github.dynamickafka.topology.TopologyCluster
 
 /** Requests to the clusters of a catalog, each with a client of its own and the time limit of the catalog. Blocks. */
 private[admin] object KafkaOffsets {

@@ -208,7 +208,7 @@ private[admin] final class Main(
             case Some(p) => next(after, places, valueOf(p, value, call))
             case None => throw new WrongUsage(
                 s"'${command.commandName}' has no option $name." +
-                  suggestion(name, options.map(_.lineName))
+                  Suggestions.didYouMean(name, options.map(_.lineName))
               )
           }
         case value :: more => places match {
@@ -248,12 +248,9 @@ private[admin] final class Main(
 
   private def unknown(name: String): Int = throw new WrongUsage(
     if (name.startsWith("-")) s"the command is missing before $name. --help lists the commands"
-    else s"there is no command '$name'." + suggestion(name, known.map(_.commandName)) +
+    else s"there is no command '$name'." + Suggestions.didYouMean(name, known.map(_.commandName)) +
       " --help lists the commands"
   )
-
-  private def suggestion(name: String, all: Seq[String]) =
-    Suggestions.closest(name, all).fold("")(s => s" Did you mean '$s'?")
 
   private def failed(reasons: Seq[String], exitCode: Int = 1): Int = {
     reasons.foreach(reason => err.println(reason))

@@ -257,9 +257,6 @@ private[admin] object Topics {
 private[admin] object Unknown {
 
   def refuseStream(id: String, known: Seq[String]): Unit =
-    if (!known.contains(id)) throw new Refusal(s"there is no stream '$id'.${suggestion(id, known)}")
-
-  /** Empty if no known name is similar. */
-  def suggestion(name: String, known: Iterable[String]): String =
-    Suggestions.closest(name, known).fold("")(s => s" Did you mean '$s'?")
+    if (!known.contains(id))
+      throw new Refusal(s"there is no stream '$id'.${Suggestions.didYouMean(id, known)}")
 }

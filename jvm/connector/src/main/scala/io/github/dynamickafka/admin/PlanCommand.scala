@@ -12,8 +12,8 @@ import org.apache.spark.sql.connector.read.streaming.ReadLimit
 
 import io.github.dynamickafka.base.{Clock, Json}
 import io.github.dynamickafka.error.DynamicKafkaError
-import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.watch.{RemovalGuard, Resolution}
+import io.github.dynamickafka.metadata.{KafkaStream, ReplacedClusterPolicy, Topology}
 import io.github.dynamickafka.offset.replacement.ReplacingClusters
 import io.github.dynamickafka.offset.{
   ClusterTransition,
@@ -38,7 +38,6 @@ import io.github.dynamickafka.source.cluster.{
 }
 import io.github.dynamickafka.source.replacement.{DecidedReplacements, PlannedReplacements}
 import io.github.dynamickafka.source.trigger.{Limits, TriggerContext, TriggerPlanner}
-import io.github.dynamickafka.topology.{ReplacedClusterPolicy, Topology}
 
 /** `plan`: what the next batch of a query would do with the metadata of the catalog, or of a file. Nothing is changed. */
 private[admin] object PlanCommand {

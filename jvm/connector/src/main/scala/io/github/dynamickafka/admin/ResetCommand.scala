@@ -7,10 +7,11 @@ import org.apache.kafka.common.TopicPartition
 
 import io.github.dynamickafka.base.Json
 import io.github.dynamickafka.config.OffsetsParser
+import io.github.dynamickafka.metadata.OffsetsPolicy
 import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, CompositeOffsetJson, Positions}
+import io.github.dynamickafka.option.Suggestions
 import io.github.dynamickafka.source.checkpoint.Refusal
 import io.github.dynamickafka.source.cluster.ClusterConfig
-import io.github.dynamickafka.topology.OffsetsPolicy
 
 /** `reset`: sets the positions of a query in one cluster, where it continues at its next start. */
 private[admin] object ResetCommand {
@@ -144,7 +145,7 @@ private[admin] object ResetCommand {
     val known = offsets.flatMap(_.clusters.keys).distinct
     val why =
       if (offsets.exists(_.retained.contains(cluster))) " It is retained, so it is not read."
-      else Unknown.suggestion(cluster, known)
+      else Suggestions.didYouMean(cluster, known)
     s"$where reads no cluster '$cluster'.$why"
   }
 
@@ -153,7 +154,7 @@ private[admin] object ResetCommand {
       case ResetForm.Exact(offsets) => offsets.iterator.foreach { case (topic, p, _) =>
           val topics = read.flatMap(_.topics).distinct
           if (!topics.contains(topic)) throw new Refusal(
-            s"$where reads no topic '$topic' of cluster $cluster.${Unknown.suggestion(topic, topics)}"
+            s"$where reads no topic '$topic' of cluster $cluster.${Suggestions.didYouMean(topic, topics)}"
           )
           if (!read.exists(_.get(topic, p).isDefined))
             throw new Refusal(s"$where reads no partition $p of topic '$topic', cluster $cluster")

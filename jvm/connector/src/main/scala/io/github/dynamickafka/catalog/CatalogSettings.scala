@@ -66,7 +66,13 @@ private[dynamickafka] final class CatalogSettings(
       ofQuery: CaseInsensitiveStringMap,
       document: Map[String, String] = Map.empty
   ): CaseInsensitiveStringMap =
-    reading(Map(SourceOptionSpecs.StreamIds.name -> stream), ofQuery, stream, document)
+    merged(
+      SourceOptionSpecs.table,
+      Map(SourceOptionSpecs.StreamIds.name -> stream),
+      ofQuery,
+      stream,
+      document
+    )
 
   /** The options of a write to one stream; see [[forReading]]. */
   def forWriting(
@@ -74,23 +80,19 @@ private[dynamickafka] final class CatalogSettings(
       ofQuery: CaseInsensitiveStringMap,
       document: Map[String, String] = Map.empty
   ): CaseInsensitiveStringMap =
-    merged(SinkOptionSpecs.table, Map(SinkOptionSpecs.StreamId.name -> stream), stream, document, ofQuery)
+    merged(SinkOptionSpecs.table, Map(SinkOptionSpecs.StreamId.name -> stream), ofQuery, stream, document)
 
   /** The options of a read; see [[forReading]]. `selection` are the options that select the streams. */
-  def reading(
-      selection: Map[String, String],
-      ofQuery: CaseInsensitiveStringMap,
-      stream: String = "",
-      document: Map[String, String] = Map.empty
-  ): CaseInsensitiveStringMap = merged(SourceOptionSpecs.table, selection, stream, document, ofQuery)
+  def reading(selection: Map[String, String], ofQuery: CaseInsensitiveStringMap): CaseInsensitiveStringMap =
+    merged(SourceOptionSpecs.table, selection, ofQuery)
 
   /** An option of a query takes precedence over the setting, in whatever spelling. */
   private def merged(
       table: OptionTable,
       selection: Map[String, String],
-      stream: String,
-      document: Map[String, String],
-      ofQuery: CaseInsensitiveStringMap
+      ofQuery: CaseInsensitiveStringMap,
+      stream: String = "",
+      document: Map[String, String] = Map.empty
   ): CaseInsensitiveStringMap = {
     val query = ofQuery.asCaseSensitiveMap.asScala.toMap
     query.toSeq.sorted.foreach { case (name, value) => refuseLate(name, value) }

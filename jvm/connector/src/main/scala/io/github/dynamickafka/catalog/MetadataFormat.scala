@@ -1,14 +1,8 @@
 package io.github.dynamickafka.catalog
 
-import java.{util => ju}
-
 import scala.jdk.CollectionConverters._
 
-import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.connector.catalog.{SupportsRead, SupportsWrite, Table, TableCapability}
-import org.apache.spark.sql.connector.read.ScanBuilder
-import org.apache.spark.sql.connector.read.streaming.ReportsSinkMetrics
-import org.apache.spark.sql.connector.write.{LogicalWriteInfo, WriteBuilder}
+import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -22,10 +16,9 @@ import io.github.dynamickafka.config.{
 }
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.table.{FormatOptionSpecs, FormatTable, Formats}
-import io.github.dynamickafka.metadata.service.MetadataServices
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
 import io.github.dynamickafka.option.OptionTable
-import io.github.dynamickafka.sink.{DynamicKafkaSinkTable, StatementInfo}
+import io.github.dynamickafka.sink.DynamicKafkaSinkTable
 import io.github.dynamickafka.source.DynamicKafkaTable
 
 /**
@@ -40,16 +33,15 @@ private[dynamickafka] final class MetadataFormat private (table: OptionTable, qu
   import MetadataFormat._
 
   /** @param user the schema that the user gave to Spark, which replaces that of the metadata */
-  private def reading(user: Option[StructType]): (Table, StructType) = {
+  private def reading(user: Option[StructType]): DynamicKafkaTable = {
     val plain = DynamicKafkaTable.parse(withoutFormats)
     DynamicKafkaTable.check(plain)
     def options(document: Map[String, String])(ofQuery: CaseInsensitiveStringMap) =
       over(document.filterNot { case (name, _) => user.isDefined && isSchema(name) }, ofQuery)
     def parse(document: Map[String, String]) =
-      DynamicKafkaTable.parse(options(document)(own), isCatalogTable = true, names(own))
+      DynamicKafkaTable.parse(options(document)(own), isCatalogTable = true, query.keySet)
     val document = common(plain.service, plain.subscription, plain.discovery, parse(_).format)
-    val read = DynamicKafkaTable.of(parse(document), user, isCatalogTable = true)
-    new ReadTable(read, options(document)) -> read.schema()
+    DynamicKafkaTable.of(parse(document), user, ofTable = Some(options(document)(_)))
   }
 
   private def writing(schema: StructType): Table = {
@@ -61,12 +53,10 @@ private[dynamickafka] final class MetadataFormat private (table: OptionTable, qu
     def parse(document: Map[String, String]) =
       SinkOptions.parse(over(document, own), isCatalogTable = true).format
     val document = common(plain.service, Subscription.Ids(Seq(stream)), plain.discovery, parse)
-    val all = over(document, own)
-    val _ = DynamicKafkaSinkTable.check(all, schema, isCatalogTable = true, names(own))
-    new WriteTable(
-      new DynamicKafkaSinkTable(schema, all.asCaseSensitiveMap, Some(stream)),
-      over(document, _)
-    )
+    val _ = DynamicKafkaSinkTable.check(over(document, own), schema, isCatalogTable = true, query.keySet)
+    def options(ofQuery: CaseInsensitiveStringMap) =
+      over(document, DynamicKafkaSinkTable.over(own)(ofQuery))
+    new DynamicKafkaSinkTable(schema, options, Some(stream))
   }
 
   private def own = new CaseInsensitiveStringMap(query.asJava)
@@ -86,15 +76,7 @@ private[dynamickafka] final class MetadataFormat private (table: OptionTable, qu
       discovery: DiscoveryOptions,
       parse: Map[String, String] => FormatTable
   ): Map[String, String] = {
-    val hadoop = SparkSession.active.sparkContext.hadoopConfiguration
-    val streams =
-      MetadataWatcher.described(
-        MetadataServices.create(service, hadoop),
-        service.name,
-        subscription,
-        discovery
-      )
-    val documents = streams.map { stream =>
+    val documents = MetadataWatcher.described(service, subscription, discovery).map { stream =>
       val document =
         DocumentFormats.over(table, Map.empty, stream.getFormatOptions.asScala.toMap, stream.streamId)
       if (!document.keys.exists(FormatOptionSpecs.ValueFormat.named))
@@ -114,8 +96,8 @@ private[dynamickafka] final class MetadataFormat private (table: OptionTable, qu
 
 private[dynamickafka] object MetadataFormat {
 
-  /** The table of a read and its columns, if the read has `format=metadata`; see [[DynamicKafkaTable.of]]. */
-  def reading(options: CaseInsensitiveStringMap, user: Option[StructType]): Option[(Table, StructType)] =
+  /** The table of a read, if the read has `format=metadata`; see [[DynamicKafkaTable.of]]. */
+  def reading(options: CaseInsensitiveStringMap, user: Option[StructType]): Option[DynamicKafkaTable] =
     of(SourceOptionSpecs.table, options).map(_.reading(user))
 
   /** A query or job that writes, if it has `format=metadata`. */
@@ -135,8 +117,6 @@ private[dynamickafka] object MetadataFormat {
   private def withoutMarker(options: CaseInsensitiveStringMap): Map[String, String] =
     options.asCaseSensitiveMap.asScala.toMap.filterNot(isMarker)
 
-  private def names(options: CaseInsensitiveStringMap) = withoutMarker(options).keySet
-
   private def isSchema(name: String) = FormatOptionSpecs.Schema.named(name)
 
   private def noFormat(streams: String) = Errors.invalidOption(
@@ -145,32 +125,4 @@ private[dynamickafka] object MetadataFormat {
     s"the metadata has no format of $streams. Add 'format' and 'schema' to the stream in the metadata document; a metadata " +
       "service of your own returns them as 'formatOptions' of 'KafkaStream', in Python 'format_options'. Or set them as options of the query."
   )
-
-  /** @param all the options of the metadata with those of a query */
-  private final class ReadTable(
-      read: DynamicKafkaTable,
-      all: CaseInsensitiveStringMap => CaseInsensitiveStringMap
-  ) extends Table
-      with SupportsRead {
-    override def name(): String = read.name()
-    override def schema(): StructType = read.schema()
-    override def capabilities(): ju.Set[TableCapability] = read.capabilities()
-    override def newScanBuilder(ofQuery: CaseInsensitiveStringMap): ScanBuilder =
-      read.newScanBuilder(all(ofQuery), names(ofQuery))
-  }
-
-  private final class WriteTable(
-      sink: DynamicKafkaSinkTable,
-      all: CaseInsensitiveStringMap => CaseInsensitiveStringMap
-  ) extends Table
-      with SupportsWrite
-      with ReportsSinkMetrics {
-    override def name(): String = sink.name()
-    override def toString: String = sink.toString
-    override def schema(): StructType = sink.schema()
-    override def capabilities(): ju.Set[TableCapability] = sink.capabilities()
-    override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder =
-      sink.newWriteBuilder(new StatementInfo(info, all(info.options), names(info.options)))
-    override def metrics(): ju.Map[String, String] = sink.metrics()
-  }
 }

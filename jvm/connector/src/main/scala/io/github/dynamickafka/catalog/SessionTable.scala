@@ -14,6 +14,7 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.table.FormatOptionSpecs
 import io.github.dynamickafka.kafka.SecretOptions
 import io.github.dynamickafka.option.OptionSpec
+import io.github.dynamickafka.sink.DynamicKafkaSinkTable
 import io.github.dynamickafka.source.DynamicKafkaTable
 
 /**
@@ -25,6 +26,8 @@ import io.github.dynamickafka.source.DynamicKafkaTable
  * }}}
  */
 private[dynamickafka] object SessionTable {
+
+  private val Name = "dynamic-kafka"
 
   /** What Spark adds to the options of such a table. */
   private val SparksOwn = Set(
@@ -83,12 +86,12 @@ private[dynamickafka] object SessionTable {
     val decoded = user.filterNot(_ => fromRegistry).flatMap(DynamicKafkaTable.decoded(reads, _))
     for (fields <- decoded; field <- user.get if fields.fieldNames.contains(field.name)) refuse(field)
     val written = decoded.map(FormatOptionSpecs.Schema.name -> _.json).toMap
+    val read = DynamicKafkaTable.of(reads, user, ofTable = Some(own.reading(_)))
     new StreamTable(
-      "dynamic-kafka",
-      new Options(options, asksRegistry = user.isEmpty, written),
-      DynamicKafkaTable.of(reads, user, isCatalogTable = true),
-      all.filter { case (name, _) => name.startsWith(TableCatalog.OPTION_PREFIX) || SparksOwn(name) },
-      () => None
+      Name,
+      read,
+      new DynamicKafkaSinkTable(read.schema(), own.writing(_, written), Some(Name)),
+      all.filter { case (name, _) => name.startsWith(TableCatalog.OPTION_PREFIX) || SparksOwn(name) }
     )
   }
 
@@ -105,15 +108,8 @@ private[dynamickafka] object SessionTable {
 
   private val Length = """\b(VAR)?CHAR\(\d+\)""".r
 
-  /**
-   * @param asksRegistry whether `schema=registry` is an option of reads
-   * @param written what the columns of the table add to the options of writes
-   */
-  private final class Options(
-      options: Map[String, String],
-      asksRegistry: Boolean,
-      written: Map[String, String] = Map.empty
-  ) extends TableOptions {
+  /** @param asksRegistry whether `schema=registry` is an option of reads */
+  private final class Options(options: Map[String, String], asksRegistry: Boolean) {
     private val (selecting, others) = options.partition { case (name, _) =>
       CatalogSettings.find(name).exists(CatalogSettings.Selecting)
     }
@@ -130,7 +126,7 @@ private[dynamickafka] object SessionTable {
       case (name, value) if spec.named(name) => value.trim
     }
 
-    override def reading(ofQuery: CaseInsensitiveStringMap): CaseInsensitiveStringMap = {
+    def reading(ofQuery: CaseInsensitiveStringMap): CaseInsensitiveStringMap = {
       val streams = selecting.filterNot { case (name, _) => SinkOptionSpecs.StreamId.named(name) }
       val chosen =
         if (streams.nonEmpty) streams
@@ -138,7 +134,8 @@ private[dynamickafka] object SessionTable {
       ofReads.reading(chosen, ofQuery)
     }
 
-    override def writing(ofQuery: CaseInsensitiveStringMap): CaseInsensitiveStringMap = {
+    /** @param written what the columns of the table add to the options */
+    def writing(ofQuery: CaseInsensitiveStringMap, written: Map[String, String]): CaseInsensitiveStringMap = {
       val one = selected(SinkOptionSpecs.StreamId)
         .orElse(selected(SourceOptionSpecs.StreamIds).filterNot(_.exists(c => c == ',' || c == ';')))
       val set = settings.forWriting(

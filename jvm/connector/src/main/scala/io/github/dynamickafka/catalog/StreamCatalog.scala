@@ -1,10 +1,11 @@
 package io.github.dynamickafka.catalog
 
+import java.util.concurrent.TimeoutException
 import java.util.concurrent.atomic.AtomicReference
-import java.util.concurrent.{CompletableFuture, ExecutionException, TimeUnit, TimeoutException}
 import java.{util => ju}
 
 import scala.jdk.CollectionConverters._
+import scala.util.{Failure, Success}
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.SparkSession
@@ -13,14 +14,15 @@ import org.apache.spark.sql.connector.read.ScanBuilder
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.base.{Clock, DaemonThreads}
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.{SinkOptions, SourceOptionSpecs, SourceOptions}
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Errors, FailureText}
 import io.github.dynamickafka.metadata.service.MetadataServices
-import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
+import io.github.dynamickafka.metadata.watch.LimitedCalls
+import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream, OffsetsPolicy}
 import io.github.dynamickafka.option.{ClusterKeys, OptionName, OptionSpec}
+import io.github.dynamickafka.sink.DynamicKafkaSinkTable
 import io.github.dynamickafka.source.DynamicKafkaTable
-import io.github.dynamickafka.topology.OffsetsPolicy
 
 /**
  * The streams of one metadata service. The service is created at the first use, and kept as long as the session, so that
@@ -103,24 +105,19 @@ private[dynamickafka] final class StreamCatalog(
     val document = found.getFormatOptions.asScala.toMap
     val options = parsed(stream, document)
     val answer = new AnswerOnce(found, Clock.System)
+    val read =
+      DynamicKafkaTable.of(options, None, answer, ofTable = Some(own.forReading(stream, _, document)))
+    val tableName = s"$name.$stream"
     new StreamTable(
-      s"$name.$stream",
-      ofStream(stream, document),
-      DynamicKafkaTable.of(options, None, answer, isCatalogTable = true),
-      StreamProperties.of(found, options.format.value.format.name),
-      answer
+      tableName,
+      read,
+      new DynamicKafkaSinkTable(read.schema(), own.forWriting(stream, _, document), Some(tableName), answer),
+      StreamProperties.of(found, options.format.value.format.name)
     )
   }
 
   /** The stream as of a time, in microseconds since 1970-01-01 UTC. */
   def table(stream: String, asOf: Long): Option[Table] = table(stream).map(new PastTable(_, asOf))
-
-  private def ofStream(stream: String, document: Map[String, String]) = new TableOptions {
-    override def reading(ofQuery: CaseInsensitiveStringMap): CaseInsensitiveStringMap =
-      own.forReading(stream, ofQuery, document)
-    override def writing(ofQuery: CaseInsensitiveStringMap): CaseInsensitiveStringMap =
-      own.forWriting(stream, ofQuery, document)
-  }
 }
 
 /**
@@ -202,7 +199,7 @@ private[catalog] object PastTable {
  * @param timeoutMs how long a call may take, in milliseconds
  */
 private[dynamickafka] final class StreamLookup(service: KafkaMetadataService, name: String, timeoutMs: Long) {
-  private var last: Option[CompletableFuture[_]] = None
+  private val calls = new LimitedCalls(s"dynamic-kafka-catalog-$name", timeoutMs)
 
   /** @throws DynamicKafkaRuntimeException `METADATA_UNAVAILABLE` */
   def all(): Seq[KafkaStream] =
@@ -221,33 +218,19 @@ private[dynamickafka] final class StreamLookup(service: KafkaMetadataService, na
     }
   }
 
-  /** Whether a call that is no longer waited for has not returned yet. */
-  private[catalog] def isBusy: Boolean = synchronized(last.exists(!_.isDone))
+  private[catalog] def isBusy: Boolean = calls.isBusy
 
   private def answer[A <: AnyRef](method: String)(call: => A): A = synchronized {
-    if (isBusy)
-      throw unavailable("an earlier call has not returned", null)
-    val result = new CompletableFuture[A]
-    // Before the wait, which an interrupt may end as well.
-    last = Some(result)
-    // A thread of its own, because the call may never return.
-    val thread = new DaemonThreads(s"dynamic-kafka-catalog-$name").newThread(() => complete(result, call))
-    thread.start()
-    val found =
-      try result.get(timeoutMs, TimeUnit.MILLISECONDS)
-      catch {
-        case e: ExecutionException => throw unavailable(FailureText.of(e.getCause), e.getCause)
-        case e: TimeoutException =>
-          thread.interrupt()
-          throw unavailable(s"no response within $timeoutMs ms", e)
-      }
+    val found = calls(_ => call) match {
+      case Success(answer) => answer
+      case Failure(late: TimeoutException) if calls.isBusy =>
+        calls.interrupt()
+        throw unavailable(late.getMessage, late)
+      case Failure(e) => throw unavailable(FailureText.of(e), e)
+    }
     if (found == null) throw Errors.metadataInvalid(s"the return value of $method", "it is null")
     found
   }
-
-  private def complete[A](result: CompletableFuture[A], call: => A): Unit =
-    try { val _ = result.complete(call) }
-    catch { case e: Throwable => val _ = result.completeExceptionally(e) }
 
   private def unavailable(reason: String, cause: Throwable) =
     Errors.metadataUnavailable(name, failures = 1, reason, cause)

@@ -1,7 +1,7 @@
 package io.github.dynamickafka.config
 
+import io.github.dynamickafka.metadata.UnreachableReplayPolicy
 import io.github.dynamickafka.option.{OptionSpecs, OptionTable, OptionType, RawOptions}
-import io.github.dynamickafka.topology.UnreachableReplayPolicy
 
 /** Clusters that are slow, unreachable or without some of their records. */
 private[config] trait ClusterSpecs extends OptionSpecs {

@@ -4,6 +4,7 @@ import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.gauge.{ClientMetricsReporter, GaugeNames}
 import io.github.dynamickafka.kafka.{ClientDefaults, KafkaProperties}
+import io.github.dynamickafka.metadata.OffsetsPolicy
 import io.github.dynamickafka.option.{
   ClusterKeys,
   FormatKey,
@@ -13,7 +14,6 @@ import io.github.dynamickafka.option.{
   RawOptions,
   Suggestions
 }
-import io.github.dynamickafka.topology.OffsetsPolicy
 
 /**
  * The options of one query as they apply to the clusters that are known at one moment. Cluster ids can contain each

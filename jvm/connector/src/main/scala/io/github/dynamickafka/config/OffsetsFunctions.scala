@@ -9,8 +9,8 @@ import scala.util.control.NonFatal
 
 import io.github.dynamickafka.error.FailureText
 import io.github.dynamickafka.extension.OffsetsFunction
+import io.github.dynamickafka.metadata.OffsetsPolicy
 import io.github.dynamickafka.option.NamedClass
-import io.github.dynamickafka.topology.OffsetsPolicy
 
 /**
  * Functions of users that determine offsets. An option is a string, so a function is passed as `function:<handle>`, and a class as

@@ -3,8 +3,8 @@ package io.github.dynamickafka.config
 import java.util.Locale
 
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.metadata.OffsetsPolicy
 import io.github.dynamickafka.option.{OptionSpec, OptionSpecs, OptionType, RawOptions}
-import io.github.dynamickafka.topology.OffsetsPolicy
 
 /** Where a query starts and stops. */
 private[config] trait PositionSpecs extends OptionSpecs {

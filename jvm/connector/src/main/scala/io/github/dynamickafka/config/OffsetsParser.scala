@@ -7,8 +7,8 @@ import scala.jdk.CollectionConverters._
 import com.fasterxml.jackson.core.{JsonParser, JsonProcessingException}
 import com.fasterxml.jackson.databind.{DeserializationFeature, JsonNode, ObjectMapper}
 
+import io.github.dynamickafka.metadata.OffsetsPolicy
 import io.github.dynamickafka.option.ClusterKeys
-import io.github.dynamickafka.topology.OffsetsPolicy
 
 /**
  * Parses the text forms of an [[OffsetsPolicy]], which are the same in options and in the metadata: `earliest`,

@@ -8,8 +8,8 @@ import scala.util.control.NonFatal
 import org.apache.kafka.common.Configurable
 
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.metadata.{MirroredTopics, ReplacedClusterPolicy}
 import io.github.dynamickafka.option.{OptionSpecs, OptionType, RawOptions}
-import io.github.dynamickafka.topology.{MirroredTopics, ReplacedClusterPolicy}
 
 /** Kafka clusters that are replaced. */
 private[config] trait ReplacedClusterSpecs extends OptionSpecs {

@@ -17,6 +17,7 @@ import io.github.dynamickafka.format.table.{
   WriteOptionSpecs
 }
 import io.github.dynamickafka.kafka.{KafkaProperties, SecretOptions}
+import io.github.dynamickafka.metadata.ReplacedClusterPolicy
 import io.github.dynamickafka.option.{
   ClusterKeys,
   OptionName,
@@ -27,7 +28,6 @@ import io.github.dynamickafka.option.{
   RawOptions
 }
 import io.github.dynamickafka.page.{PageOptionSpecs, PageSettings}
-import io.github.dynamickafka.topology.ReplacedClusterPolicy
 
 /**
  * The options of the source: the only declaration for parsing, suggestions and `docs/options.md`, where they are in the order of these

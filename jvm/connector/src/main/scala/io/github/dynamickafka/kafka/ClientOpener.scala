@@ -1,6 +1,6 @@
 package io.github.dynamickafka.kafka
 
-import java.util.concurrent.{CompletableFuture, ExecutionException, TimeUnit}
+import java.util.concurrent.{CompletableFuture, ExecutionException, Future, TimeUnit}
 
 import org.apache.kafka.common.errors.TimeoutException
 
@@ -17,11 +17,15 @@ private[dynamickafka] object ClientOpener {
   def open[A](client: => A): CompletableFuture[A] =
     CompletableFuture.supplyAsync[A](() => client, threads)
 
+  /** What a client answers, or the exception with which it does. */
+  def answer[A](future: Future[A], limitMs: Long): A =
+    try future.get(limitMs, TimeUnit.MILLISECONDS)
+    catch { case e: ExecutionException if e.getCause != null => throw e.getCause }
+
   /** The client, or why it could not be opened. */
   def await[A](opening: CompletableFuture[A], limitMs: Long): A =
-    try opening.get(limitMs, TimeUnit.MILLISECONDS)
+    try answer(opening, limitMs)
     catch {
-      case e: ExecutionException if e.getCause != null => throw e.getCause
       case _: java.util.concurrent.TimeoutException =>
         throw new TimeoutException(
           s"the client was not open within $limitMs ms: a log-in, or a class in its properties, does not end"

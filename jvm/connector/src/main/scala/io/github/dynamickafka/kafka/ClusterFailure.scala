@@ -45,7 +45,7 @@ private[dynamickafka] object ClusterFailure {
       reason: String,
       cause: Throwable
   ): Errors.Runtime = {
-    val all = chain(error)
+    val all = FailureText.causes(error)
     if (all.exists(isAuthentication)) {
       Errors.clusterAuthenticationFailed(cluster, bootstrapServers, reason, cause)
     } else if (all.exists(_.isInstanceOf[AuthorizationException])) {
@@ -70,7 +70,7 @@ private[dynamickafka] object ClusterFailure {
    * @param properties those of the client
    */
   def located(reason: String, error: Throwable, properties: Map[String, String]): String =
-    if (chain(error).exists(isUnanswered))
+    if (FailureText.causes(error).exists(isUnanswered))
       UnansweredAddresses.explain(properties).fold(reason)(addresses => s"$reason ($addresses)")
     else reason
 
@@ -81,13 +81,13 @@ private[dynamickafka] object ClusterFailure {
   }
 
   /** Whether the cluster has refused the credentials, so that the same ones need not be tried again. */
-  def isRefused(error: Throwable): Boolean = chain(error).exists {
+  def isRefused(error: Throwable): Boolean = FailureText.causes(error).exists {
     case ours: DynamicKafkaError => ours.condition.endsWith(".CLUSTER_AUTHENTICATION_FAILED")
     case other => isAuthentication(other)
   }
 
   /** The messages of the error and its causes, without repetitions. Secrets are not redacted yet. */
-  def text(error: Throwable): String = chain(error).map(ofOne).foldLeft("") {
+  def text(error: Throwable): String = FailureText.causes(error).map(ofOne).foldLeft("") {
     case ("", next) => next
     case (text, next) => if (text.contains(next)) text else s"$text: $next"
   }
@@ -112,11 +112,6 @@ private[dynamickafka] object ClusterFailure {
   private def isAuthentication(error: Throwable): Boolean =
     error.isInstanceOf[AuthenticationException] || error.isInstanceOf[GeneralSecurityException] ||
       Redaction.isAboutJaas(error.getMessage)
-
-  def chain(error: Throwable): Seq[Throwable] =
-    Iterator.iterate(error)(_.getCause).takeWhile(_ != null).take(LongestChain).toSeq
-
-  private val LongestChain = 10
 }
 
 /**

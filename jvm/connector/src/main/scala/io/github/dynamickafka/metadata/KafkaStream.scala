@@ -44,6 +44,7 @@ final class KafkaStream private (
 
   def getStreamId: String = streamId
   def getClusterMetadataMap: ju.Map[String, ClusterMetadata] = ju.Collections.unmodifiableMap(clusters)
+  private[dynamickafka] def entries: Seq[(String, ClusterMetadata)] = clusters.asScala.toSeq
   def getFormatOptions: ju.Map[String, String] = ju.Collections.unmodifiableMap(formatMap)
   def getHistory: StreamHistory = history
 

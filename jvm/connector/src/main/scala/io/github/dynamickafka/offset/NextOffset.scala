@@ -2,7 +2,7 @@ package io.github.dynamickafka.offset
 
 import scala.collection.immutable.SortedMap
 
-import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy}
+import io.github.dynamickafka.metadata.{OffsetsPolicy, ReplacedClusterPolicy}
 
 /**
  * Computes the next composite offset from a [[Transition]] and the responses of the clusters. Pure.

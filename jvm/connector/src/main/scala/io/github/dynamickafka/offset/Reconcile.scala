@@ -2,7 +2,7 @@ package io.github.dynamickafka.offset
 
 import scala.collection.immutable.SortedMap
 
-import io.github.dynamickafka.topology.{OffsetsPolicy, Topology, TopologyTopic}
+import io.github.dynamickafka.metadata.{OffsetsPolicy, Topology, TopologyTopic}
 
 /** Computes the [[Transition]] from a composite offset to a topology. Pure: uses neither Spark nor a Kafka client. */
 private[dynamickafka] object Reconcile {

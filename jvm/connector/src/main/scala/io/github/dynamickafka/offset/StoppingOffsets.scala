@@ -2,7 +2,7 @@ package io.github.dynamickafka.offset
 
 import scala.collection.immutable.SortedMap
 
-import io.github.dynamickafka.topology.OffsetsPolicy
+import io.github.dynamickafka.metadata.OffsetsPolicy
 
 /**
  * The stopping offsets of one topic, which are resolved once for the lifetime of the query.

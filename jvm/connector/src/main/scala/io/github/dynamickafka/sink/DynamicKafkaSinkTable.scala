@@ -23,13 +23,14 @@ import io.github.dynamickafka.option.SessionDefaults
 /**
  * The table for writing to streams. Spark creates one for each query and job.
  *
+ * @param options gives the options of a query those of the table
  * @param catalogTable the name of the table in a catalog, or of the stream with `format=metadata`, whose columns are all that rows
  *                     may have; None: other columns may be ignored
  * @param answer the stream, if the metadata service has been asked for it; for jobs
  */
 private[dynamickafka] final class DynamicKafkaSinkTable(
     tableSchema: StructType,
-    options: ju.Map[String, String],
+    options: CaseInsensitiveStringMap => CaseInsensitiveStringMap,
     catalogTable: Option[String] = None,
     answer: () => Option[KafkaStream] = () => None
 ) extends SupportsWrite
@@ -59,21 +60,10 @@ private[dynamickafka] final class DynamicKafkaSinkTable(
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = synchronized {
     val sink = sinks.getOrElse(
       info.queryId, {
-        // For a streaming query, only the options of the table contain the session defaults; for a job, both do.
-        val all = new ju.HashMap[String, String](options)
-        info.options.asCaseSensitiveMap.asScala.foreach { case (name, value) =>
-          all.keySet.removeIf(_.equalsIgnoreCase(name))
-          all.put(name, value)
-        }
-        val own = SessionDefaults.without(
-          new CaseInsensitiveStringMap(all),
-          SinkOptionSpecs.table,
-          SourceOptionSpecs.table
-        )
-        val ofStatement = info match {
-          case statement: StatementInfo => statement.ofStatement
-          case _ => Set.empty[String]
-        }
+        val own =
+          SessionDefaults.without(options(info.options), SinkOptionSpecs.table, SourceOptionSpecs.table)
+        val ofStatement =
+          catalogTable.fold(Set.empty[String])(_ => info.options.asCaseSensitiveMap.keySet.asScala.toSet)
         if (catalogTable.isDefined) DynamicKafkaSinkTable.refuseNameless(info.schema, tableSchema)
         DynamicKafkaSinkTable.check(own, info.schema, info.queryId, catalogTable, answer, ofStatement)
       }
@@ -84,6 +74,12 @@ private[dynamickafka] final class DynamicKafkaSinkTable(
 }
 
 private[dynamickafka] object DynamicKafkaSinkTable {
+
+  /** For a streaming query, only the options of the table contain the session defaults; for a job, both do. */
+  def over(table: CaseInsensitiveStringMap)(ofQuery: CaseInsensitiveStringMap): CaseInsensitiveStringMap =
+    new CaseInsensitiveStringMap((table.asCaseSensitiveMap.asScala.filterNot { case (name, _) =>
+      ofQuery.containsKey(name)
+    } ++ ofQuery.asCaseSensitiveMap.asScala).asJava)
 
   /**
    * Checks the options, the columns, and that the metadata service can be created, before a query starts.
@@ -168,8 +164,7 @@ private[sink] object TargetSchemas {
         options.clusterRegistries.ofValues(options.format, _),
         options.service,
         Subscription.Ids(Seq(stream)),
-        options.discovery,
-        SparkSession.active.sparkContext.hadoopConfiguration
+        options.discovery
       ).take(1)
     )
   }

@@ -5,11 +5,9 @@ import org.apache.spark.sql.connector.expressions.{Expression, Expressions, Sort
 import org.apache.spark.sql.connector.write._
 import org.apache.spark.sql.connector.write.streaming.{StreamingDataWriterFactory, StreamingWrite}
 import org.apache.spark.sql.internal.connector.SupportsStreamingUpdateAsAppend
-import org.apache.spark.sql.types.StructType
-import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.sql.{DynamicKafkaQueries, SparkSession}
 
-import io.github.dynamickafka.topology.{HasDatasets, TopicDataset}
+import io.github.dynamickafka.metadata.{HasDatasets, TopicDataset}
 
 /**
  * Created for a batch job, and for each batch of a streaming query. All output modes append the rows of the query, as
@@ -113,19 +111,4 @@ private[sink] final class JobWrite(sink: QuerySink, wrote: (() => Seq[TopicDatas
   override def abort(messages: Array[WriterCommitMessage]): Unit =
     try run.abort(0L, Messages.of(messages))
     finally run.close()
-}
-
-/**
- * A write to a table of a catalog.
- *
- * @param options those of the table and of the query
- * @param ofStatement the names of those of the query
- */
-private[dynamickafka] final class StatementInfo(
-    of: LogicalWriteInfo,
-    override val options: CaseInsensitiveStringMap,
-    val ofStatement: Set[String]
-) extends LogicalWriteInfo {
-  override def queryId(): String = of.queryId
-  override def schema(): StructType = of.schema
 }

@@ -10,7 +10,7 @@ import org.slf4j.LoggerFactory
 import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.{ClusterRouting, ProducerProperties, SinkOptions}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.topology.{Topology, WriteEntry, WriteStream}
+import io.github.dynamickafka.metadata.{Topology, WriteEntry, WriteStream}
 
 /**
  * Determines the destinations of the rows of one task, with the topology of the batch. Deterministic. Not thread-safe.

@@ -25,9 +25,9 @@ import io.github.dynamickafka.config.{
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.gauge.{GaugeNames, GaugeSet}
 import io.github.dynamickafka.kafka.{ClientDefaults, ProducerSettings, TopicLimits, TransactionTimeLimits}
-import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.service.MetadataServices
 import io.github.dynamickafka.metadata.watch.{MetadataWatcher, WrittenTopologies}
+import io.github.dynamickafka.metadata.{KafkaStream, TopicDataset, Topology, WriteEntry}
 import io.github.dynamickafka.option.OptionName
 import io.github.dynamickafka.page.{LivePage, PageQuery}
 import io.github.dynamickafka.schemaregistry.{Frame, SchemaRegistrar}
@@ -46,7 +46,6 @@ import io.github.dynamickafka.sink.commit.{
   TwoPhaseCommit
 }
 import io.github.dynamickafka.storage.{PlannedDeferrals, RealTimeSinks, SessionConfiguration}
-import io.github.dynamickafka.topology.{TopicDataset, Topology, WriteEntry}
 
 /**
  * The state of a query that writes, over all of its batches, while Spark creates a new `Write` for each batch. Used

@@ -20,6 +20,7 @@ import io.github.dynamickafka.kafka.{
   TopicLimits,
   TransactionTimeLimits
 }
+import io.github.dynamickafka.metadata.WriteStream
 import io.github.dynamickafka.schemaregistry.{Frame, Framing}
 import io.github.dynamickafka.sink.commit.{
   Ages,
@@ -30,7 +31,6 @@ import io.github.dynamickafka.sink.commit.{
   TransactionPool,
   TransactionalSender
 }
-import io.github.dynamickafka.topology.WriteStream
 
 /**
  * Everything that the tasks of one batch require, with one topology for all of them. Serialized to executors. Contains

@@ -16,9 +16,15 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.Layout
 import io.github.dynamickafka.format.table.FormatOptionSpecs
 import io.github.dynamickafka.gauge.GaugeNames
-import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.service.MetadataServices
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
+import io.github.dynamickafka.metadata.{
+  HasDatasets,
+  KafkaStream,
+  ReplacedClusterPolicy,
+  TopicDataset,
+  Topology
+}
 import io.github.dynamickafka.offset.{
   ClusterTransition,
   ClusterView,
@@ -56,7 +62,6 @@ import io.github.dynamickafka.source.trigger.{
   UnansweredPartitions
 }
 import io.github.dynamickafka.storage.SessionConfiguration
-import io.github.dynamickafka.topology.{HasDatasets, ReplacedClusterPolicy, TopicDataset, Topology}
 
 private[source] final class DynamicKafkaScan(
     options: SourceOptions,

@@ -4,6 +4,7 @@ import java.io.IOException
 import java.{util => ju}
 
 import scala.collection.immutable.ArraySeq
+import scala.jdk.CollectionConverters._
 import scala.util.Using
 
 import org.apache.hadoop.fs.Path
@@ -41,14 +42,14 @@ import io.github.dynamickafka.source.read.SparkKafkaSource
  * @param user the schema that the user gave to Spark
  * @param declared the schema of the registry with `schema=registry`, which was asked for when the table was made
  * @param answer the stream, if the metadata service has been asked for it; for batch reads
- * @param isCatalogTable whether it is a table of a catalog
+ * @param ofTable gives the options of a query those of the table; None: there are no others, and it is no table of a catalog
  */
 private[dynamickafka] final class DynamicKafkaTable(
     tableSchema: StructType,
     user: Option[StructType],
     declared: Option[DeclaredSchema] = None,
     answer: () => Option[KafkaStream] = () => None,
-    isCatalogTable: Boolean = false
+    ofTable: Option[CaseInsensitiveStringMap => CaseInsensitiveStringMap] = None
 ) extends Table
     with SupportsRead {
 
@@ -59,35 +60,27 @@ private[dynamickafka] final class DynamicKafkaTable(
   override def capabilities(): ju.Set[TableCapability] =
     ju.EnumSet.of(TableCapability.BATCH_READ, TableCapability.MICRO_BATCH_READ)
 
-  override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
-    newScanBuilder(options, Set.empty[String])
+  /** The options of a query of the table. */
+  def options(ofQuery: CaseInsensitiveStringMap): SourceOptions = DynamicKafkaTable.parse(
+    ofTable.fold(ofQuery)(_(ofQuery)),
+    ofTable.isDefined,
+    ofTable.fold(Set.empty[String])(_ => ofQuery.asCaseSensitiveMap.keySet.asScala.toSet)
+  )
 
-  /** @param ofStatement names of options that one query of a table sets */
-  def newScanBuilder(options: CaseInsensitiveStringMap, ofStatement: Set[String]): ScanBuilder = {
-    val parsed = DynamicKafkaTable.loaded(
-      RegistrySchemas.withSchema(DynamicKafkaTable.parse(options, isCatalogTable, ofStatement), declared),
-      user
-    )
+  override def newScanBuilder(ofQuery: CaseInsensitiveStringMap): ScanBuilder = {
+    val parsed = DynamicKafkaTable.loaded(RegistrySchemas.withSchema(options(ofQuery), declared), user)
     val layout = DynamicKafkaTable.layout(parsed, user)
-    refuseOtherColumns(
-      layout.fold(DynamicKafkaTable.plain(parsed.includeHeaders))(_.schema),
-      options,
-      ofStatement
-    )
+    refuseOtherColumns(layout.fold(DynamicKafkaTable.plain(parsed.includeHeaders))(_.schema), ofQuery)
     new DynamicKafkaScanBuilder(parsed, tableSchema, layout, answer)
   }
 
   /** Spark takes the columns from the table, and reads the values of a row by their position. */
-  private def refuseOtherColumns(
-      found: StructType,
-      options: CaseInsensitiveStringMap,
-      ofStatement: Set[String]
-  ): Unit =
+  private def refuseOtherColumns(found: StructType, ofQuery: CaseInsensitiveStringMap): Unit =
     if (!DynamicKafkaTable.isSame(found, tableSchema)) {
-      val names = ofStatement.toSeq.sorted
+      val set = ofTable.toSeq.flatMap(_ => ofQuery.asCaseSensitiveMap.asScala.toSeq.sorted)
       throw Errors.invalidOption(
-        names.mkString("', '"),
-        names.flatMap(name => Option(options.get(name))).mkString("', '"),
+        set.map(_._1).mkString("', '"),
+        set.map(_._2).mkString("', '"),
         "it gives the table other columns, which are known before Spark passes the options of a query: " +
           s"${found.fieldNames.mkString(", ")}, where the table has ${tableSchema.fieldNames.mkString(", ")}. " +
           "Set it for the table, or read with 'format(\"dynamic-kafka\")'."
@@ -126,13 +119,13 @@ private[dynamickafka] object DynamicKafkaTable {
    *
    * @param user the schema that the user gave to Spark
    * @param answer the stream, if the metadata service has been asked for it; for batch reads
-   * @param isCatalogTable whether it is a table of a catalog
+   * @param ofTable see [[DynamicKafkaTable]]
    */
   def of(
       options: SourceOptions,
       user: Option[StructType],
       answer: () => Option[KafkaStream] = () => None,
-      isCatalogTable: Boolean = false
+      ofTable: Option[CaseInsensitiveStringMap => CaseInsensitiveStringMap] = None
   ): DynamicKafkaTable = {
     val declared = Option.when(options.format.schemaFromRegistry)(RegistrySchemas.newest(options, user))
     new DynamicKafkaTable(
@@ -140,7 +133,7 @@ private[dynamickafka] object DynamicKafkaTable {
       user,
       declared,
       answer,
-      isCatalogTable
+      ofTable
     )
   }
 
@@ -281,8 +274,7 @@ private[source] object RegistrySchemas {
         options.clusterRegistries.ofValues(options.format, _),
         options.service,
         options.subscription,
-        options.discovery,
-        SparkSession.active.sparkContext.hadoopConfiguration
+        options.discovery
       )
     )
   }

@@ -27,6 +27,7 @@ import io.github.dynamickafka.config.{
 }
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.table.FormatOptionSpecs
+import io.github.dynamickafka.metadata.{HasDatasetsOfBatch, TopicDataset, Topology}
 import io.github.dynamickafka.offset.alignment.{EventTimes, LogKey, ReadTime, ReadTimes}
 import io.github.dynamickafka.offset.history.{HandOver, HistoryPlan}
 import io.github.dynamickafka.offset.replacement.LastRecord
@@ -57,7 +58,6 @@ import io.github.dynamickafka.source.trigger.{
   TriggerPlanner,
   TriggerSnapshots
 }
-import io.github.dynamickafka.topology.{HasDatasetsOfBatch, TopicDataset, Topology}
 
 /**
  * The micro-batch stream over all clusters of a subscription, which may be added and removed while the query runs.

@@ -4,6 +4,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
 
 import io.github.dynamickafka.config.SourceOptions
+import io.github.dynamickafka.metadata.Topology
 import io.github.dynamickafka.source.history.{HistoryPartition, HistoryReader}
 import io.github.dynamickafka.source.read.{
   BundleReader,
@@ -18,7 +19,6 @@ import io.github.dynamickafka.source.read.{
   TaskTimes
 }
 import io.github.dynamickafka.source.realtime.{RealTimeReader, RealTimeReaders, RealTimeTask}
-import io.github.dynamickafka.topology.Topology
 
 /**
  * Creates the readers, on executors, for the partitions of a [[BatchPlanner]], and for those of histories.

@@ -11,6 +11,7 @@ import scala.util.control.ControlThrowable
 import org.apache.hadoop.conf.Configuration
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.metadata.{Removal, Topology, TopologyCluster, TopologyTopic}
 import io.github.dynamickafka.offset.alignment.LogKey
 import io.github.dynamickafka.offset.history.{HandOver, HistoryFile, HistoryPlan, HistoryTable, RowTimes}
 import io.github.dynamickafka.offset.replacement.{LastRecord, RecordsRead}
@@ -37,7 +38,6 @@ import io.github.dynamickafka.source.checkpoint.{
 }
 import io.github.dynamickafka.storage.{InProcessFiles, RawInProcessFiles}
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.{Removal, Topology, TopologyCluster, TopologyTopic}
 
 /** `rename-cluster` and `restore`: edits of a checkpoint, which can be undone to the byte. */
 class EditCommandsSuite extends AnyFunSuite with TimeLimit with Checkpoints {

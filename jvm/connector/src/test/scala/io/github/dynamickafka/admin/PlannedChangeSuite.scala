@@ -4,14 +4,14 @@ import scala.collection.immutable.SortedMap
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, NextOffset, Positions, Reconcile}
-import io.github.dynamickafka.topology.{
+import io.github.dynamickafka.metadata.{
   OffsetsPolicy,
   ReplacedClusterPolicy,
   Topology,
   TopologyCluster,
   TopologyTopic
 }
+import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, NextOffset, Positions, Reconcile}
 
 /** The changes that `plan` shows. What is decided is in the suites of `offset`. */
 class PlannedChangeSuite extends AnyFunSuite {

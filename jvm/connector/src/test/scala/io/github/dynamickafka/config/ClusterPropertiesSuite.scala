@@ -11,9 +11,9 @@ import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.dynamickafka.config.Options._
 import io.github.dynamickafka.kafka.KafkaProperties
+import io.github.dynamickafka.metadata.OffsetsPolicy._
 import io.github.dynamickafka.option.OptionName
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.OffsetsPolicy._
 
 class ClusterPropertiesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {
 

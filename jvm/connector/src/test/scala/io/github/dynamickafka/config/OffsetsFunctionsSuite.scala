@@ -5,8 +5,8 @@ import java.{lang => jl, util => ju}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.extension.OffsetsFunction
+import io.github.dynamickafka.metadata.OffsetsPolicy
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.OffsetsPolicy
 
 class OffsetsFunctionsSuite extends AnyFunSuite with TimeLimit {
   import OffsetsFunctionsSuite._

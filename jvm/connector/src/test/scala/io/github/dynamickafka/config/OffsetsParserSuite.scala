@@ -6,8 +6,8 @@ import org.scalatest.prop.TableDrivenPropertyChecks
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.dynamickafka.OffsetsInitializer
+import io.github.dynamickafka.metadata.OffsetsPolicy._
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.OffsetsPolicy._
 
 class OffsetsParserSuite extends AnyFunSuite with TimeLimit with TableDrivenPropertyChecks
     with ScalaCheckPropertyChecks {

@@ -3,8 +3,8 @@ package io.github.dynamickafka.config
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.Options._
+import io.github.dynamickafka.metadata.ReplacedClusterPolicy
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.ReplacedClusterPolicy
 
 /** `replacedClusterPolicy` and the options that some of its values need, and others do not use. */
 class ReplacedClusterOptionsSuite extends AnyFunSuite with TimeLimit {

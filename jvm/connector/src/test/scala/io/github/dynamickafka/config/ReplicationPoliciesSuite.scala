@@ -9,7 +9,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
-import io.github.dynamickafka.topology.{MirroredTopics, ReplacedClusterPolicy}
+import io.github.dynamickafka.metadata.{MirroredTopics, ReplacedClusterPolicy}
 
 /** `mirrorMakerReplicationPolicy`: names of topics, compared with MirrorMaker's own classes. */
 class ReplicationPoliciesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {

@@ -8,8 +8,8 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.prop.TableDrivenPropertyChecks
 
 import io.github.dynamickafka.config.Options.refused
+import io.github.dynamickafka.metadata.UnreachableReplayPolicy
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.UnreachableReplayPolicy
 
 class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenPropertyChecks {
 

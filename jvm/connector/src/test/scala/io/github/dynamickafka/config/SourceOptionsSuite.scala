@@ -8,9 +8,9 @@ import org.scalatest.prop.TableDrivenPropertyChecks
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.dynamickafka.config.Options._
+import io.github.dynamickafka.metadata.OffsetsPolicy._
+import io.github.dynamickafka.metadata.{OffsetsPolicy, UnreachableReplayPolicy}
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.OffsetsPolicy._
-import io.github.dynamickafka.topology.{OffsetsPolicy, UnreachableReplayPolicy}
 
 class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenPropertyChecks
     with ScalaCheckPropertyChecks {

@@ -2,8 +2,8 @@ package io.github.dynamickafka.lineage
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.metadata.TopicDataset
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.TopicDataset
 
 class TopicDatasetSuite extends AnyFunSuite with TimeLimit {
 

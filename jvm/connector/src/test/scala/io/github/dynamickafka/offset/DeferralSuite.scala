@@ -4,7 +4,7 @@ import scala.collection.immutable.SortedMap
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.topology.{
+import io.github.dynamickafka.metadata.{
   OffsetsPolicy,
   ReplacedClusterPolicy,
   Topology,

@@ -4,7 +4,7 @@ import scala.collection.immutable.{SortedMap, SortedSet}
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.topology.{OffsetsPolicy, Topology, TopologyCluster, TopologyTopic}
+import io.github.dynamickafka.metadata.{OffsetsPolicy, Topology, TopologyCluster, TopologyTopic}
 
 /** Which topics stay, leave, drain and return, one transition at a time. */
 class DrainRulesSuite extends AnyFunSuite {

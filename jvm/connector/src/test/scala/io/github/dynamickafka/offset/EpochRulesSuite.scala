@@ -4,14 +4,14 @@ import scala.collection.immutable.SortedMap
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.{
+import io.github.dynamickafka.metadata.{
   OffsetsPolicy,
   ReplacedClusterPolicy,
   Topology,
   TopologyCluster,
   TopologyTopic
 }
+import io.github.dynamickafka.testkit.TimeLimit
 
 /** The leader epochs of positions, and which logs are compared with them before they are read. */
 class EpochRulesSuite extends AnyFunSuite with TimeLimit {

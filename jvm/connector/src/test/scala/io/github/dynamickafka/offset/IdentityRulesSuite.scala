@@ -4,14 +4,14 @@ import scala.collection.immutable.SortedMap
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.{
+import io.github.dynamickafka.metadata.{
   OffsetsPolicy,
   ReplacedClusterPolicy,
   Topology,
   TopologyCluster,
   TopologyTopic
 }
+import io.github.dynamickafka.testkit.TimeLimit
 
 /** Topics that are recreated, truncated and shrunk, clusters that are replaced and renamed. */
 class IdentityRulesSuite extends AnyFunSuite with TimeLimit {

@@ -4,8 +4,8 @@ import scala.collection.immutable.SortedMap
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.topology.OffsetsPolicy.{Earliest, Latest}
-import io.github.dynamickafka.topology.ReplacedClusterPolicy
+import io.github.dynamickafka.metadata.OffsetsPolicy.{Earliest, Latest}
+import io.github.dynamickafka.metadata.ReplacedClusterPolicy
 
 /** What a trigger can read of a cluster, by what the cluster says. */
 class NextOffsetSuite extends AnyFunSuite {

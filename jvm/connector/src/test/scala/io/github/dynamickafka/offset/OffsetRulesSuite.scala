@@ -5,7 +5,7 @@ import scala.collection.immutable.SortedMap
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
-import io.github.dynamickafka.topology.{
+import io.github.dynamickafka.metadata.{
   OffsetsPolicy,
   ReplacedClusterPolicy,
   Topology,
@@ -166,7 +166,9 @@ class OffsetRulesSuite extends AnyFunSuite {
     assert(Reconcile(end, topology, 9000L, rules).clusters("a").staying == positions(("t", 0, 5L)))
   }
 
-  test("a topic that returns to a cluster that drains is not read where the one that replaces it has taken its place") {
+  test(
+    "a topic that returns to a cluster that drains is not read where the one that replaces it has taken its place"
+  ) {
     val topics = SortedMap.from(Seq("t", "u", "v", "w").map(_ -> TopologyTopic("s")))
     val topology = Topology(SortedMap(
       "a" -> TopologyCluster("a", topics.map { case (t, of) => t -> of.copy(draining = true) }, Map.empty),

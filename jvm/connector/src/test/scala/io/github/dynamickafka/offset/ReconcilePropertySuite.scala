@@ -7,14 +7,14 @@ import scala.util.control.NonFatal
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.NoneWrong
-import io.github.dynamickafka.testkit.{TestAll, TimeLimit}
-import io.github.dynamickafka.topology.{
+import io.github.dynamickafka.metadata.{
   OffsetsPolicy,
   ReplacedClusterPolicy,
   Topology,
   TopologyCluster,
   TopologyTopic
 }
+import io.github.dynamickafka.testkit.{TestAll, TimeLimit}
 
 /**
  * Many random histories of clusters, topics and partitions under random topologies, budgets, outages of clusters and of

@@ -4,8 +4,8 @@ import scala.collection.immutable.SortedMap
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.topology.OffsetsPolicy
-import io.github.dynamickafka.topology.OffsetsPolicy.{
+import io.github.dynamickafka.metadata.OffsetsPolicy
+import io.github.dynamickafka.metadata.OffsetsPolicy.{
   AnyCluster,
   Committed,
   Earliest,

@@ -4,7 +4,7 @@ import scala.collection.immutable.SortedMap
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy}
+import io.github.dynamickafka.metadata.{OffsetsPolicy, ReplacedClusterPolicy}
 
 /** The next offset where a cluster has returned the offsets of some partitions only. */
 class UnansweredPartitionRulesSuite extends AnyFunSuite {

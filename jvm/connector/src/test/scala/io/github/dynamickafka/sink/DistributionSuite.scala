@@ -23,7 +23,7 @@ class DistributionSuite extends SinkTest {
       override def queryId(): String = "q"
       override def schema(): StructType = frame.schema
     }
-    new DynamicKafkaSinkTable(frame.schema, all).newWriteBuilder(info).build()
+    new DynamicKafkaSinkTable(frame.schema, identity).newWriteBuilder(info).build()
   }
 
   private def clustering(write: Write): Seq[String] = write match {

@@ -9,8 +9,8 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.github.dynamickafka.config.{ClusterRouting, DeadLetterOptions, PartitionerChoice}
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.kafka.TaskSender.Record
+import io.github.dynamickafka.metadata.{Topology, TopologyCluster, WriteEntry, WriteStream}
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.{Topology, TopologyCluster, WriteEntry, WriteStream}
 
 /** Rows that have a destination, but that Kafka does not accept. */
 class RecordRoutingSuite extends AnyFunSuite with TimeLimit {

@@ -20,10 +20,10 @@ import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Dynam
 import io.github.dynamickafka.format.avro.AvroConfluent
 import io.github.dynamickafka.format.{NewestSchemas, SideFormat}
 import io.github.dynamickafka.kafka.TaskSender.Record
+import io.github.dynamickafka.metadata.{Topology, TopologyCluster, WriteEntry, WriteStream}
 import io.github.dynamickafka.schemaregistry.RegistryServer.{Answer, serving, servingFrom}
 import io.github.dynamickafka.schemaregistry.{RegistryServer, Subject, WireFormat}
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.{Topology, TopologyCluster, WriteEntry, WriteStream}
 
 /** What rows become on clusters with registries, without brokers. */
 class RegistryRecordsSuite extends AnyFunSuite with TimeLimit {

@@ -8,8 +8,8 @@ import org.apache.kafka.common.utils.Utils
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.ClusterRouting
+import io.github.dynamickafka.metadata.{WriteEntry, WriteStream}
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.{WriteEntry, WriteStream}
 
 class RouterSuite extends AnyFunSuite with TimeLimit {
 

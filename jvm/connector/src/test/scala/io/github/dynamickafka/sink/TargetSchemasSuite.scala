@@ -7,10 +7,10 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.{Options, SinkOptions}
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
+import io.github.dynamickafka.metadata.{Topology, TopologyCluster, WriteEntry, WriteStream}
 import io.github.dynamickafka.schemaregistry.{Frame, RegistryServer}
 import io.github.dynamickafka.source.SourceTest
 import io.github.dynamickafka.testkit.{NotInFast, TimeLimit}
-import io.github.dynamickafka.topology.{Topology, TopologyCluster, WriteEntry, WriteStream}
 
 /** `schema=registry` for writing: no broker is asked, so there is none. */
 class TargetSchemasSuite extends AnyFunSuite with TimeLimit {

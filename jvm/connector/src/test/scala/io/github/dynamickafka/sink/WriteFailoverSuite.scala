@@ -7,8 +7,8 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.base.ManualClock
 import io.github.dynamickafka.config.{ClusterRouting, ClusterScope, SinkOptions}
+import io.github.dynamickafka.metadata.{Topology, WriteEntry, WriteStream}
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.{Topology, WriteEntry, WriteStream}
 
 /** Which clusters a batch is written without, and which are asked. */
 class WriteFailoverSuite extends AnyFunSuite with TimeLimit {

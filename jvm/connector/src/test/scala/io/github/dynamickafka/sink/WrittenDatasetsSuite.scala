@@ -4,8 +4,8 @@ import scala.collection.immutable.SortedMap
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.metadata.{Topology, WriteEntry, WriteStream}
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.{Topology, WriteEntry, WriteStream}
 
 class WrittenDatasetsSuite extends AnyFunSuite with TimeLimit {
 

@@ -5,9 +5,9 @@ import scala.collection.immutable.SortedMap
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.ClusterOptions
+import io.github.dynamickafka.metadata.{Topology, TopologyCluster, TopologyTopic, UnreachableReplayPolicy}
 import io.github.dynamickafka.offset.{CompositeOffset, Positions, Retained}
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.{Topology, TopologyCluster, TopologyTopic, UnreachableReplayPolicy}
 
 class SourceDatasetsSuite extends AnyFunSuite with TimeLimit {
 

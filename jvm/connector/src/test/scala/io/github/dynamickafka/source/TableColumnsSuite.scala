@@ -20,11 +20,13 @@ class TableColumnsSuite extends SourceTest {
   private def table(options: Map[String, String]) = {
     val _ = spark
     val parsed = DynamicKafkaTable.parse(new CaseInsensitiveStringMap(options.asJava), isCatalogTable = true)
-    DynamicKafkaTable.of(parsed, None, isCatalogTable = true)
+    def merged(ofQuery: CaseInsensitiveStringMap) =
+      new CaseInsensitiveStringMap((options ++ ofQuery.asCaseSensitiveMap.asScala).asJava)
+    DynamicKafkaTable.of(parsed, None, ofTable = Some(merged))
   }
 
   private def scan(of: Map[String, String], query: (String, String)) =
-    table(of).newScanBuilder(new CaseInsensitiveStringMap((of + query).asJava), Set(query._1)).build()
+    table(of).newScanBuilder(new CaseInsensitiveStringMap(Map(query).asJava)).build()
 
   test("a query that adds or removes the columns of bad records is refused") {
     val keeps = base ++ Map("format" -> "json", "parseErrors" -> "keep")

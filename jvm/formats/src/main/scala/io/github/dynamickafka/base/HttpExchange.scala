@@ -2,8 +2,10 @@ package io.github.dynamickafka.base
 
 import java.io.IOException
 import java.net.http.{HttpClient, HttpRequest, HttpResponse}
+import java.net.{URI, URISyntaxException}
 import java.nio.ByteBuffer
 import java.time.Duration
+import java.util.Locale
 import java.util.concurrent.{CompletionStage, ExecutionException, Flow, TimeUnit, TimeoutException}
 import java.{util => ju}
 
@@ -25,6 +27,24 @@ private[dynamickafka] object HttpExchange {
     tls.foreach(builder.sslContext)
     builder.build()
   }
+
+  /**
+   * The address of a server, or why a text is none, which contains nothing of the text.
+   *
+   * @param form what such an address looks like
+   * @param login where to write user and password
+   */
+  def address(url: String, form: String, login: String): Either[String, URI] =
+    try {
+      val uri = new URI(url)
+      if (uri.getRawUserInfo != null || Option(uri.getRawAuthority).exists(_.contains('@')))
+        Left(s"it must not contain user and password$login")
+      else if (
+        !Option(uri.getScheme).exists(_.toLowerCase(Locale.ROOT).matches("https?")) || uri.getHost == null
+      )
+        Left(s"it does not have the form $form")
+      else Right(uri)
+    } catch { case e: URISyntaxException => Left(s"it is not a valid URL: ${e.getReason}") }
 
   /**
    * @param timeoutMs the limit for the whole exchange. The timeout of `HttpRequest` covers only the headers of the

@@ -72,8 +72,24 @@ private[dynamickafka] final class OAuthTokens(clock: Clock) {
     finally state.lock.unlock()
   }
 
-  /** The token was not accepted: it is not used again. */
-  def refused(credentials: ClientCredentials, token: IssuedToken): Unit = {
+  /**
+   * The answer to a request with a token. A token from before may have been revoked: if it is not accepted, another one is requested, once.
+   *
+   * @param isRefused whether the token was not accepted
+   */
+  def answer[A](credentials: ClientCredentials, timeoutMs: Long)(request: IssuedToken => A)(
+      isRefused: A => Boolean
+  ): A = {
+    val token = get(credentials, timeoutMs)
+    val first = request(token)
+    if (!isRefused(first)) first
+    else {
+      refused(credentials, token)
+      if (token.isNew) first else request(get(credentials, timeoutMs))
+    }
+  }
+
+  private[base] def refused(credentials: ClientCredentials, token: IssuedToken): Unit = {
     val state = states.get(credentials)
     state.lock.lock()
     try state.token = state.token.filter(_.text != token.authorization)

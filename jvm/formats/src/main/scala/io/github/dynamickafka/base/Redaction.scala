@@ -9,6 +9,8 @@ import scala.util.matching.Regex
 
 import com.fasterxml.jackson.databind.ObjectMapper
 
+import io.github.dynamickafka.error.FailureText
+
 /**
  * Keeps secrets out of what is printed or stored. An allow-list names the harmless Kafka properties; every other
  * property is a secret.
@@ -97,7 +99,7 @@ private[dynamickafka] object Redaction {
 
   /** Returns the error unchanged, or a redacted copy if its message or that of a cause contains a secret. */
   def scrub(error: Throwable, properties: Map[String, String]): Throwable = {
-    val chain = Iterator.iterate(error)(_.getCause).takeWhile(_ != null).take(longestChain).toSeq
+    val chain = FailureText.causes(error)
     if (chain.forall(e => scrub(e.toString, properties) == e.toString)) error
     else
       chain.foldRight[Throwable](null) { (e, cause) =>
@@ -106,8 +108,6 @@ private[dynamickafka] object Redaction {
         copy
       }
   }
-
-  private val longestChain = 50
 
   private def secrets(properties: Map[String, String]): Set[String] =
     properties

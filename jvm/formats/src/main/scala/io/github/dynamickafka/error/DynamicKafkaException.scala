@@ -63,6 +63,10 @@ private[dynamickafka] object FailureText {
     if (text.length > MaxLength) text.take(MaxLength) + "..." else text
   }
 
+  /** An exception with its causes, as far as there are no more than 50, so that a circle ends. */
+  def causes(e: Throwable): Seq[Throwable] =
+    Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(50).toSeq
+
   private def named(e: Throwable): String =
     e.getClass.getSimpleName + Option(e.getMessage).fold("")(m => s": $m")
 

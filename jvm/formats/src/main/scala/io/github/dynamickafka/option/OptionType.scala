@@ -89,10 +89,8 @@ private[dynamickafka] object OptionType {
   }
 
   /** Why a text that is not in the list is invalid. */
-  def notOneOf(text: String, words: Seq[String]): String = {
-    val meant = Suggestions.closest(text, words).fold("")(word => s" Did you mean '$word'?")
-    s"it is not one of ${words.map(word => s"'$word'").mkString(", ")}.$meant"
-  }
+  def notOneOf(text: String, words: Seq[String]): String =
+    s"it is not one of ${words.map(word => s"'$word'").mkString(", ")}.${Suggestions.didYouMean(text, words)}"
 
   /** Names separated by `;` or `,`, without duplicates, in the order of the text. */
   val names: OptionType[Seq[String]] =

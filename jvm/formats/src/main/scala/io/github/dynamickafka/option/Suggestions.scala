@@ -18,6 +18,11 @@ private[dynamickafka] object Suggestions {
       .map { case (candidate, _) => candidate }
   }
 
+  /** A sentence after another one; empty if no known name is similar. */
+  def didYouMean(name: String, known: Iterable[String]): String = closest(name, known).fold("")(meant)
+
+  def meant(name: String): String = s" Did you mean '$name'?"
+
   /** For an unknown option: an option of the table, or the same name with its missing or misspelled prefix. */
   def forOption(name: String, table: OptionTable): Option[String] = {
     val (head, rest) = name.splitAt(name.indexOf('.') + 1)

@@ -3,10 +3,10 @@ package io.github.dynamickafka.schemaregistry
 import java.io.IOException
 import java.net.http.HttpRequest.BodyPublishers
 import java.net.http.{HttpClient, HttpRequest, HttpResponse}
-import java.net.{URI, URISyntaxException, URLEncoder}
+import java.net.{URI, URLEncoder}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.security.cert.CertificateException
-import java.util.{Locale, ServiceLoader}
+import java.util.ServiceLoader
 
 import scala.annotation.tailrec
 import scala.util.Try
@@ -104,16 +104,8 @@ private[schemaregistry] final class RegistryClient(
       val resolved = secured(settings.resolved())
       def sent(token: Option[IssuedToken]) = exchanged(resolved, token, failures, limitMs)
       resolved.login.fold(sent(None)) { login =>
-        try {
-          val token = tokens.get(login, limitMs)
-          sent(Some(token)).left.flatMap { reason =>
-            // A token from before may have been revoked.
-            if (reason == Refused) {
-              tokens.refused(login, token)
-              sent(Some(tokens.get(login, limitMs)))
-            } else Left(reason)
-          }
-        } catch {
+        try tokens.answer(login, limitMs)(token => sent(Some(token)))(_ == Left(Refused))
+        catch {
           case e: TokenRefused => throw unavailable(e.getMessage)
           case e: IOException => Left(FailureText.of(e))
         }
@@ -190,9 +182,7 @@ private[schemaregistry] final class RegistryClient(
   }
 
   private def isUntrusted(e: Throwable): Boolean =
-    Iterator.iterate(e)(
-      _.getCause
-    ).takeWhile(_ != null).take(MostCauses).exists(_.isInstanceOf[CertificateException])
+    FailureText.causes(e).exists(_.isInstanceOf[CertificateException])
 }
 
 private[schemaregistry] object RegistryClient {
@@ -211,7 +201,6 @@ private[schemaregistry] object RegistryClient {
 
   private val Pauses = Backoff(firstMs = 100L, longestMs = 5000L)
   private val ConnectMs = 10000L
-  private val MostCauses = 20
   private val mapper = new ObjectMapper
 
   /** For all registries without own TLS settings. Its threads are daemons. */
@@ -233,17 +222,15 @@ private[schemaregistry] object RegistryUrl {
 
   /** @return the reason, which contains nothing of the text */
   def parse(url: String): Either[String, URI] =
-    try {
-      val uri = new URI(url)
-      val scheme = Option(uri.getScheme).map(_.toLowerCase(Locale.ROOT))
-      if (uri.getRawUserInfo != null || Option(uri.getRawAuthority).exists(_.contains('@')))
-        Left(s"it must not contain user and password: use '${RegistryOptionSpecs.UserInfo.name}'.")
-      else if (!scheme.exists(Set("http", "https")) || uri.getHost == null)
-        Left("it does not have the form http://host:port or https://host:port.")
-      else if (uri.getRawQuery != null || uri.getRawFragment != null)
-        Left("it must not contain a query.")
-      else Right(uri)
-    } catch { case e: URISyntaxException => Left(s"it is not a valid URL: ${e.getReason}.") }
+    HttpExchange.address(
+      url,
+      "http://host:port or https://host:port",
+      s": use '${RegistryOptionSpecs.UserInfo.name}'"
+    ).filterOrElse(
+      uri => uri.getRawQuery == null && uri.getRawFragment == null,
+      "it must not contain a query"
+    )
+      .left.map(reason => s"$reason.")
 
   /** The addresses for messages. */
   def shown(urls: String): String =

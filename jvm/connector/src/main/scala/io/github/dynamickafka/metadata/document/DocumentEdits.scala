@@ -9,6 +9,7 @@ import org.yaml.snakeyaml.nodes.{CollectionNode, MappingNode, Node, ScalarNode, 
 
 import io.github.dynamickafka.metadata.document.DocumentTree._
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
+import io.github.dynamickafka.option.Suggestions
 
 /** An edit is refused, and nothing is changed. The message has no value of a property. */
 private[dynamickafka] final class EditRefused(reason: String) extends RuntimeException(reason)
@@ -43,7 +44,7 @@ private[dynamickafka] object DocumentEdits {
       val known = clusters(text)
       throw new EditRefused(
         if (known.contains(cluster)) s"no stream is on cluster '$cluster'"
-        else s"'clusters' has no cluster '$cluster'.${Names.didYouMean(cluster, known)}"
+        else s"'clusters' has no cluster '$cluster'.${Suggestions.didYouMean(cluster, known)}"
       )
     }
     edited(text, chosen.foldLeft(streams)(withState(_, _, cluster, state)))
@@ -60,7 +61,7 @@ private[dynamickafka] object DocumentEdits {
     check(streams, stream, old)
     val known = clusters(text)
     if (!known.contains(added)) throw new EditRefused(
-      s"'clusters' has no cluster '$added': first add it there, with its properties.${Names.didYouMean(added, known)}"
+      s"'clusters' has no cluster '$added': first add it there, with its properties.${Suggestions.didYouMean(added, known)}"
     )
     if (added == old) throw new EditRefused(s"stream '$stream' cannot move from cluster '$old' to itself")
     val wanted = withState(streams, stream, old, ClusterMetadata.Draining)
@@ -130,8 +131,7 @@ private[dynamickafka] object DocumentEdits {
     streams.updated(id, new KafkaStream(id, all, stream.getFormatOptions, stream.getHistory))
   }
 
-  private def entries(stream: KafkaStream): Map[String, ClusterMetadata] =
-    stream.getClusterMetadataMap.asScala.toMap
+  private def entries(stream: KafkaStream): Map[String, ClusterMetadata] = stream.entries.toMap
 
   private def subscription(entry: ClusterMetadata): (String, String) =
     if (entry.topicPattern != null) ("topic_pattern", entry.topicPattern)
@@ -154,15 +154,15 @@ private[dynamickafka] object DocumentEdits {
     streams
   }
 
-  private def clusters(text: String): Seq[String] = DocumentRecords.clusters(DocumentText.tree(text))
+  private def clusters(text: String): Seq[String] = DocumentText.tree(text).fields("clusters").keys.toSeq
 
   private def check(streams: Streams, id: String, cluster: String): Unit = {
     val known = entries(streams.getOrElse(
       id,
-      throw new EditRefused(s"there is no stream '$id'.${Names.didYouMean(id, streams.keys)}")
+      throw new EditRefused(s"there is no stream '$id'.${Suggestions.didYouMean(id, streams.keys)}")
     ))
     if (!known.contains(cluster)) throw new EditRefused(
-      s"stream '$id' is not on cluster '$cluster'.${Names.didYouMean(cluster, known.keys)}"
+      s"stream '$id' is not on cluster '$cluster'.${Suggestions.didYouMean(cluster, known.keys)}"
     )
   }
 }

@@ -48,7 +48,7 @@ private[metadata] final class DocumentNode(
     all.foreach { case (name, field) =>
       if (!known.contains(name)) field.report(
         s"there is no such key here, the keys are ${known.map(n => s"'$n'").mkString(", ")}." +
-          Names.didYouMean(name, known)
+          Suggestions.didYouMean(name, known)
       )
     }
     new Fields(this, all.toMap)
@@ -288,9 +288,4 @@ private[dynamickafka] object Names {
   /** An invalid value with the reason. JSON is omitted, because the reason contains the location in it. */
   def cannotBeUsed(text: String, reason: String): String =
     if (text.startsWith("{")) reason else s"'$text' is invalid: $reason"
-
-  def didYouMean(name: String, known: Iterable[String]): String =
-    Suggestions.closest(name, known).fold("")(meant)
-
-  def meant(name: String): String = s" Did you mean '$name'?"
 }

@@ -7,16 +7,16 @@ import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 import scala.util.Try
 
-import com.fasterxml.jackson.databind.JsonNode
-import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.sql.catalyst.parser.ParseException
 import org.apache.spark.sql.types.StructType
 
+import io.github.dynamickafka.base.Json
 import io.github.dynamickafka.config.OffsetsParser
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.table.Formats
 import io.github.dynamickafka.kafka.KafkaProperties
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream, StreamHistory}
+import io.github.dynamickafka.option.Suggestions
 
 /** The streams of a document by id, in its order: a file, an option, or the answer of a service in another language. */
 private[dynamickafka] object MetadataDocument {
@@ -162,7 +162,7 @@ private[metadata] object DocumentV1 {
     val format = DocumentFormat.options(fields)
     val entries = fields.required("clusters")(_.items(Place.Cluster) { (id, entry) =>
       clusters.filterNot(_.contains(id)).foreach(all =>
-        entry.report(s"'clusters' has no cluster '$id'.${Names.didYouMean(id, all.keys)}")
+        entry.report(s"'clusters' has no cluster '$id'.${Suggestions.didYouMean(id, all.keys)}")
       )
       val cluster = clusters.flatMap(_.get(id)).getOrElse(Cluster(entry))
       // A registry of the stream takes precedence over that of the cluster.
@@ -227,8 +227,8 @@ private[metadata] object DocumentV1 {
 
   private def badState(text: String): Option[String] = Names.badState(text).map(reason =>
     s"$reason." + (
-      if (text.startsWith("drain")) Names.meant(ClusterMetadata.Draining)
-      else Names.didYouMean(text, ClusterMetadata.States)
+      if (text.startsWith("drain")) Suggestions.meant(ClusterMetadata.Draining)
+      else Suggestions.didYouMean(text, ClusterMetadata.States)
     )
   )
 
@@ -372,7 +372,7 @@ private[metadata] object DocumentFormat {
     Option.unless(ddl.trim.startsWith("{"))(Try(StructType.fromDDL(ddl))).flatMap(_.failed.toOption).collect {
       case e: ParseException if e.getCondition == "UNSUPPORTED_DATATYPE" =>
         val word = e.getMessageParameters.get("typeName").stripPrefix("\"").stripSuffix("\"")
-        s"'$word' is not a type of Spark.${Names.didYouMean(word, Types)}"
+        s"'$word' is not a type of Spark.${Suggestions.didYouMean(word, Types)}"
     }
 
   /** The types that are written most, for suggestions. */
@@ -461,63 +461,57 @@ private[dynamickafka] object DocumentWriter {
 
   /** @throws DynamicKafkaIllegalArgumentException `METADATA_INVALID`, without values of properties */
   def text(streams: Iterable[KafkaStream]): String = {
-    val root = JsonText.mapper.createObjectNode().put("version", 1)
-    val (clusters, byId) = (root.putObject("clusters"), root.putObject("streams"))
-    val first = mutable.Map.empty[String, (String, Map[String, String])]
-    streams.foreach { stream =>
-      val id = stream.streamId
-      if (byId.has(id)) refuse(s"the stream '$id' is duplicate")
-      val node = byId.putObject(id)
-      val entries = node.putObject("clusters")
-      stream.getClusterMetadataMap.asScala.foreach { case (cluster, metadata) =>
-        val properties = metadata.getProperties.asScala.toMap
-        val (other, before) = first.getOrElseUpdate(cluster, (id, properties))
-        if (before != properties) refuse(
-          s"the streams '$other' and '$id' specify different properties for the cluster '$cluster': " +
-            Names.differing(before, properties).mkString(", ")
+    val ids = streams.toSeq.map(_.streamId)
+    ids.diff(ids.distinct).headOption.foreach(id => refuse(s"the stream '$id' is duplicate"))
+    val entries =
+      for (stream <- streams.toSeq; (id, entry) <- stream.entries) yield (id, stream.streamId, entry)
+    val byCluster = entries.groupBy(_._1)
+    Json.write(Json.fields(
+      "version" -> 1,
+      "clusters" -> Json.Fields(entries.map(_._1).distinct.map(id => id -> cluster(id, byCluster(id)))),
+      "streams" -> Json.Fields(streams.toSeq.map(of => of.streamId -> stream(of)))
+    ))
+  }
+
+  /** @param entries with the ids of the cluster and of the streams */
+  private def cluster(id: String, entries: Seq[(String, String, ClusterMetadata)]): Json.Fields = {
+    def properties(of: ClusterMetadata) = of.getProperties.asScala.toMap
+    val (_, first, one) = entries.head
+    entries.find { case (_, _, other) => properties(other) != properties(one) }.foreach {
+      case (_, stream, other) =>
+        refuse(
+          s"the streams '$first' and '$stream' specify different properties for the cluster '$id': " +
+            Names.differing(properties(one), properties(other)).mkString(", ")
         )
-        val known = clusters.putObject(cluster)
-        put(known.putObject("properties"), properties)
-        Option(metadata.replaces).foreach(known.put("replaces", _))
-        entry(entries.putObject(cluster), metadata)
-      }
-      options(node, stream.getFormatOptions.asScala)
-      Option(stream.history).foreach(history(node.putObject("history"), _))
     }
-    JsonText.mapper.writeValueAsString(root)
+    Json.fields("properties" -> properties(one)) ++
+      Json.present("replaces" -> Option(entries.last._3.replaces))
   }
 
-  private def entry(node: ObjectNode, cluster: ClusterMetadata): Unit = {
-    if (cluster.topicPattern != null) node.put("topic_pattern", cluster.topicPattern)
-    else if (!cluster.getPartitions.isEmpty) node.set[ObjectNode]("partitions", tree(cluster.getPartitions))
-    else node.set[ObjectNode]("topics", tree(cluster.getTopics))
-    node.put("state", cluster.state).put("write", cluster.write)
-    Option(cluster.startingOffsets).foreach(node.put("starting_offsets", _))
-    Option(cluster.stoppingOffsets).foreach(node.put("stopping_offsets", _))
-    val prefix = s"${DocumentFormat.Registry}."
+  private def stream(of: KafkaStream): Json.Fields =
+    Json.fields("clusters" -> Json.Fields(of.entries.map { case (id, cluster) => id -> entry(cluster) })) ++
+      Json.present("options" -> of.getFormatOptions.asScala, "history" -> Option(of.history).map(history))
+
+  private def entry(cluster: ClusterMetadata): Json.Fields = {
     val (registry, others) = cluster.getFormatOptions.asScala.partition(o => DocumentFormat.isRegistry(o._1))
-    if (registry.nonEmpty)
-      put(
-        node.putObject("registry"),
-        registry.map { case (name, value) => name.drop(prefix.length) -> value }
-      )
-    // They are refused where the document is read.
-    options(node, others)
+    val topics =
+      if (cluster.topicPattern != null) "topic_pattern" -> cluster.topicPattern
+      else if (cluster.getPartitions.isEmpty) "topics" -> cluster.getTopics.asScala.toSeq
+      else "partitions" -> cluster.getPartitions.asScala.map { case (topic, of) => topic -> of.asScala.toSeq }
+    Json.fields(topics, "state" -> cluster.state, "write" -> cluster.write) ++ Json.present(
+      "starting_offsets" -> Option(cluster.startingOffsets),
+      "stopping_offsets" -> Option(cluster.stoppingOffsets),
+      "registry" -> registry.map { case (name, of) =>
+        name.stripPrefix(s"${DocumentFormat.Registry}.") -> of
+      },
+      // They are refused where the document is read.
+      "options" -> others
+    )
   }
 
-  private def history(node: ObjectNode, history: StreamHistory): Unit = {
-    node.put("format", history.format).put("path", history.path)
-    options(node, history.getOptions.asScala)
-    Option(history.cluster).foreach(node.put("cluster", _))
-  }
-
-  private def options(node: ObjectNode, values: collection.Map[String, String]): Unit =
-    if (values.nonEmpty) put(node.putObject("options"), values)
-
-  private def put(node: ObjectNode, values: collection.Map[String, String]): Unit =
-    values.foreach { case (name, value) => node.put(name, value) }
-
-  private def tree(value: AnyRef) = JsonText.mapper.valueToTree[JsonNode](value)
+  private def history(of: StreamHistory): Json.Fields =
+    Json.fields("format" -> of.format, "path" -> of.path) ++
+      Json.present("options" -> of.getOptions.asScala, "cluster" -> Option(of.cluster))
 
   private def refuse(reason: String) = throw Errors.metadataInvalid("the streams", reason)
 }

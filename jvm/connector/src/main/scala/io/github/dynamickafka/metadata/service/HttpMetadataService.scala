@@ -2,9 +2,8 @@ package io.github.dynamickafka.metadata.service
 
 import java.io.IOException
 import java.net.HttpURLConnection.{HTTP_NOT_MODIFIED, HTTP_OK, HTTP_UNAUTHORIZED}
+import java.net.URI
 import java.net.http.{HttpRequest, HttpResponse}
-import java.net.{URI, URISyntaxException}
-import java.util.Locale
 
 import io.github.dynamickafka.base.{
   AddressText,
@@ -38,39 +37,38 @@ import io.github.dynamickafka.metadata.document.MetadataDocument
  */
 private[metadata] final class HttpMetadataService(arguments: ServiceArguments)
     extends DocumentMetadataService(arguments(MetadataServiceSpecs.TtlMs)) {
-  import HttpMetadataService._
-
   private val timeoutMs = arguments(MetadataServiceSpecs.TimeoutMs)
   private val address = parse(arguments(HttpUrl), HttpUrl.name)
   private val headers = arguments.underPrefix
-  private val login = credentials(arguments)
+  private val login = credentials
 
   /** The address for messages, without the query, which may contain tokens. */
   private val shown = AddressText.http(address)
 
   if (login.isDefined)
     headers.keys.find(_.equalsIgnoreCase("Authorization"))
-      .foreach(refuse(_, s"'${ServiceArguments.option(TokenUrl.name)}' sets this header"))
+      .foreach(name =>
+        refuse(s"headers.$name", s"'${ServiceArguments.option(TokenUrl.name)}' sets this header")
+      )
   headers.keys.toSeq.sorted.foreach { name =>
     try HttpRequest.newBuilder().header(name, "value")
-    catch { case e: IllegalArgumentException => refuse(name, e.getMessage) }
+    catch { case e: IllegalArgumentException => refuse(s"headers.$name", e.getMessage) }
   }
 
   /** The threads of a client terminate after it has been garbage-collected. */
-  private val client = new Opened(HttpExchange.client(timeoutMs))(_ => ())
-  private val tokens = OAuthTokens.ofProcess
-  private var last: Option[Tagged] = None
+  private lazy val client = HttpExchange.client(timeoutMs)
 
-  override def close(): Unit = client.close()
+  /** The ETag of the newest document as the server sent it, including quotes, and its streams. */
+  private var last: Option[(String, Map[String, KafkaStream])] = None
 
   override protected def read(): Map[String, KafkaStream] = {
     val response = answer()
     (response.statusCode, last) match {
       case (HTTP_OK, _) =>
         val streams = MetadataDocument.parse(response.body, shown)
-        last = Option(response.headers.firstValue("ETag").orElse(null)).map(Tagged(_, streams))
+        last = Option(response.headers.firstValue("ETag").orElse(null)).map(_ -> streams)
         streams
-      case (HTTP_NOT_MODIFIED, Some(Tagged(_, streams))) => streams
+      case (HTTP_NOT_MODIFIED, Some((_, streams))) => streams
       case (status, _) =>
         val redirect =
           if (status / 100 != 3 || status == HTTP_NOT_MODIFIED) ""
@@ -79,29 +77,24 @@ private[metadata] final class HttpMetadataService(arguments: ServiceArguments)
     }
   }
 
-  /** With a token that is refused, one further request with another one. */
-  private def answer(): HttpResponse[String] = login match {
-    case None => sent(None)
-    case Some(credentials) =>
-      val by = credentials()
-      val token = tokens.get(by, timeoutMs)
-      val first = sent(Some(token))
-      if (first.statusCode == HTTP_UNAUTHORIZED) tokens.refused(by, token)
-      if (first.statusCode == HTTP_UNAUTHORIZED && !token.isNew) sent(Some(tokens.get(by, timeoutMs)))
-      else first
-  }
+  private def answer(): HttpResponse[String] = login.fold(sent(None))(credentials =>
+    OAuthTokens.ofProcess.answer(credentials(), timeoutMs)(token => sent(Some(token)))(
+      _.statusCode == HTTP_UNAUTHORIZED
+    )
+  )
 
   private def sent(token: Option[IssuedToken]): HttpResponse[String] = {
     val message = request(token)
-    try HttpExchange.send(client(), message, timeoutMs)
+    try HttpExchange.send(client, message, timeoutMs)
     catch { case e: IOException => throw new IOException(s"the request to $shown failed", e) }
   }
 
   /** Conditional, if the previous document has an ETag. References in the values of headers are resolved for each request. */
   private def request(token: Option[IssuedToken]): HttpRequest = {
     val builder = HttpRequest.newBuilder(address)
-    last.foreach(document => builder.header("If-None-Match", document.tag))
-    if (!headers.keys.exists(_.equalsIgnoreCase("Accept"))) builder.header("Accept", Accepted)
+    last.foreach { case (tag, _) => builder.header("If-None-Match", tag) }
+    if (!headers.keys.exists(_.equalsIgnoreCase("Accept")))
+      builder.header("Accept", "application/json, application/yaml;q=0.9, */*;q=0.5")
     SecretReferences.resolve(headers).foreach { case (name, value) =>
       // A file that contains only the secret usually ends with a newline.
       try builder.header(name, value.strip)
@@ -116,30 +109,16 @@ private[metadata] final class HttpMetadataService(arguments: ServiceArguments)
     token.foreach(of => builder.header("Authorization", of.authorization))
     builder.GET().build()
   }
-}
 
-private object HttpMetadataService {
-  private val Accepted = "application/json, application/yaml;q=0.9, */*;q=0.5"
-
-  private def refuse(header: String, reason: String): Nothing =
-    throw Errors.invalidOption(ServiceArguments.option(s"headers.$header"), Redaction.Redacted, reason)
+  private def refuse(argument: String, reason: String): Nothing =
+    ServiceArguments.refuse(argument, Redaction.Redacted, reason)
 
   /** @param argument of the service, for errors: INVALID_OPTION */
-  def parse(url: String, argument: String): URI = {
-    def invalid(reason: String) =
-      Errors.invalidOption(ServiceArguments.option(argument), Redaction.Redacted, reason)
-    val uri =
-      try new URI(url.trim)
-      catch { case e: URISyntaxException => throw invalid(s"it is not a valid URL: ${e.getReason}") }
-    if (uri.getRawUserInfo != null || Option(uri.getRawAuthority).exists(_.contains('@')))
-      throw invalid(
-        s"it must not contain user and password, use '${ServiceArguments.option("headers.Authorization")}'"
-      )
-    val scheme = Option(uri.getScheme).map(_.toLowerCase(Locale.ROOT))
-    if (!scheme.exists(Set("http", "https")) || uri.getHost == null)
-      throw invalid("it does not have the form http://host/path or https://host/path")
-    uri
-  }
+  private def parse(url: String, argument: String): URI = HttpExchange.address(
+    url.trim,
+    "http://host/path or https://host/path",
+    s", use '${ServiceArguments.option("headers.Authorization")}'"
+  ).fold(refuse(argument, _), identity)
 
   /**
    * The credentials of a log-in. The values may contain references, which are resolved for each answer. None: no
@@ -147,7 +126,7 @@ private object HttpMetadataService {
    *
    * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION, for an invalid URL
    */
-  private def credentials(arguments: ServiceArguments): Option[() => ClientCredentials] = {
+  private def credentials: Option[() => ClientCredentials] = {
     val all = Seq(TokenUrl, ClientId, ClientSecret)
     val (named, missing) = all.partition(arguments(_).nonEmpty)
     Option.when(named.nonEmpty || arguments(Scope).nonEmpty) {
@@ -164,7 +143,4 @@ private object HttpMetadataService {
         ClientCredentials(address, resolved("id").strip, resolved("secret").strip, arguments(Scope))
     }
   }
-
-  /** @param tag the ETag as the server sent it, including quotes */
-  private final case class Tagged(tag: String, streams: Map[String, KafkaStream])
 }

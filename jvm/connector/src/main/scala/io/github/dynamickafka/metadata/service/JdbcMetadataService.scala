@@ -17,7 +17,7 @@ import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Error
 import io.github.dynamickafka.kafka.SecretReferences
 import io.github.dynamickafka.metadata.document.{DocumentParts, MetadataDocument, Names}
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
-import io.github.dynamickafka.option.NamedClass
+import io.github.dynamickafka.option.{NamedClass, Suggestions}
 
 /**
  * Reads the streams from a database. Each call opens a connection, runs one query and closes the connection. The result
@@ -121,8 +121,7 @@ private object JdbcMetadataService {
 private[metadata] object JdbcRows {
   private val Document = "document"
   private val Needed = Seq("stream", "cluster", "topic", "bootstrap_servers")
-  private val Optional = Seq("state", "write", "properties", "starting_offsets", "stopping_offsets")
-  private val Known = Needed ++ Optional
+  private val Known = Needed ++ Seq("state", "write", "properties", "starting_offsets", "stopping_offsets")
 
   /** @param origin the origin of the rows for error messages, which never contain values of the column `properties` */
   def document(rows: ResultSet, origin: String): Map[String, KafkaStream] = {
@@ -131,8 +130,10 @@ private[metadata] object JdbcRows {
     if (columns == Seq(Document)) whole(rows, origin)
     else {
       check(columns, origin)
-      val each = Iterator.continually(rows).takeWhile(_.next()).zipWithIndex
-      streams(each.map { case (_, i) => row(rows, columns, s"$origin, row ${i + 1}") }.toVector)
+      val all = Iterator.from(1).takeWhile(_ => rows.next()).map(i => row(rows, columns, s"$origin, row $i"))
+      grouped(all.toVector)(_.stream) { (id, own) =>
+        new KafkaStream(id, grouped(own)(_.cluster)((_, same) => metadata(same)).asJava)
+      }
     }
   }
 
@@ -141,7 +142,7 @@ private[metadata] object JdbcRows {
     columns.find(!Known.contains(_)).foreach(name =>
       refuse(
         name,
-        s"the column is unknown; valid columns are ${(Known :+ Document).mkString(", ")}.${Names.didYouMean(name, Known)}"
+        s"the column is unknown; valid columns are ${(Known :+ Document).mkString(", ")}.${Suggestions.didYouMean(name, Known)}"
       )
     )
     Needed.find(!columns.contains(_)).foreach(refuse(_, "it is missing"))
@@ -196,35 +197,29 @@ private[metadata] object JdbcRows {
       value.scalar
     }.toMap)
 
-  private def streams(rows: Seq[Row]): Map[String, KafkaStream] = grouped(rows)(_.stream) { (id, own) =>
-    new KafkaStream(id, grouped(own)(_.cluster)((_, same) => metadata(same)).asJava)
-  }
-
   /** In the order of the rows. */
   private def grouped[A](rows: Seq[Row])(key: Row => String)(made: (String, Seq[Row]) => A) =
     rows.map(key).distinct.map(name => name -> made(name, rows.filter(key(_) == name))).to(VectorMap)
 
   /** @param rows the rows of one stream on one cluster */
   private def metadata(rows: Seq[Row]): ClusterMetadata = {
-    val Row(stream, cluster, _, found, first) = rows.head
-    rows.find(_.metadata != found).foreach { other =>
-      fail(
-        s"${other.where}, stream '$stream', cluster '$cluster'",
-        s"it differs from $first, of the same stream and cluster, in ${differing(found, other.metadata).mkString(", ")}"
-      )
-    }
-    found.withTopics(rows.map(_.topic).asJava)
-  }
-
-  private def differing(one: ClusterMetadata, other: ClusterMetadata): Seq[String] = {
+    val first = rows.head
     def columns(of: ClusterMetadata) = Seq(
       "state" -> of.state,
       "write" -> of.write,
       "starting_offsets" -> of.startingOffsets,
       "stopping_offsets" -> of.stoppingOffsets
     )
-    Names.differing(one.getProperties.asScala.toMap, other.getProperties.asScala.toMap)
-      .map(name => s"property '$name'") ++ columns(one).diff(columns(other)).map(_._1)
+    def properties(of: ClusterMetadata) = of.getProperties.asScala.toMap
+    rows.find(_.metadata != first.metadata).foreach { row =>
+      val differing = Names.differing(properties(first.metadata), properties(row.metadata))
+        .map(name => s"property '$name'") ++ columns(first.metadata).diff(columns(row.metadata)).map(_._1)
+      fail(
+        s"${row.where}, stream '${row.stream}', cluster '${row.cluster}'",
+        s"it differs from ${first.where}, of the same stream and cluster, in ${differing.mkString(", ")}"
+      )
+    }
+    first.metadata.withTopics(rows.map(_.topic).asJava)
   }
 
   private def fail(where: String, reason: String): Nothing = throw Errors.metadataInvalid(where, reason)

@@ -2,8 +2,7 @@ package io.github.dynamickafka.metadata.service
 
 import java.io.IOException
 import java.time.Duration
-import java.util.concurrent.TimeUnit.MILLISECONDS
-import java.util.concurrent.{ExecutionException, TimeoutException}
+import java.util.concurrent.TimeoutException
 import java.{util => ju}
 
 import scala.jdk.CollectionConverters._
@@ -21,15 +20,9 @@ import org.apache.kafka.common.{IsolationLevel, KafkaFuture, TopicPartition, Uui
 import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Errors}
-import io.github.dynamickafka.kafka.ClientDefaults
+import io.github.dynamickafka.kafka.{ClientDefaults, ClientOpener}
 import io.github.dynamickafka.metadata.KafkaStream
-import io.github.dynamickafka.metadata.document.{
-  DocumentRecords,
-  DocumentTree,
-  EditRefused,
-  JsonText,
-  MetadataDocument
-}
+import io.github.dynamickafka.metadata.document.TopicRecords
 
 /**
  * Reads the streams from a compacted Kafka topic with one partition. The key of a record is a stream id. Its value is a document
@@ -99,7 +92,7 @@ private[dynamickafka] final class KafkaTopicMetadataService(arguments: ServiceAr
             values.toSeq.map { case (id, value) =>
               producer.send(new ProducerRecord(topic, 0, id, value.orNull))
             }
-              .foreach(_.get(timeoutMs, MILLISECONDS))
+              .foreach(ClientOpener.answer(_, timeoutMs))
         }
       catch { case NonFatal(e) => throw failure("written", e) }
     after
@@ -109,8 +102,6 @@ private[dynamickafka] final class KafkaTopicMetadataService(arguments: ServiceAr
     Seq("request.timeout.ms", "delivery.timeout.ms", "max.block.ms").map(_ -> timeoutMs.toString)
 
   override def close(): Unit = synchronized(clients.close())
-
-  override def toString: String = s"KafkaTopicMetadataService($topic at $bootstrapServers)"
 
   private def records(): TopicRecords = synchronized {
     val deadline = System.nanoTime() + timeoutMs * 1000000L
@@ -140,13 +131,8 @@ private[dynamickafka] final class KafkaTopicMetadataService(arguments: ServiceAr
     }
   }
 
-  private def failure(what: String, e: Throwable): IOException = {
-    val cause = e match {
-      case wrapped: ExecutionException if wrapped.getCause != null => wrapped.getCause
-      case other => other
-    }
-    new IOException(s"$shown cannot be $what", Redaction.scrub(cause, chosen - "bootstrap.servers"))
-  }
+  private def failure(what: String, e: Throwable): IOException =
+    new IOException(s"$shown cannot be $what", Redaction.scrub(e, chosen - "bootstrap.servers"))
 
   private def reader(): Reader = {
     val made = new KafkaConsumer(client(ClientDefaults.consumer(Idle ++ chosen) ++ Fixed), texts, texts)
@@ -157,7 +143,7 @@ private[dynamickafka] final class KafkaTopicMetadataService(arguments: ServiceAr
   private def client(properties: Map[String, String]) = new ju.HashMap[String, AnyRef](properties.asJava)
 
   private def ask(admin: Admin, rest: () => Long): Range = {
-    def get[A](future: KafkaFuture[A]): A = future.get(rest(), MILLISECONDS)
+    def get[A](future: KafkaFuture[A]): A = ClientOpener.answer(future, rest())
     val resource = new ConfigResource(ConfigResource.Type.TOPIC, topic)
     val description = admin.describeTopics(ju.List.of(topic)).allTopicNames
     val configuration = admin.describeConfigs(ju.List.of(resource)).all
@@ -220,123 +206,4 @@ private object KafkaTopicMetadataService {
 
   /** The topic now: its records are from one offset to before another one. */
   private final case class Range(id: Uuid, begin: Long, end: Long)
-}
-
-/**
- * The newest record of each stream in a compacted topic. Immutable. Pure.
- *
- * @param topic for texts: the topic, and where it is
- */
-private[service] final case class TopicRecords(
-    topic: String,
-    entries: Map[String, TopicRecords.Entry] = Map.empty
-) {
-  import TopicRecords._
-
-  /** Without records that have been deleted. */
-  def from(offset: Long): TopicRecords = copy(entries = entries.filter(_._2.offset >= offset))
-
-  /** @param value null removes the stream */
-  def add(streamId: String, value: String, offset: Long): TopicRecords =
-    if (value == null) copy(entries = entries - streamId)
-    else copy(entries = entries.updated(streamId, entry(streamId, value, offset)))
-
-  private lazy val checked = MetadataDocument.check(joined(entries))
-
-  /** Where records differ about a cluster, the newest one holds. */
-  private def joined(of: Map[String, Entry]): DocumentTree =
-    DocumentRecords.joined(of.values.toSeq.sortBy(_.offset).flatMap(_.document.toOption))
-
-  /** The streams whose newest record is valid, and also together with the clusters of the other ones. */
-  lazy val streams: Map[String, KafkaStream] = checked.streams -- invalid.keys
-
-  /** The streams whose newest record cannot be used, with the reason. */
-  lazy val invalid: Map[String, DynamicKafkaIllegalArgumentException] = {
-    val together = for (problem <- checked.errors; stream <- problem.place.stream)
-      yield stream -> Errors.metadataInvalid(
-        s"$topic, ${problem.place.shown.mkString}",
-        s"${problem.reason}. Each record is valid, but not together with the clusters of the other ones"
-      )
-    entries.collect { case (id, Entry(_, Left(reason))) => id -> reason } ++ together
-  }
-
-  private def entry(streamId: String, value: String, offset: Long): Entry = {
-    val where = s"the record at offset $offset of $topic, stream '$streamId'"
-    def fail(reason: String) = throw Errors.metadataInvalid(where, reason)
-    try {
-      val document = JsonText.read(value).getOrElse(fail("it is not JSON in the format of the metadata file"))
-      if (!document.isInstanceOf[DocumentTree.Mapping]) fail("it is not a JSON object")
-      val found = MetadataDocument.accepted(MetadataDocument.check(document), where)
-      if (found.keys.toSeq != Seq(streamId)) fail("it must contain exactly the stream of its key")
-      val clusters = found(streamId).getClusterMetadataMap
-      DocumentRecords.clusters(document).find(!clusters.containsKey(_))
-        .foreach(id => fail(s"the stream does not have its cluster '$id'"))
-      Entry(offset, Right(document))
-    } catch { case e: DynamicKafkaIllegalArgumentException => Entry(offset, Left(e)) }
-  }
-
-  /**
-   * The records that an edit of all streams that can be used changes, as one document.
-   *
-   * @throws EditRefused if the edit does
-   */
-  def edited(change: String => String): Values = {
-    val text = JsonText.write(joined(entries -- invalid.keys))
-    val result =
-      try change(text)
-      catch {
-        case e: EditRefused if invalid.nonEmpty =>
-          val unread = invalid.keys.toSeq.sorted.mkString("'", "', '", "'")
-          throw new EditRefused(s"${e.getMessage} The newest records of these streams are not valid: $unread")
-      }
-    val known = DocumentRecords.split(text)
-    DocumentRecords.split(result).collect {
-      case (id, value) if !known.get(id).contains(value) => id -> Some(value)
-    }
-  }
-
-  /**
-   * What the topic says with these records.
-   *
-   * @throws EditRefused if a stream could not be read any more, on which its queries would stand still
-   */
-  def after(values: Values): TopicRecords = {
-    val result = values.foldLeft(this) { case (records, (id, value)) =>
-      records.add(id, value.orNull, Long.MaxValue)
-    }
-    val refused = result.invalid.keySet.filter(id => values.contains(id) || !invalid.contains(id))
-    refused.toSeq.sorted.headOption.foreach { id =>
-      val reason = result.invalid(id).getMessageParameters.get("reason")
-      throw new EditRefused(s"queries that read stream '$id' would stand still: $reason")
-    }
-    result
-  }
-}
-
-private[service] object TopicRecords {
-
-  /** @param document of a record that cannot be used, the reason */
-  final case class Entry(offset: Long, document: Either[DynamicKafkaIllegalArgumentException, DocumentTree])
-
-  /** New records by stream id; None removes the stream. */
-  type Values = Map[String, Option[String]]
-
-  /**
-   * The records of a valid file.
-   *
-   * @param only these streams; empty: all
-   * @param removed streams of the topic that the file does not have
-   * @throws EditRefused if a stream is unknown
-   */
-  def published(file: String, only: Seq[String], removed: Seq[String]): Values = {
-    val found = DocumentRecords.split(file)
-    only.find(!found.contains(_)).foreach(id =>
-      throw new EditRefused(s"there is no stream '$id'; the streams are ${found.keys.mkString(", ")}")
-    )
-    removed.find(found.contains).foreach(id =>
-      throw new EditRefused(s"stream '$id' is in the file: remove it there first")
-    )
-    found.filter(s => only.isEmpty || only.contains(s._1)).map { case (id, value) => id -> Some(value) } ++
-      removed.map(_ -> None)
-  }
 }

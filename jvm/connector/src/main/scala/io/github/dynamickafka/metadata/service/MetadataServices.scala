@@ -14,7 +14,7 @@ import org.apache.spark.SPARK_VERSION
 
 import io.github.dynamickafka.config.{MetadataServiceSpec, MetadataServiceSpecs, ServiceOptions}
 import io.github.dynamickafka.error.{Errors, FailureText}
-import io.github.dynamickafka.metadata.document.{MetadataDocument, Names}
+import io.github.dynamickafka.metadata.document.MetadataDocument
 import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
 import io.github.dynamickafka.option.{NamedClass, OptionName, OptionSpec, OptionType, Suggestions}
 
@@ -35,7 +35,7 @@ private[dynamickafka] object MetadataServices {
   ): KafkaMetadataService = {
     val service = (ServiceRegistry.Spec +: all).find(_.named(options.name))
       .map(spec => create(spec, new ServiceArguments(options, spec), hadoop))
-      .orElse(ServiceClass.create(options.copy(name = options.name.trim))).getOrElse(throw unknown(options))
+      .orElse(ofClass(options.copy(name = options.name.trim))).getOrElse(unknown(options))
     known.fold(service)(new KnownAnswer(_, service))
   }
 
@@ -60,8 +60,7 @@ private[dynamickafka] object MetadataServices {
   private def requireKubernetes(service: String): Unit =
     NamedClass.missing("io.fabric8.kubernetes.client.KubernetesClientBuilder").foreach { cause =>
       val scala = util.Properties.versionNumberString.split('.').take(2).mkString(".")
-      throw Errors.invalidOption(
-        "metadataService",
+      refuse(
         service,
         "it requires the Kubernetes client, which is not on the class path. Add " +
           s"'org.apache.spark:spark-kubernetes_$scala:$SPARK_VERSION', for example to spark.jars.packages",
@@ -70,45 +69,41 @@ private[dynamickafka] object MetadataServices {
     }
 
   private def registered(handle: String): KafkaMetadataService =
-    new SharedMetadataService(ServiceRegistry.lookup(handle).getOrElse(
-      throw Errors.invalidOption(
-        ServiceArguments.option(ServiceRegistry.Handle.name),
-        handle,
-        "no service is registered under it in this driver; give the service to the builder again"
-      )
+    ServiceRegistry.lookup(handle).getOrElse(ServiceArguments.refuse(
+      ServiceRegistry.Handle.name,
+      handle,
+      "no service is registered under it in this driver; give the service to the builder again"
     ))
 
-  private def unknown(options: ServiceOptions) =
-    Errors.invalidOption(
-      "metadataService",
+  private def unknown(options: ServiceOptions): Nothing =
+    refuse(
       options.name,
       s"it is neither a known service nor a class on the class path. Known services are ${names("'")}; a " +
         s"class must implement ${classOf[KafkaMetadataService].getName}." +
-        Names.didYouMean(options.name, MetadataServiceSpecs.all.map(_.name))
+        Suggestions.didYouMean(options.name, MetadataServiceSpecs.all.map(_.name))
     )
-}
 
-/** Creates a metadata service from a class name. */
-private object ServiceClass {
+  private def refuse(service: String, reason: String, cause: Throwable = null): Nothing =
+    throw Errors.invalidOption("metadataService", service, reason, cause)
 
-  /** Returns None if the class does not exist. Every other problem fails with INVALID_OPTION. */
-  def create(options: ServiceOptions): Option[KafkaMetadataService] = find(options).map { cls =>
+  /** A service by the name of its class; None if the class does not exist. */
+  private def ofClass(options: ServiceOptions): Option[KafkaMetadataService] = find(options.name).map { cls =>
     if (!classOf[KafkaMetadataService].isAssignableFrom(cls))
-      refuse(options, s"the class does not implement ${classOf[KafkaMetadataService].getName}")
+      refuse(options.name, s"the class does not implement ${classOf[KafkaMetadataService].getName}")
     def constructor(parameters: Class[_]*) =
       cls.getConstructors.find(_.getParameterTypes.toSeq == parameters)
     val arguments = options.arguments
     try
       constructor(classOf[ju.Map[_, _]]).map(_.newInstance(new ju.LinkedHashMap(arguments.asJava)))
         .orElse(constructor().filter(_ => arguments.isEmpty).map(_.newInstance()))
-        .fold(refuse(options, lacking(constructor().isDefined, arguments.keys)))(
+        .fold(refuse(options.name, lacking(constructor().isDefined, arguments.keys)))(
           _.asInstanceOf[KafkaMetadataService]
         )
     catch {
       case e: InvocationTargetException =>
-        refuse(options, s"its constructor threw ${FailureText.of(e.getCause)}", e.getCause)
+        refuse(options.name, s"its constructor threw ${FailureText.of(e.getCause)}", e.getCause)
       case e: ReflectiveOperationException =>
-        refuse(options, s"the class cannot be instantiated: ${FailureText.of(e)}", e)
+        refuse(options.name, s"the class cannot be instantiated: ${FailureText.of(e)}", e)
     }
   }
 
@@ -119,20 +114,17 @@ private object ServiceClass {
       else " or without parameters"
     )
 
-  private def find(options: ServiceOptions): Option[Class[_]] = NamedClass.loaders.iterator.flatMap { loader =>
-    try Some(Class.forName(options.name, true, loader))
+  private def find(service: String): Option[Class[_]] = NamedClass.loaders.iterator.flatMap { loader =>
+    try Some(Class.forName(service, true, loader))
     catch {
       case _: ClassNotFoundException => None
-      case e: LinkageError => refuse(options, s"the class cannot be loaded: ${FailureText.of(e)}", e)
+      case e: LinkageError => refuse(service, s"the class cannot be loaded: ${FailureText.of(e)}", e)
     }
   }.nextOption()
-
-  private def refuse(options: ServiceOptions, reason: String, cause: Throwable = null): Nothing =
-    throw Errors.invalidOption("metadataService", options.name, reason, cause)
 }
 
 /** A service in front of another one. */
-private abstract class InFront(service: KafkaMetadataService) extends KafkaMetadataService {
+private[dynamickafka] abstract class InFront(val service: KafkaMetadataService) extends KafkaMetadataService {
   protected def ask[A](call: => A): A = call
 
   override def getAllStreams(): ju.Set[KafkaStream] = ask(service.getAllStreams())
@@ -159,8 +151,9 @@ private final class KnownAnswer(stream: KafkaStream, service: KafkaMetadataServi
  * A service that the application owns and that several queries may use: `close` does nothing, and no two calls
  * run concurrently, even from different queries, as the SPI guarantees.
  */
-private final class SharedMetadataService(service: KafkaMetadataService) extends InFront(service) {
-  private val lock = SharedMetadataService.lockOf(service)
+private[dynamickafka] final class SharedMetadataService(service: KafkaMetadataService)
+    extends InFront(service) {
+  private val lock = new ReentrantLock
 
   override def close(): Unit = ()
 
@@ -169,13 +162,6 @@ private final class SharedMetadataService(service: KafkaMetadataService) extends
     try call
     finally lock.unlock()
   }
-}
-
-private object SharedMetadataService {
-  private val locks = new ju.WeakHashMap[KafkaMetadataService, ReentrantLock]
-
-  private def lockOf(service: KafkaMetadataService): ReentrantLock =
-    locks.synchronized(locks.computeIfAbsent(service, _ => new ReentrantLock))
 }
 
 /**
@@ -194,19 +180,19 @@ private[dynamickafka] object ServiceRegistry {
   /** For services that are found here; the builders name it, no user does. */
   val Spec: MetadataServiceSpec = MetadataServiceSpec("registered", Seq(Handle))
 
-  private val services = mutable.HashMap.empty[String, KafkaMetadataService]
+  private val services = mutable.HashMap.empty[String, SharedMetadataService]
 
   /** Returns the handle of the service, which is the same for the same object. */
   def register(service: KafkaMetadataService): String = synchronized {
-    services.collectFirst { case (handle, known) if known eq service => handle }.getOrElse {
+    services.collectFirst { case (handle, known) if known.service eq service => handle }.getOrElse {
       val handle = UUID.randomUUID().toString
-      services.update(handle, service)
+      services.update(handle, new SharedMetadataService(service))
       handle
     }
   }
 
   /** Returns None if the handle is from another JVM or the service was unregistered. */
-  def lookup(handle: String): Option[KafkaMetadataService] = synchronized(services.get(handle))
+  def lookup(handle: String): Option[SharedMetadataService] = synchronized(services.get(handle))
 
   def unregister(handle: String): Unit = synchronized {
     val _ = services.remove(handle)
@@ -260,4 +246,7 @@ private[dynamickafka] object ServiceArguments {
     new ServiceArguments(ServiceOptions(spec.name, arguments.toMap), spec)
 
   def option(name: String): String = OptionName.MetadataService + name
+
+  def refuse(name: String, value: String, reason: String): Nothing =
+    throw Errors.invalidOption(option(name), value, reason)
 }

@@ -1,6 +1,5 @@
 package io.github.dynamickafka.metadata.service
 
-import java.util.concurrent.{ExecutionException, TimeUnit}
 import java.{util => ju}
 
 import scala.jdk.CollectionConverters._
@@ -12,8 +11,7 @@ import org.apache.kafka.common.errors.UnknownTopicOrPartitionException
 
 import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.config.MetadataServiceSpecs.{BootstrapServers, ClusterId}
-import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.kafka.ClientDefaults
+import io.github.dynamickafka.kafka.{ClientDefaults, ClientOpener}
 import io.github.dynamickafka.metadata.document.{DocumentParts, Names}
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaMetadataService, KafkaStream}
 
@@ -30,7 +28,7 @@ private[metadata] final class SingleClusterMetadataService(arguments: ServiceArg
 
   private val clusterId = arguments(ClusterId)
   if (!Names.isClusterId(clusterId))
-    throw Errors.invalidOption(ServiceArguments.option(ClusterId.name), clusterId, Names.ClusterIdRule)
+    ServiceArguments.refuse(ClusterId.name, clusterId, Names.ClusterIdRule)
 
   private val all = arguments.underPrefix + (DocumentParts.Bootstrap -> arguments(BootstrapServers))
   private val admin = new Opened(
@@ -66,9 +64,7 @@ private[metadata] final class SingleClusterMetadataService(arguments: ServiceArg
     try call
     catch { case NonFatal(e) => throw Redaction.scrub(e, all) }
 
-  private def asked[A](future: KafkaFuture[A]): A =
-    try future.get(CallLimitMs, TimeUnit.MILLISECONDS)
-    catch { case e: ExecutionException => throw e.getCause }
+  private def asked[A](future: KafkaFuture[A]): A = ClientOpener.answer(future, CallLimitMs)
 }
 
 private object SingleClusterMetadataService {

@@ -18,6 +18,7 @@ import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Errors}
 import io.github.dynamickafka.metadata.document.{DocumentParts, Names}
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
+import io.github.dynamickafka.option.Suggestions
 
 /**
  * Reads the streams from the resources of Strimzi, the operator of Kafka on Kubernetes: a `KafkaTopic` with a label belongs to the stream that
@@ -30,8 +31,8 @@ import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
  * The service uses Spark's Kubernetes client, as [[KubernetesConfigMapMetadataService]] does. The account requires the verbs `list` and
  * `watch` on `kafkas` and `kafkatopics` of the API group `kafka.strimzi.io`, in version `v1` or `v1beta2`.
  *
- * Each call makes one attempt. A stream with a cluster that is not ready is a failure, an `IOException` that names the `Kafka`, and no
- * stream without this cluster.
+ * Each call makes one attempt. A stream fails alone if it is not known completely: with an `IOException` if a `Kafka` is missing or not
+ * ready yet, and with METADATA_INVALID if somebody has to correct a resource. Both name the resource.
  *
  * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION, if there is no namespace, or the properties of
  *         all clusters have bootstrap servers
@@ -40,24 +41,20 @@ private[metadata] final class StrimziMetadataService(
     arguments: ServiceArguments,
     config: () => Config = () => Config.autoConfigure(null)
 ) extends KubernetesService(arguments, config) {
-  import StrimziMetadataService._
+  import ServiceArguments.refuse
+  import StrimziResource._
 
   private val namespaces = arguments(MetadataServiceSpecs.StrimziNamespace)
   private val label = arguments(MetadataServiceSpecs.StrimziLabel)
   private val properties = arguments.underPrefix
   private val all = namespaces.split(',').map(_.strip).filter(_.nonEmpty).toSeq.distinct
   if (all.isEmpty)
-    throw Errors.invalidOption(
-      ServiceArguments.option(MetadataServiceSpecs.StrimziNamespace.name),
-      namespaces,
-      "it has to name at least one namespace"
-    )
-  if (properties.contains(DocumentParts.Bootstrap))
-    throw Errors.invalidOption(
-      ServiceArguments.option(s"properties.${DocumentParts.Bootstrap}"),
-      properties(DocumentParts.Bootstrap),
-      "the addresses are those of the listener of each Kafka resource"
-    )
+    refuse(MetadataServiceSpecs.StrimziNamespace.name, namespaces, "it has to name at least one namespace")
+  properties.get(DocumentParts.Bootstrap).foreach(refuse(
+    s"properties.${DocumentParts.Bootstrap}",
+    _,
+    "the addresses are those of the listener of each Kafka resource"
+  ))
 
   override protected val shown: String = s"Strimzi's resources in ${all.mkString(", ")}"
   private val listener = Option(arguments(MetadataServiceSpecs.StrimziListener)).filter(_.nonEmpty)
@@ -66,16 +63,19 @@ private[metadata] final class StrimziMetadataService(
   @volatile private var version = Versions.head
 
   override protected def watched: Seq[Watchable[_]] =
-    for (namespace <- all; kind <- Seq(StrimziResource.Topic, StrimziResource.Kafka))
-      yield resources(kind, namespace, version)
-
-  override def toString: String = s"StrimziMetadataService(${all.mkString(", ")})"
+    for (namespace <- all; kind <- Seq(Topic, Kafka)) yield resources(kind, namespace, version)
 
   override protected def read(): Map[String, KafkaStream] = {
-    val listed = all.map(namespace =>
-      list(StrimziResource.Topic, namespace) -> list(StrimziResource.Kafka, namespace)
-    )
-    new StrimziStreams(listed.flatMap(_._1), listed.flatMap(_._2), label, listener, properties).all
+    val (topics, kafkas) = all.map(namespace => list(Topic, namespace) -> list(Kafka, namespace)).unzip
+    topics.flatten.sortBy(_.toString).groupBy(_.label(label).getOrElse("")).toSeq.sortBy(_._1).map {
+      case (id, own) =>
+        id -> (
+          try stream(id, own, kafkas.flatten)
+          catch {
+            case e @ (_: IOException | _: DynamicKafkaIllegalArgumentException) => KafkaStream.invalid(id, e)
+          }
+        )
+    }.to(VectorMap)
   }
 
   /** In the version that the API server has. */
@@ -101,15 +101,68 @@ private[metadata] final class StrimziMetadataService(
     val every = server().genericKubernetesResources(new ResourceDefinitionContext.Builder()
       .withGroup(Group).withVersion(version).withKind(kind).withPlural(kind.toLowerCase(Locale.ROOT) + "s")
       .withNamespaced(true).build()).inNamespace(namespace)
-    if (kind == StrimziResource.Topic) every.withLabel(label) else every
+    if (kind == Topic) every.withLabel(label) else every
   }
-}
 
-private object StrimziMetadataService {
-  private val Group = "kafka.strimzi.io"
+  private def stream(id: String, own: Seq[StrimziResource], kafkas: Seq[StrimziResource]): KafkaStream = {
+    if (id.isBlank) throw Errors.metadataInvalid(
+      s"${own.head}, label '$label'",
+      "it is empty; it has to be the id of a stream"
+    )
+    val byKafka = own.groupBy(kafkaOf(_, kafkas)).toSeq.sortBy(_._1.clusterId)
+    byKafka.map(_._1).groupBy(_.clusterId).values.find(_.size > 1).foreach { same =>
+      val Seq(one, other) = same.sortBy(_.toString).take(2)
+      other.fail(
+        s"its cluster id '${other.clusterId}' is that of $one too. Give one of them another id with the " +
+          s"annotation '$Prefix$ClusterId'"
+      )
+    }
+    KafkaStream(id, byKafka.map { case (kafka, of) => kafka.clusterId -> metadata(kafka, of) }.to(VectorMap))
+  }
 
-  /** The newest one first. Releases of Strimzi have `v1` from 0.49 on, and `v1beta2` before 1.0. */
-  private val Versions = Seq("v1", "v1beta2")
+  private def kafkaOf(topic: StrimziResource, kafkas: Seq[StrimziResource]): StrimziResource = {
+    val cluster = topic.label(Cluster).getOrElse(
+      topic.fail(s"it has no label '$Cluster', which names the Kafka resource that the topic belongs to")
+    )
+    kafkas.find(k => k.namespace == topic.namespace && k.name == cluster).getOrElse(throw new IOException(
+      s"Kafka ${topic.namespace}/$cluster does not exist, which $topic belongs to (label '$Cluster'). " +
+        s"Restore it, or remove the topic's label '$label'"
+    ))
+  }
+
+  /** @param of the topics of one stream on one cluster, whose annotations have to be the same */
+  private def metadata(kafka: StrimziResource, of: Seq[StrimziResource]): ClusterMetadata = {
+    val first = of.head
+    for (topic <- of; key <- OfTopic.find(key => first.annotations.get(key) != topic.annotations.get(key)))
+      topic.fail(
+        key,
+        s"it differs from that of $first, of the same stream and cluster; it has to be the same at all of its topics"
+      )
+    def either(key: String) =
+      Seq(first, kafka).collectFirst { case on if on.annotations.contains(key) => on -> on.annotations(key) }
+    ClusterMetadata(
+      of.map(_.topicName).distinct,
+      clusterProperties(kafka),
+      first.annotations.get(Starting).orNull,
+      first.annotations.get(Stopping).orNull,
+      either(State).fold(ClusterMetadata.Active) { case (on, value) =>
+        Names.badState(value).foreach(on.fail(State, _))
+        value
+      },
+      write = either(Write).forall { case (on, value) =>
+        value.toBooleanOption.filter(_.toString == value)
+          .getOrElse(on.fail(Write, s"'$value' is neither 'true' nor 'false'"))
+      },
+      replaces = kafka.annotations.get(Replaces).orNull
+    )
+  }
+
+  private def clusterProperties(kafka: StrimziResource): Map[String, String] = {
+    val found = kafka.listener(listener)
+    val trust = "ssl.truststore."
+    val ownTrust = properties.keys.exists(_.startsWith(trust))
+    found.filterNot { case (name, _) => ownTrust && name.startsWith(trust) } ++ properties
+  }
 }
 
 /** What is read of a resource. */
@@ -133,7 +186,7 @@ private final class StrimziResource(kind: String, resource: GenericKubernetesRes
       fail(
         key,
         s"it is unknown; a $kind may have ${known.map(k => s"'$Prefix$k'").mkString(", ")}." +
-          Names.didYouMean(key, known)
+          Suggestions.didYouMean(key, known)
       )
     }
     own
@@ -204,6 +257,10 @@ private final class StrimziResource(kind: String, resource: GenericKubernetesRes
 
 private object StrimziResource {
   private val mapper = new ObjectMapper
+  val Group = "kafka.strimzi.io"
+
+  /** The newest one first. Releases of Strimzi have `v1` from 0.49 on, and `v1beta2` before 1.0. */
+  val Versions: Seq[String] = Seq("v1", "v1beta2")
   val Topic = "KafkaTopic"
   val Kafka = "Kafka"
 
@@ -250,98 +307,5 @@ private object StrimziResource {
       .filter(_.nonEmpty)
     if (certificates.isEmpty) Map.empty
     else Map("ssl.truststore.type" -> "PEM", "ssl.truststore.certificates" -> certificates.mkString("\n"))
-  }
-}
-
-/**
- * The streams of some `KafkaTopic` resources, on the clusters of their `Kafka` resources. Pure.
- *
- * A stream fails if it is not known completely: with an IOException if a `Kafka` is missing or not ready yet, and with METADATA_INVALID if
- * somebody has to correct a resource. Both name the resource. Streams on other clusters are not concerned.
- *
- * @param topics those with the label
- * @param label the key of the label with the stream id
- * @param listener its name; None: each `Kafka` has to have only one, or an annotation
- * @param properties those of all clusters
- */
-private final class StrimziStreams(
-    topics: Seq[StrimziResource],
-    kafkas: Seq[StrimziResource],
-    label: String,
-    listener: Option[String],
-    properties: Map[String, String]
-) {
-  import StrimziResource._
-
-  /** All streams, of which each can be invalid alone. */
-  def all: Map[String, KafkaStream] =
-    topics.sortBy(_.toString).groupBy(_.label(label).getOrElse("")).toSeq.sortBy(_._1).map { case (id, own) =>
-      id -> (
-        try stream(id, own)
-        catch {
-          case e @ (_: IOException | _: DynamicKafkaIllegalArgumentException) => KafkaStream.invalid(id, e)
-        }
-      )
-    }.to(VectorMap)
-
-  private def stream(id: String, own: Seq[StrimziResource]): KafkaStream = {
-    if (id.isBlank) throw Errors.metadataInvalid(
-      s"${own.head}, label '$label'",
-      "it is empty; it has to be the id of a stream"
-    )
-    val byKafka = own.groupBy(kafkaOf).toSeq.sortBy(_._1.clusterId)
-    byKafka.map(_._1).groupBy(_.clusterId).values.find(_.size > 1).foreach { same =>
-      val Seq(one, other) = same.sortBy(_.toString).take(2)
-      other.fail(
-        s"its cluster id '${other.clusterId}' is that of $one too. Give one of them another id with the " +
-          s"annotation '$Prefix$ClusterId'"
-      )
-    }
-    val clusters = byKafka.map { case (kafka, of) => kafka.clusterId -> metadata(kafka, of) }
-    new KafkaStream(id, clusters.to(VectorMap).asJava)
-  }
-
-  private def kafkaOf(topic: StrimziResource): StrimziResource = {
-    val cluster = topic.label(Cluster).getOrElse(
-      topic.fail(s"it has no label '$Cluster', which names the Kafka resource that the topic belongs to")
-    )
-    kafkas.find(k => k.namespace == topic.namespace && k.name == cluster).getOrElse(throw new IOException(
-      s"Kafka ${topic.namespace}/$cluster does not exist, which $topic belongs to (label '$Cluster'). " +
-        s"Restore it, or remove the topic's label '$label'"
-    ))
-  }
-
-  /** @param of the topics of one stream on one cluster, whose annotations have to be the same */
-  private def metadata(kafka: StrimziResource, of: Seq[StrimziResource]): ClusterMetadata = {
-    val first = of.head
-    for (topic <- of; key <- OfTopic.find(key => first.annotations.get(key) != topic.annotations.get(key)))
-      topic.fail(
-        key,
-        s"it differs from that of $first, of the same stream and cluster; it has to be the same at all of its topics"
-      )
-    def either(key: String) =
-      Seq(first, kafka).collectFirst { case on if on.annotations.contains(key) => on -> on.annotations(key) }
-    ClusterMetadata(
-      of.map(_.topicName).distinct,
-      clusterProperties(kafka),
-      first.annotations.get(Starting).orNull,
-      first.annotations.get(Stopping).orNull,
-      either(State).fold(ClusterMetadata.Active) { case (on, value) =>
-        Names.badState(value).foreach(on.fail(State, _))
-        value
-      },
-      write = either(Write).forall { case (on, value) =>
-        value.toBooleanOption.filter(_.toString == value)
-          .getOrElse(on.fail(Write, s"'$value' is neither 'true' nor 'false'"))
-      },
-      replaces = kafka.annotations.get(Replaces).orNull
-    )
-  }
-
-  private def clusterProperties(kafka: StrimziResource): Map[String, String] = {
-    val found = kafka.listener(listener)
-    val trust = "ssl.truststore."
-    val ownTrust = properties.keys.exists(_.startsWith(trust))
-    found.filterNot { case (name, _) => ownTrust && name.startsWith(trust) } ++ properties
   }
 }

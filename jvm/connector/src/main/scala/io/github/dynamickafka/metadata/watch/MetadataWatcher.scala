@@ -2,15 +2,15 @@ package io.github.dynamickafka.metadata.watch
 
 import java.io.FileNotFoundException
 import java.nio.file.NoSuchFileException
-import java.util.concurrent.TimeUnit.MILLISECONDS
+import java.util.concurrent.TimeUnit.{MILLISECONDS, NANOSECONDS, SECONDS}
 import java.util.concurrent.atomic.{AtomicBoolean, AtomicLong}
 import java.util.concurrent.{
   CancellationException,
   CompletableFuture,
   ExecutionException,
-  Future,
   LinkedBlockingQueue,
-  ScheduledThreadPoolExecutor,
+  RejectedExecutionException,
+  Semaphore,
   ThreadPoolExecutor,
   TimeoutException
 }
@@ -21,13 +21,20 @@ import scala.jdk.CollectionConverters._
 import scala.util.{Failure, Success, Try, Using}
 
 import org.apache.hadoop.fs.PathIsDirectoryException
+import org.apache.spark.sql.SparkSession
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.base.{Clock, DaemonThreads}
-import io.github.dynamickafka.config.{DiscoveryOptions, Subscription}
+import io.github.dynamickafka.config.{DiscoveryOptions, ServiceOptions, Subscription}
 import io.github.dynamickafka.error.{DynamicKafkaError, Errors, FailureText}
-import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
-import io.github.dynamickafka.topology.{Topology, TopologyCluster, TopologyTopic}
+import io.github.dynamickafka.metadata.service.MetadataServices
+import io.github.dynamickafka.metadata.{
+  KafkaMetadataService,
+  KafkaStream,
+  Topology,
+  TopologyCluster,
+  TopologyTopic
+}
 
 /**
  * Polls a metadata service on its own threads and keeps the last valid topology, so that the thread of the query waits
@@ -74,16 +81,10 @@ private[dynamickafka] final class MetadataWatcher private (
   /** At a first start of which nothing is known, a mistake fails at once. */
   private val isNew = guard.isNew
   private val pollsOn = discovery.intervalMs > 0
-  private val calls = new AtomicLong
-  private val polling = new PollLoop[(Long, Topology)](
-    { next =>
-      listen(next)
-      (calls.incrementAndGet(), poll(next))
-    },
-    s"dynamic-kafka-metadata-$name",
-    discovery.callTimeoutMs,
-    ended
-  )
+  private val begun = new AtomicLong
+  private val calls = new LimitedCalls(s"dynamic-kafka-metadata-$name-call", discovery.callTimeoutMs)
+  private val hurries = new Semaphore(0)
+  private val polling = new DaemonThreads(s"dynamic-kafka-metadata-$name").newThread(() => run())
 
   /**
    * For the first start of a query: waits for the first valid topology.
@@ -119,15 +120,16 @@ private[dynamickafka] final class MetadataWatcher private (
    * @return the number of the last call that has begun: the answers to later calls have higher ones
    */
   def ask(): Option[Long] = Option.when(pollsOn) {
-    val before = calls.get
-    polling.hurry()
+    val before = begun.get
+    hurries.release()
     before
   }
 
   /** Stops all threads and closes the service after a running call. Waits at most one second. */
   override def close(): Unit =
     if (closed.compareAndSet(false, true)) {
-      polling.close(CloseWaitMs) {
+      polling.interrupt()
+      calls.close(CloseWaitMs) {
         try {
           notices.foreach(_.close())
           service.close()
@@ -147,9 +149,29 @@ private[dynamickafka] final class MetadataWatcher private (
       polling.start()
     }
 
+  /** Makes one attempt at a time. Another one begins after the pause that its result asks for, or at once if somebody asks meanwhile. */
+  private def run(): Unit =
+    try
+      while (true) {
+        if (!calls.isBusy) hurries.drainPermits()
+        val result = calls { next =>
+          listen(next)
+          (begun.incrementAndGet(), poll(next))
+        }
+        pause(ended(result).fold(Long.MaxValue)(MILLISECONDS.toNanos))
+      }
+    catch { case _: InterruptedException | _: RejectedExecutionException => () }
+
+  private def pause(nanos: Long): Unit = {
+    val since = System.nanoTime()
+    // Nothing can be asked before a call that is late has returned.
+    calls.awaitReturn(nanos)
+    if (!calls.isBusy) { val _ = hurries.tryAcquire(nanos - (System.nanoTime() - since), NANOSECONDS) }
+  }
+
   /** A call of the service as the others: it may hang, or fail, which is a failed poll. */
   private def listen(next: () => Unit): Unit = if (!isListening) {
-    notices = Option(service.onChange(() => polling.hurry()))
+    notices = Option(service.onChange(() => hurries.release()))
     isListening = true
     next()
   }
@@ -191,6 +213,8 @@ private[dynamickafka] final class MetadataWatcher private (
       }
       answer.asScala.toSeq.map(s => s.streamId -> s).to(VectorMap)
   }
+
+  /** How long to wait for the next attempt, in milliseconds; None: until somebody asks. */
   private def ended(result: Try[(Long, Topology)]): Option[Long] = result.flatMap { case (call, answer) =>
     Try(guard(answer)).map(call -> _)
   } match {
@@ -333,26 +357,24 @@ private[dynamickafka] object MetadataWatcher {
   }
 
   /**
-   * The streams of a subscription as the service describes them, which a topology does not contain whole. Repeats calls that fail, checks
-   * the answer, and closes the service.
+   * The streams of a subscription as the service describes them, which a topology does not contain whole. Repeats calls that fail, and
+   * checks the answer.
    *
-   * @param name the name of the service, for errors
    * @return in the order of the ids, or, with a pattern, sorted by id; without those that the service does not have, if that is
    *         allowed
    * @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException METADATA_UNAVAILABLE
    */
   def described(
-      service: KafkaMetadataService,
-      name: String,
+      service: ServiceOptions,
       subscription: Subscription,
       discovery: DiscoveryOptions
   ): Seq[KafkaStream] = {
     @volatile var found = Map.empty[String, KafkaStream]
     Using.resource(MetadataWatcher(
-      service,
+      MetadataServices.create(service, SparkSession.active.sparkContext.hadoopConfiguration),
       subscription,
       discovery.copy(intervalMs = -1),
-      name,
+      service.name,
       described = found = _
     )) { watcher =>
       val _ = watcher.awaitFirst()
@@ -389,7 +411,7 @@ private[dynamickafka] object MetadataWatcher {
    * valid before.
    */
   private def isMistake(cause: Throwable): Boolean = isInvalidAnswer(cause) ||
-    Iterator.iterate(cause)(_.getCause).takeWhile(_ != null).take(LongestChain).exists {
+    FailureText.causes(cause).exists {
       case _: FileNotFoundException | _: NoSuchFileException | _: PathIsDirectoryException => true
       case _ => false
     }
@@ -398,8 +420,6 @@ private[dynamickafka] object MetadataWatcher {
     case error: DynamicKafkaError => error.getCondition == "DYNAMIC_KAFKA.METADATA_INVALID"
     case _ => false
   }
-
-  private val LongestChain = 10
 }
 
 /**
@@ -482,61 +502,56 @@ private[dynamickafka] object TopologyText {
 }
 
 /**
- * The polling loop: one attempt at a time, each of which ends with its result, or when one of its calls exceeds the time
- * limit. The result of an attempt after the time limit is dropped, because it is outdated. Calls may block indefinitely: they run on one
- * daemon thread, never two at once.
+ * Calls of a metadata service, one at a time, each with a time limit, after which its result is dropped, because it is outdated. A call may
+ * block without end: it runs on a daemon thread, and no other one begins before it has returned. Used by one thread at a time, which waits.
  *
- * Only the single thread of the scheduler accesses the fields that are not volatile.
- *
- * @param poll one attempt; runs its argument before each call after the first one, which restarts the time limit
- * @param ended called on the scheduler's thread at the end of each attempt; returns the pause in milliseconds before
- *              the next attempt, or None to stop
+ * @param timeoutMs in milliseconds
  */
-private final class PollLoop[T](
-    poll: (() => Unit) => T,
-    threads: String,
-    callTimeoutMs: Long,
-    ended: Try[T] => Option[Long]
-) {
-
-  private final class Attempt {
-    var limit: Option[Future[_]] = None
-  }
-
-  private val scheduler =
-    new ScheduledThreadPoolExecutor(1, new DaemonThreads(threads), new ThreadPoolExecutor.DiscardPolicy)
-  scheduler.setRemoveOnCancelPolicy(true)
-  private val caller = new ThreadPoolExecutor(
-    1,
-    1,
-    0L,
-    MILLISECONDS,
-    new LinkedBlockingQueue,
-    new DaemonThreads(s"$threads-call")
-  )
+private[dynamickafka] final class LimitedCalls(name: String, timeoutMs: Long) {
+  private val caller =
+    new ThreadPoolExecutor(1, 1, 60L, SECONDS, new LinkedBlockingQueue, new DaemonThreads(name))
+  caller.allowCoreThreadTimeOut(true)
+  @volatile private var last: CompletableFuture[_] = CompletableFuture.completedFuture(())
+  @volatile private var thread: Option[Thread] = None
+  @volatile private var limit = 0L
 
   /** Whether a call has not returned, also after its time limit. */
-  @volatile private var busy = false
-  @volatile private var call: Option[Future[_]] = None
-  private var open: Option[Attempt] = None
-  private var waiting: Option[Future[_]] = None
-  private var hurried = false
+  def isBusy: Boolean = !last.isDone
 
-  def start(): Unit = scheduler.execute(() => attempt())
-
-  /** Makes an attempt at once, or after the running one, also if the loop has stopped. */
-  def hurry(): Unit = scheduler.execute { () =>
-    if (open.isDefined || busy) hurried = true
+  /**
+   * @param call runs its argument before each part of it after the first one, which restarts the time limit
+   * @throws InterruptedException if the thread that waits is interrupted; the call continues
+   */
+  def apply[A](call: (() => Unit) => A): Try[A] =
+    if (isBusy) Failure(new TimeoutException("an earlier call has not returned yet"))
     else {
-      waiting.foreach(_.cancel(false))
-      attempt()
+      val result = new CompletableFuture[A]
+      restart()
+      last = result
+      caller.execute { () =>
+        thread = Some(Thread.currentThread)
+        // Every Throwable: a missing class in a service must not terminate the thread silently.
+        val answer =
+          try Right(call(() => restart()))
+          catch { case e: Throwable => Left(e) }
+        thread = None
+        val _ = answer.fold(result.completeExceptionally, result.complete)
+      }
+      while (isBusy && limit - System.nanoTime() > 0) awaitReturn(limit - System.nanoTime())
+      if (isBusy) Failure(new TimeoutException(s"no response within $timeoutMs ms"))
+      else Try(result.get).recoverWith { case e: ExecutionException => Failure(e.getCause) }
     }
-  }
+
+  /** Waits until a call has returned, or for this time. */
+  def awaitReturn(nanos: Long): Unit =
+    try { val _ = last.get(nanos, NANOSECONDS) }
+    catch { case _: TimeoutException | _: ExecutionException => () }
+
+  def interrupt(): Unit = thread.foreach(_.interrupt())
 
   /** Interrupts a running call, runs `onClose` after it, and waits for both at most `waitMs`. */
   def close(waitMs: Long)(onClose: => Unit): Unit = {
-    scheduler.shutdownNow()
-    call.foreach(_.cancel(true))
+    interrupt()
     caller.execute(() => onClose)
     caller.shutdown()
     try {
@@ -544,40 +559,5 @@ private final class PollLoop[T](
     } catch { case _: InterruptedException => Thread.currentThread.interrupt() }
   }
 
-  private def attempt(): Unit =
-    if (busy) next(ended(Failure(new TimeoutException("an earlier call has not returned yet"))))
-    else {
-      val begun = new Attempt
-      open = Some(begun)
-      limit(begun)
-      busy = true
-      call = Some(caller.submit((() => {
-        // Every Throwable: a missing class in a service must not terminate the thread silently.
-        val result =
-          try Right(poll(() => scheduler.execute(() => limit(begun))))
-          catch { case e: Throwable => Left(e) }
-        busy = false
-        scheduler.execute(() => end(begun, result.toTry))
-      }): Runnable))
-    }
-
-  /** The time limit of the attempt begins. */
-  private def limit(attempt: Attempt): Unit = if (open.contains(attempt)) {
-    def late = new TimeoutException(s"no response within $callTimeoutMs ms")
-    attempt.limit.foreach(_.cancel(false))
-    attempt.limit =
-      Some(scheduler.schedule((() => end(attempt, Failure(late))): Runnable, callTimeoutMs, MILLISECONDS))
-  }
-
-  private def end(attempt: Attempt, result: Try[T]): Unit = if (open.contains(attempt)) {
-    open = None
-    attempt.limit.foreach(_.cancel(false))
-    next(ended(result))
-  }
-
-  private def next(pauseMs: Option[Long]): Unit = {
-    val pause = if (hurried && !busy) Some(0L) else pauseMs
-    if (pause.contains(0L)) hurried = false
-    waiting = pause.map(scheduler.schedule((() => attempt()): Runnable, _, MILLISECONDS))
-  }
+  private def restart(): Unit = limit = System.nanoTime() + timeoutMs * 1000000L
 }

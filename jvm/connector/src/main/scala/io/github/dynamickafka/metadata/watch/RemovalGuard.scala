@@ -9,7 +9,7 @@ import org.slf4j.LoggerFactory
 import io.github.dynamickafka.config.ServiceOptions
 import io.github.dynamickafka.config.SourceOptionSpecs.MaxRemovedClusters
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.topology.{
+import io.github.dynamickafka.metadata.{
   Removal,
   Topology,
   TopologyCluster,
@@ -145,15 +145,14 @@ private object RemovalGuard {
               keep(c => c.copy(topics = c.topics + topic))(r => r.copy(topics = r.topics + topic._1))
             )
           }
-          val patterns = old.patterns.groupBy(key) -- now.patterns.map(key)
-          topics ++ old.patterns.map(key).distinct.flatMap(patterns.get)
-            .filterNot(p => removed.all || removed.patterns(p.head.regex)).map { same =>
-              Missing(s"pattern '${same.head.regex}' of cluster '$id'", Some(same.head.topic.stream))(
-                keep(c => c.copy(patterns = c.patterns ++ same))(r =>
-                  r.copy(patterns = r.patterns + same.head.regex)
-                )
-              )
-            }
+          val patterns = old.patterns.filterNot(p =>
+            now.patterns.exists(key(_) == key(p)) || removed.all || removed.patterns(p.regex)
+          )
+          topics ++ patterns.map(p =>
+            Missing(s"pattern '${p.regex}' of cluster '$id'", Some(p.topic.stream))(
+              keep(c => c.copy(patterns = c.patterns :+ p))(r => r.copy(patterns = r.patterns + p.regex))
+            )
+          )
         case None =>
           // Another cluster takes its place, so it does not lack by mistake.
           val isReplaced = answer.clusters.valuesIterator.exists(_.replaces.contains(id))

@@ -9,11 +9,12 @@ import io.github.dynamickafka.config.{OffsetsParser, Subscription}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.KafkaProperties
 import io.github.dynamickafka.metadata.document.{DocumentFormat, DocumentParts, Names}
-import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream, StreamHistory}
-import io.github.dynamickafka.option.Suggestions
-import io.github.dynamickafka.topology.{
+import io.github.dynamickafka.metadata.{
+  ClusterMetadata,
+  KafkaStream,
   OffsetsPolicy,
   Removal,
+  StreamHistory,
   Topology,
   TopologyCluster,
   TopologyHistory,
@@ -22,6 +23,7 @@ import io.github.dynamickafka.topology.{
   WriteEntry,
   WriteStream
 }
+import io.github.dynamickafka.option.Suggestions
 
 /**
  * Resolves a subscription and the answer of the metadata service to a topology. Pure, except for the calls of `active`.
@@ -61,7 +63,7 @@ private[dynamickafka] object Resolution {
         id,
         topics(read),
         properties,
-        read.flatMap(e => e.pattern.map(TopologyPattern(_, e.each.copy(matched = true)))),
+        read.flatMap(e => e.named.pattern.map(TopologyPattern(_, e.each.copy(matched = true)))),
         replaces = read.flatMap(_.replaces).headOption
       )
     }.filter { case (_, cluster) => cluster.topics.nonEmpty || cluster.patterns.nonEmpty }
@@ -99,27 +101,23 @@ private[dynamickafka] object Resolution {
     Topology(
       clusters,
       streams = TreeMap.from(found.map { case (id, entries) =>
-        id -> WriteStream(id, entries.map(written(_, inactive)))
+        id -> WriteStream(
+          id,
+          entries.map(_.named).map(e =>
+            e.copy(closed = e.closed.orElse(Option.when(inactive(e.cluster))(Inactive)))
+          )
+        )
       })
     )
   }
 
-  private def written(e: AnswerCheck.Entry, inactive: String => Boolean) = WriteEntry(
-    e.cluster,
-    SortedMap.from(e.topics.map { case (topic, some) => topic -> some.map(_.toIndexedSeq) }),
-    e.pattern,
-    if (!e.write) Some("'write' is false in the metadata")
-    else if (e.each.draining) Some("it is draining")
-    else if (e.removed) Some("its state in the metadata is 'removed'")
-    else Option.when(inactive(e.cluster))("it is not active according to the metadata service"),
-    e.each.registry
-  )
+  private val Inactive = "it is not active according to the metadata service"
 
   private def removal(entries: Seq[AnswerCheck.Entry], all: Boolean): Option[Removal] = {
     val removed = entries.filter(_.removed)
     if (all) Some(Removal.OfCluster)
     else Option.when(removed.nonEmpty)(
-      Removal(SortedSet.from(removed.flatMap(_.topics.keys)), removed.flatMap(_.pattern).toSet)
+      Removal(SortedSet.from(removed.flatMap(_.named.topics.keys)), removed.flatMap(_.named.pattern).toSet)
     )
   }
 
@@ -163,14 +161,15 @@ private[dynamickafka] object Resolution {
 
   private def topics(entries: Seq[AnswerCheck.Entry]): SortedMap[String, TopologyTopic] = {
     val named =
-      for (e <- entries; (name, partitions) <- e.topics) yield name -> e.each.copy(partitions = partitions)
+      for (e <- entries; (name, some) <- e.named.topics)
+        yield name -> e.each.copy(partitions = some.map(SortedSet.from(_)))
     named.groupMap(_._1)(_._2).map { case (name, naming) => name -> TopologyTopic.merge(naming) }.to(TreeMap)
   }
 
   /** A sentence with the closest id, else with the first ids that there are; empty if there is none. */
   private def suggestion(id: String, others: Iterable[String]): String = {
     val known = others.toSeq.filter(_ != id).distinct.sorted
-    Suggestions.closest(id, known).map(other => s" Did you mean '$other'?").getOrElse {
+    Suggestions.closest(id, known).map(Suggestions.meant).getOrElse {
       val shown = known.take(MostShown).map(other => s"'$other'").mkString(", ")
       val more = if (known.size > MostShown) s" and ${known.size - MostShown} others" else ""
       if (known.isEmpty) "" else s" The streams of the service are $shown$more."
@@ -188,22 +187,18 @@ private[metadata] object AnswerCheck {
   /**
    * The validated metadata of one stream on one cluster.
    *
-   * @param topics the topics, with the partitions of the stream; None: all partitions
+   * @param named the topics, and whether they take writes
    * @param each what it says about each of the topics
-   * @param write whether the stream is written to this cluster
    */
   final case class Entry(
-      cluster: String,
-      topics: Map[String, Option[SortedSet[Int]]],
-      pattern: Option[String],
+      named: WriteEntry,
       each: TopologyTopic,
       properties: Map[String, String],
-      state: String,
-      write: Boolean,
+      removed: Boolean,
       replaces: Option[String]
   ) {
     def stream: String = each.stream
-    def removed: Boolean = state == ClusterMetadata.Removed
+    def cluster: String = named.cluster
   }
 
   /** Checks the stream that the answer contains under this id. */
@@ -215,12 +210,12 @@ private[metadata] object AnswerCheck {
   }
 
   def entries(stream: KafkaStream): Seq[Entry] = {
-    val all = stream.getClusterMetadataMap.asScala.toSeq.map { case (id, cluster) =>
+    val all = stream.entries.map { case (id, cluster) =>
       if (cluster == null) fail(s"stream '${stream.streamId}', cluster '$id'", "it is null")
       entry(stream.streamId, id, cluster, registry(stream, id, cluster))
     }
     for (entry <- all.filterNot(_.removed); former <- entry.replaces)
-      if (all.exists(other => other.cluster == former && other.state == ClusterMetadata.Active))
+      if (all.exists(other => other.cluster == former && !other.removed && !other.each.draining))
         fail(
           s"stream '${entry.stream}', cluster '${entry.cluster}', key 'replaces'",
           Names.replacesActive(former)
@@ -301,10 +296,10 @@ private[metadata] object AnswerCheck {
     }
     val named = topics(where, cluster)
     Names.badState(cluster.state).foreach(fail(s"$where, key 'state'", _))
+    val closed =
+      if (cluster.write) Closed.get(cluster.state) else Some("'write' is false in the metadata")
     Entry(
-      id,
-      named,
-      Option(cluster.topicPattern),
+      WriteEntry(id, named, Option(cluster.topicPattern), closed, registry),
       TopologyTopic(
         stream,
         cluster.state == ClusterMetadata.Draining,
@@ -313,19 +308,24 @@ private[metadata] object AnswerCheck {
         registry = registry
       ),
       properties,
-      cluster.state,
-      cluster.write,
+      cluster.state == ClusterMetadata.Removed,
       Option(cluster.replaces).map(clusterId(s"$where, key 'replaces'", _))
     )
   }
 
+  /** Why there are no writes, by state. */
+  private val Closed = Map(
+    ClusterMetadata.Draining -> "it is draining",
+    ClusterMetadata.Removed -> "its state in the metadata is 'removed'"
+  )
+
   private def clusterId(where: String, id: String): String =
     if (Names.isClusterId(id)) id else fail(where, s"the cluster id is invalid: ${Names.ClusterIdRule}")
 
-  private def topics(where: String, cluster: ClusterMetadata): Map[String, Option[SortedSet[Int]]] = {
+  private def topics(where: String, cluster: ClusterMetadata): SortedMap[String, Option[IndexedSeq[Int]]] = {
     val all = cluster.getTopics.asScala.toSeq
     val some = cluster.getPartitions.asScala.toSeq.map { case (topic, numbers) =>
-      topic -> SortedSet.from(numbers.asScala.map(_.intValue))
+      topic -> numbers.asScala.toIndexedSeq.map(_.intValue)
     }
     val ways = Seq(
       "topics" -> all.nonEmpty,
@@ -344,7 +344,7 @@ private[metadata] object AnswerCheck {
       )
     }
     Option(cluster.topicPattern).flatMap(Names.badPattern).foreach(fail(s"$where, key 'topic_pattern'", _))
-    (all.map(_ -> None) ++ some.map { case (topic, numbers) => topic -> Some(numbers) }).toMap
+    SortedMap.from(all.map(_ -> None) ++ some.map { case (topic, numbers) => topic -> Some(numbers) })
   }
 
   private def offsets(

@@ -2,13 +2,10 @@ package io.github.dynamickafka.metadata.watch
 
 import scala.jdk.CollectionConverters._
 
-import org.apache.hadoop.conf.Configuration
-
 import io.github.dynamickafka.config.{DiscoveryOptions, ServiceOptions, Subscription}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.table.FormatOptionSpecs
 import io.github.dynamickafka.metadata.ClusterMetadata
-import io.github.dynamickafka.metadata.service.MetadataServices
 import io.github.dynamickafka.schemaregistry.{Registries, RegistryOptionSpecs, Subject}
 
 /** The subjects of the values of streams, in the order of the metadata. */
@@ -23,19 +20,11 @@ private[dynamickafka] object StreamSubjects {
       registries: Map[String, String] => Registries,
       service: ServiceOptions,
       subscription: Subscription,
-      discovery: DiscoveryOptions,
-      hadoop: Configuration
+      discovery: DiscoveryOptions
   ): Seq[Subject] = {
-    val streams =
-      MetadataWatcher.described(
-        MetadataServices.create(service, hadoop),
-        service.name,
-        subscription,
-        discovery
-      )
     val all = for {
-      stream <- streams
-      (id, cluster) <- stream.getClusterMetadataMap.asScala.toSeq if cluster.state != ClusterMetadata.Removed
+      stream <- MetadataWatcher.described(service, subscription, discovery)
+      (id, cluster) <- stream.entries if cluster.state != ClusterMetadata.Removed
       registry = registries(AnswerCheck.registry(stream, id, cluster)).of(id)
       named = cluster.getTopics.asScala ++ cluster.getPartitions.keySet.asScala
       // None: the topics of a pattern.

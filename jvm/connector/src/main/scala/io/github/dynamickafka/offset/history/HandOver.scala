@@ -2,8 +2,8 @@ package io.github.dynamickafka.offset.history
 
 import scala.collection.immutable.SortedMap
 
+import io.github.dynamickafka.metadata.OffsetsPolicy
 import io.github.dynamickafka.offset.Positions
-import io.github.dynamickafka.topology.OffsetsPolicy
 
 /**
  * Where Kafka follows on histories, by cluster and topic: by offsets where a history has them, otherwise by times. Pure.

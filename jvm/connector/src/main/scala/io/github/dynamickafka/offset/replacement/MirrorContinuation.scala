@@ -3,8 +3,8 @@ package io.github.dynamickafka.offset.replacement
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.{BufferUnderflowException, ByteBuffer}
 
+import io.github.dynamickafka.metadata.MirroredTopics
 import io.github.dynamickafka.offset.{Continuation, Positions}
-import io.github.dynamickafka.topology.MirroredTopics
 
 /**
  * `replacedClusterPolicy=mirror-maker`: where the checkpoints of MirrorMaker 2 say. Pure.

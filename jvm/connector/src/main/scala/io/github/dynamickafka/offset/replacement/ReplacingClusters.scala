@@ -1,7 +1,7 @@
 package io.github.dynamickafka.offset.replacement
 
+import io.github.dynamickafka.metadata.{Topology, TopologyCluster}
 import io.github.dynamickafka.offset.{CompositeOffset, FormerCluster, Retained}
-import io.github.dynamickafka.topology.{Topology, TopologyCluster}
 
 /**
  * Clusters that take the place of others by `replaces` in the metadata. Pure.

@@ -1,7 +1,6 @@
 package io.github.dynamickafka.sink.commit
 
 import java.time.Duration
-import java.util.concurrent.{ExecutionException, TimeUnit}
 import java.{util => ju}
 
 import scala.annotation.unused
@@ -229,8 +228,7 @@ private[commit] final class KafkaTransactionAdmin(properties: ProducerProperties
   }
 
   private def get[A](future: KafkaFuture[A], limitMs: Long = timeoutMs): A =
-    try future.get(limitMs, TimeUnit.MILLISECONDS)
-    catch { case e: ExecutionException if e.getCause != null => throw e.getCause }
+    ClientOpener.answer(future, limitMs)
 }
 
 private[commit] object KafkaTransactionAdmin {

@@ -1,9 +1,9 @@
 package io.github.dynamickafka.source.checkpoint
 
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.metadata.{Removal, Topology}
 import io.github.dynamickafka.offset.CompositeOffset
 import io.github.dynamickafka.option.Suggestions
-import io.github.dynamickafka.topology.{Removal, Topology}
 
 /**
  * The positions of a checkpoint that the command `migrate` has written, before the first batch of this source. Their cluster ids are

@@ -11,11 +11,11 @@ import org.slf4j.LoggerFactory
 import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.error.{DynamicKafkaRuntimeException, Errors}
 import io.github.dynamickafka.kafka.KafkaProperties
+import io.github.dynamickafka.metadata.{Topology, TopologyCluster}
 import io.github.dynamickafka.offset.history.{HandOver, HistoryPlan}
 import io.github.dynamickafka.offset.replacement.RecordsRead
 import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, Positions}
 import io.github.dynamickafka.storage.{AtomicFiles, PlannedDeferrals}
-import io.github.dynamickafka.topology.{Topology, TopologyCluster}
 
 /**
  * The state of the source in the checkpoint of the query, in addition to Spark's offset log: the start offsets of batch

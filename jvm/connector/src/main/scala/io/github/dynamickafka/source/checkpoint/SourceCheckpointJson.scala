@@ -9,12 +9,12 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import io.github.dynamickafka.base.Json
 import io.github.dynamickafka.config.OffsetsParser
 import io.github.dynamickafka.error.{DynamicKafkaRuntimeException, Errors}
+import io.github.dynamickafka.metadata.{Removal, Topology, TopologyCluster, TopologyPattern, TopologyTopic}
 import io.github.dynamickafka.offset.alignment.LogKey
 import io.github.dynamickafka.offset.history.{HandOver, HistoryFile, HistoryPlan, HistoryTable, RowTimes}
 import io.github.dynamickafka.offset.replacement.{LastRecord, RecordsRead}
 import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, Positions}
 import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
-import io.github.dynamickafka.topology.{Removal, Topology, TopologyCluster, TopologyPattern, TopologyTopic}
 
 /** The codec of the files of [[SourceCheckpoint]], all of one version. Rejects any other version. */
 private[dynamickafka] object SourceCheckpointJson {

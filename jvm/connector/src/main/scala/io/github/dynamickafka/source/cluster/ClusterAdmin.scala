@@ -15,8 +15,8 @@ import org.apache.kafka.common.errors.{
 import org.apache.kafka.common.{IsolationLevel, TopicPartition}
 
 import io.github.dynamickafka.base.Clock
+import io.github.dynamickafka.metadata.OffsetsPolicy
 import io.github.dynamickafka.offset.{ClusterView, Positions}
-import io.github.dynamickafka.topology.OffsetsPolicy
 
 /**
  * Requests the offsets of one cluster with one client. Never blocks: results are futures, so that one thread can send

@@ -5,8 +5,8 @@ import java.util.concurrent.CompletableFuture
 import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.{IsolationLevel, TopicPartition}
 
+import io.github.dynamickafka.metadata.OffsetsPolicy
 import io.github.dynamickafka.offset.{ClusterView, Ending, Positions}
-import io.github.dynamickafka.topology.OffsetsPolicy
 
 /**
  * @param leaders the node that leads each partition, or None for a partition without leader

@@ -7,8 +7,8 @@ import io.github.dynamickafka.base.AttemptLimit
 import io.github.dynamickafka.config.{ClusterProperties, ClusterScope, SourceOptionSpecs, SourceOptions}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.{ClientDefaults, ConsumerSettings, KafkaProperties, ProducerSettings}
+import io.github.dynamickafka.metadata.{OffsetsPolicy, Topology, TopologyTopic}
 import io.github.dynamickafka.option.{OptionSpec, Suggestions}
-import io.github.dynamickafka.topology.{OffsetsPolicy, Topology, TopologyTopic}
 
 /**
  * Merges options and metadata of each cluster of one topology, with the precedence of
@@ -103,9 +103,7 @@ private[dynamickafka] final class ClusterConfigs(options: SourceOptions, scope: 
     throw Errors.invalidOption(
       SourceOptionSpecs.StartingOffsets.name,
       "{...}",
-      s"the metadata does not have $what.${Suggestions.closest(name, known).fold("")(s =>
-          s" Did you mean '$s'?"
-        )} It has " +
+      s"the metadata does not have $what.${Suggestions.didYouMean(name, known)} It has " +
         s"${known.toSeq.sorted.take(MostNamed).mkString(", ")}${if (known.size > MostNamed) ", ..." else ""}."
     )
 

@@ -45,6 +45,7 @@ private[source] final class ClusterStreams(
   private val outages = new Outages(skipUnreachable, failureTimeoutMs, clock, streams(_))
   private val agents =
     new LatestAnswers[ClusterQuestion, ClusterView.Reachable](ClusterQuestion.Ahead, maxAgeMs, clock)
+
   /** Requests about what enters, beside which the other clusters are read, by cluster. */
   private var entries = Map.empty[String, Entering]
   private val idleTriggers = new IdleTriggers[Map[String, ClusterQuestion], Map[String, ClusterView]](
@@ -172,9 +173,11 @@ private[source] final class ClusterStreams(
   ): Map[String, Either[Throwable, Option[Entering]]] = {
     enter(questions)
     val asked = entries.filter { case (id, _) => questions.contains(id) }
-    val waitMs = asked.valuesIterator.map(_.sentAt).maxOption.fold(0L)(_ + Agent.FreshMs - clock.monotonicMs())
-    try { val _ = CompletableFuture.allOf(asked.values.map(_.answer).toSeq: _*).get(waitMs, TimeUnit.MILLISECONDS) }
-    catch { case _: TimeoutException | _: ExecutionException => () }
+    val waitMs =
+      asked.valuesIterator.map(_.sentAt).maxOption.fold(0L)(_ + Agent.FreshMs - clock.monotonicMs())
+    try {
+      val _ = CompletableFuture.allOf(asked.values.map(_.answer).toSeq: _*).get(waitMs, TimeUnit.MILLISECONDS)
+    } catch { case _: TimeoutException | _: ExecutionException => () }
     asked.map { case (id, sent) =>
       id -> (if (sent.answer.isDone) result(id, sent.answer).map(_ => Some(sent)) else Right(None))
     }

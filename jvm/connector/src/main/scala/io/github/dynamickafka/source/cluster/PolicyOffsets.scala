@@ -9,7 +9,7 @@ import org.apache.kafka.common.TopicPartition
 
 import io.github.dynamickafka.base.DaemonThreads
 import io.github.dynamickafka.config.OffsetsFunctions
-import io.github.dynamickafka.topology.OffsetsPolicy
+import io.github.dynamickafka.metadata.OffsetsPolicy
 
 /** Resolves start and stopping positions to offsets, where -1 is the latest and -2 the earliest offset. */
 private[source] final class PolicyOffsets(cluster: String, config: ClusterConfig, client: ClusterClient) {

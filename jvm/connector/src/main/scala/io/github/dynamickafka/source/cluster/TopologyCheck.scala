@@ -4,8 +4,8 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.metadata.Topology
 import io.github.dynamickafka.option.{ClusterKeys, Misspelling, OptionName, Suggestions}
-import io.github.dynamickafka.topology.Topology
 
 /**
  * Checks each topology of the metadata service against the options of the query. A topology that the query cannot use

@@ -15,9 +15,9 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.sql.{Column, DataFrame, SparkSession}
 
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.metadata.TopologyHistory
 import io.github.dynamickafka.offset.history.{HistoryFile, HistoryTable}
 import io.github.dynamickafka.storage.SessionConfiguration
-import io.github.dynamickafka.topology.TopologyHistory
 
 /**
  * Files of one of Spark's file formats: their options for paths are those of Spark's `DataFrameReader`, and Spark's sinks and committers

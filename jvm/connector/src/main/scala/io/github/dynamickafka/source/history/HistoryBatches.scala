@@ -6,10 +6,10 @@ import org.slf4j.LoggerFactory
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.{Layout, MetadataColumn}
+import io.github.dynamickafka.metadata.Topology
 import io.github.dynamickafka.offset.CompositeOffset
 import io.github.dynamickafka.offset.history.{HistoryFile, HistoryPlan, HistoryTable, UnreadFiles}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
-import io.github.dynamickafka.topology.Topology
 
 /**
  * The batches of histories. They depend only on the checkpoint. Used only by the thread of the query.

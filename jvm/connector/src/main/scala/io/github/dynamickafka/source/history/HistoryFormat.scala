@@ -10,8 +10,8 @@ import org.apache.spark.sql.sources.DataSourceRegister
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.{Column, DataFrame, SparkSession}
 
+import io.github.dynamickafka.metadata.TopologyHistory
 import io.github.dynamickafka.offset.history.{HistoryFile, HistoryTable}
-import io.github.dynamickafka.topology.TopologyHistory
 
 /** Lists and plans the files of histories of one format, only through public interfaces. */
 private[history] trait HistoryFormat {

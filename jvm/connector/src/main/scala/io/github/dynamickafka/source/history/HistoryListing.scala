@@ -12,6 +12,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.error.{DynamicKafkaError, Errors}
 import io.github.dynamickafka.format.{Layout, MetadataColumn}
+import io.github.dynamickafka.metadata.{Topology, TopologyHistory}
 import io.github.dynamickafka.offset.Positions
 import io.github.dynamickafka.offset.history.{
   HandOver,
@@ -21,7 +22,6 @@ import io.github.dynamickafka.offset.history.{
   HistoryTable,
   RowTimes
 }
-import io.github.dynamickafka.topology.{Topology, TopologyHistory}
 
 /**
  * Lists the files of histories and finds where they end, with Spark's own readers, so that the files are those that Spark would read:

@@ -16,8 +16,8 @@ import org.apache.spark.sql.{Column, DataFrame, SparkSession}
 import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.metadata.TopologyHistory
 import io.github.dynamickafka.offset.history.{HistoryFile, HistoryTable}
-import io.github.dynamickafka.topology.TopologyHistory
 
 /**
  * The files of one snapshot of a table of Iceberg, which its id names: a snapshot never changes. Iceberg reads it as a whole, because it

@@ -13,6 +13,7 @@ import org.slf4j.LoggerFactory
 import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.metadata.{ReplacedClusterPolicy, Topology}
 import io.github.dynamickafka.offset.{
   ClusterTransition,
   ClusterView,
@@ -37,7 +38,6 @@ import io.github.dynamickafka.source.trigger.{
   TriggerSnapshots
 }
 import io.github.dynamickafka.storage.RealTimeSinks
-import io.github.dynamickafka.topology.{ReplacedClusterPolicy, Topology}
 
 /**
  * The batches of a query in real-time mode: planned from their start alone, and ended by what their tasks report. See

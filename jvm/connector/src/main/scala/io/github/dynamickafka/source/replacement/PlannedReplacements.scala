@@ -1,10 +1,10 @@
 package io.github.dynamickafka.source.replacement
 
 import io.github.dynamickafka.base.Clock
+import io.github.dynamickafka.metadata.ReplacedClusterPolicy
 import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, NextOffset, Transition}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.cluster.{ClusterConfig, ClusterStream, ClusterStreams}
-import io.github.dynamickafka.topology.ReplacedClusterPolicy
 
 /**
  * Where a query that does not run would continue in clusters that take the place of others, by the code of a trigger. Nothing is

@@ -4,6 +4,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.metadata.ReplacedClusterPolicy
 import io.github.dynamickafka.offset.replacement.Replacement
 import io.github.dynamickafka.offset.{
   ClusterTransition,
@@ -17,7 +18,6 @@ import io.github.dynamickafka.offset.{
   Transition
 }
 import io.github.dynamickafka.source.cluster.{ClusterConfig, ClusterReads}
-import io.github.dynamickafka.topology.ReplacedClusterPolicy
 
 /**
  * Where a trigger continues in clusters that replace others.
@@ -57,7 +57,8 @@ private[source] final class ReplacedClusters(
       views: Map[String, ClusterView],
       next: NextOffset
   ): Option[DecidedReplacements] = {
-    val continuing = next.replaced.map(c => Asked(c, continues = true, continued(c, start, transition, views)))
+    val continuing =
+      next.replaced.map(c => Asked(c, continues = true, continued(c, start, transition, views)))
     val asked = (continuing ++ returning(transition, views, next)).map(a => a -> a.of.map(replacements(_)))
     val reads = asked.collect {
       case (of, Some(Right(read))) => of -> Some(read)

@@ -10,6 +10,7 @@ import org.apache.kafka.clients.consumer.{Consumer, ConsumerConfig, ConsumerReco
 import org.apache.kafka.common.TopicPartition
 
 import io.github.dynamickafka.base.Clock
+import io.github.dynamickafka.metadata.ReplacedClusterPolicy
 import io.github.dynamickafka.offset.Continuation
 import io.github.dynamickafka.offset.replacement.SameOffsets.{Answer, Question}
 import io.github.dynamickafka.offset.replacement.{
@@ -20,7 +21,6 @@ import io.github.dynamickafka.offset.replacement.{
   SameOffsets
 }
 import io.github.dynamickafka.source.cluster.ClusterConfig
-import io.github.dynamickafka.topology.ReplacedClusterPolicy
 
 /**
  * Where the query continues in a Kafka cluster that replaces another one, and what the policy needs of the new cluster for this. The

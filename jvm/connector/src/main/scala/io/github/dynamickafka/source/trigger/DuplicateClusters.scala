@@ -1,8 +1,8 @@
 package io.github.dynamickafka.source.trigger
 
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.metadata.Topology
 import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, Transition}
-import io.github.dynamickafka.topology.Topology
 
 /** Refuses to read a topic twice through two cluster ids of one Kafka cluster. Pure. */
 private[source] object DuplicateClusters {

@@ -6,11 +6,11 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.metadata.{ReplacedClusterPolicy, UnreachableReplayPolicy}
 import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, Loss, OffsetRange}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStreams}
 import io.github.dynamickafka.source.replacement.ReplacedClusters
-import io.github.dynamickafka.topology.{ReplacedClusterPolicy, UnreachableReplayPolicy}
 
 /**
  * Reads a batch again that an earlier run logged but did not complete, including clusters that are no longer in the

@@ -5,9 +5,9 @@ import java.util.concurrent.CompletableFuture
 import scala.collection.immutable.SortedMap
 
 import io.github.dynamickafka.base.Clock
+import io.github.dynamickafka.metadata.{Topology, TopologyCluster, TopologyPattern}
 import io.github.dynamickafka.offset.CompositeOffset
 import io.github.dynamickafka.source.cluster.{ClusterConfig, ClusterStreams}
-import io.github.dynamickafka.topology.{Topology, TopologyCluster, TopologyPattern}
 
 /**
  * Resolves the topic patterns of the metadata. The topics of a cluster are listed at the same interval as the metadata

@@ -4,8 +4,8 @@ import scala.util.Try
 
 import org.slf4j.LoggerFactory
 
+import io.github.dynamickafka.metadata.Topology
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
-import io.github.dynamickafka.topology.Topology
 
 /**
  * Provides the topology of a trigger: the newest one of the watcher; after a restart, the last one in the checkpoint

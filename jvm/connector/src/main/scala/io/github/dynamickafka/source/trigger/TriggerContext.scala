@@ -1,11 +1,11 @@
 package io.github.dynamickafka.source.trigger
 
 import io.github.dynamickafka.config.SourceOptions
+import io.github.dynamickafka.metadata.{OffsetsPolicy, Topology, TopologyTopic}
 import io.github.dynamickafka.offset.history.HandOver
 import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, Reconcile, Transition}
 import io.github.dynamickafka.source.checkpoint.{DecidedEntries, InitialOffset}
 import io.github.dynamickafka.source.cluster.ClusterConfigs
-import io.github.dynamickafka.topology.{OffsetsPolicy, Topology, TopologyTopic}
 
 /**
  * What a trigger decides with. Created once, when the trigger begins, and passed down: a topology that the metadata service

@@ -5,6 +5,7 @@ import org.slf4j.LoggerFactory
 import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.metadata.Topology
 import io.github.dynamickafka.offset.history.HandOver
 import io.github.dynamickafka.offset.replacement.ReplacingClusters
 import io.github.dynamickafka.offset.{
@@ -22,7 +23,6 @@ import io.github.dynamickafka.offset.{
 import io.github.dynamickafka.source.checkpoint.{MigratedPositions, SourceCheckpoint}
 import io.github.dynamickafka.source.cluster.{ClusterConfig, ClusterConfigs, ClusterQuestion, ClusterStreams}
 import io.github.dynamickafka.source.replacement.ReplacedClusters
-import io.github.dynamickafka.topology.Topology
 
 /** Sends the requests of a trigger to the clusters. Used only by the thread of the query. */
 private[source] final class TriggerPlanner(

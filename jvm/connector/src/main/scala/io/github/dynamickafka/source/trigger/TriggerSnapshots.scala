@@ -7,10 +7,10 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.SourceOptions
+import io.github.dynamickafka.metadata.Topology
 import io.github.dynamickafka.offset.history.HandOver
 import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, Loss, Positions}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
-import io.github.dynamickafka.topology.Topology
 
 /**
  * The snapshots of the triggers of a query. With `Trigger.AvailableNow`, all triggers of a run have the clusters, topics and

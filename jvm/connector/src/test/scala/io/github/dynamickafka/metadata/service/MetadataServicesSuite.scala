@@ -15,9 +15,8 @@ import io.github.dynamickafka.config.{DiscoveryOptions, ServiceOptions, Subscrip
 import io.github.dynamickafka.metadata.Streams._
 import io.github.dynamickafka.metadata.service.MetadataServicesSuite._
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
-import io.github.dynamickafka.metadata.{KafkaMetadataService, ScriptedService}
+import io.github.dynamickafka.metadata.{KafkaMetadataService, ScriptedService, Topology}
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.Topology
 
 class MetadataServicesSuite extends AnyFunSuite with TimeLimit {
 
@@ -144,7 +143,7 @@ class MetadataServicesSuite extends AnyFunSuite with TimeLimit {
     assert(forQuery.describeStreams(ju.List.of("orders")).containsKey("orders"))
     forQuery.close()
     assert(service.closed.getCount == 1)
-    assert(ServiceRegistry.lookup(handle).contains(service))
+    assert(ServiceRegistry.lookup(handle).exists(_.service eq service))
     ServiceRegistry.unregister(handle)
     refused("INVALID_OPTION", "registered", "handle" -> handle)(
       "'metadataService.handle'",

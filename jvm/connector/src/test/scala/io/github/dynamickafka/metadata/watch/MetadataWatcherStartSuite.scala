@@ -9,9 +9,8 @@ import org.apache.hadoop.fs.PathIsDirectoryException
 
 import io.github.dynamickafka.config.{DiscoveryOptions, Subscription}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.metadata.ScriptedService
 import io.github.dynamickafka.metadata.Streams._
-import io.github.dynamickafka.topology.{Topology, TopologyCluster, TopologyTopic}
+import io.github.dynamickafka.metadata.{ScriptedService, Topology, TopologyCluster, TopologyTopic}
 
 /** The first answer of a run: at a first start, and at a restart with the topology of the checkpoint. */
 class MetadataWatcherStartSuite extends WatcherTest {

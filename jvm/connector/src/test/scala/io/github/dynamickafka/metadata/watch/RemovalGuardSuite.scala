@@ -7,7 +7,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
-import io.github.dynamickafka.topology.{Removal, Topology, TopologyCluster, TopologyPattern, TopologyTopic}
+import io.github.dynamickafka.metadata.{Removal, Topology, TopologyCluster, TopologyPattern, TopologyTopic}
 
 class RemovalGuardSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
 

@@ -10,9 +10,17 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.github.dynamickafka.config.Subscription
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
 import io.github.dynamickafka.metadata.Streams._
-import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream, StreamHistory}
+import io.github.dynamickafka.metadata.{
+  ClusterMetadata,
+  KafkaStream,
+  OffsetsPolicy,
+  Removal,
+  StreamHistory,
+  Topology,
+  TopologyHistory,
+  TopologyTopic
+}
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.{OffsetsPolicy, Removal, Topology, TopologyHistory, TopologyTopic}
 
 class ResolutionSuite extends AnyFunSuite with TimeLimit {
 
@@ -212,7 +220,7 @@ class ResolutionSuite extends AnyFunSuite with TimeLimit {
   test("whether a cluster takes writes is in its entries, but not in the topology") {
     def orders(write: Boolean) =
       stream("orders", "blue" -> cluster("a").withWrite(write), "green" -> cluster("a"))
-    assert(AnswerCheck.entries(orders(write = false)).map(e => e.cluster -> e.write) ==
+    assert(AnswerCheck.entries(orders(write = false)).map(e => e.cluster -> e.named.closed.isEmpty) ==
       Seq("blue" -> false, "green" -> true))
     assert(resolve(this.orders, byId(orders(write = false))) == resolve(
       this.orders,

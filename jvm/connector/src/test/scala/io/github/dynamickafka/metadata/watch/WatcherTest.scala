@@ -6,10 +6,9 @@ import org.scalatest.time.{Millis, Seconds, Span}
 
 import io.github.dynamickafka.config.{DiscoveryOptions, Subscription}
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
-import io.github.dynamickafka.metadata.ScriptedService
 import io.github.dynamickafka.metadata.Streams._
+import io.github.dynamickafka.metadata.{ScriptedService, Topology}
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.Topology
 
 /** A watcher of a scripted service. */
 trait WatcherTest extends AnyFunSuite with TimeLimit with Eventually {

@@ -7,7 +7,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
-import io.github.dynamickafka.topology.{Topology, TopologyCluster, WriteEntry, WriteStream}
+import io.github.dynamickafka.metadata.{Topology, TopologyCluster, WriteEntry, WriteStream}
 
 /** The guard of a query that writes. */
 class WriteRemovalGuardSuite extends AnyFunSuite with ScalaCheckPropertyChecks {

@@ -7,9 +7,9 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
+import io.github.dynamickafka.metadata.OffsetsPolicy
 import io.github.dynamickafka.offset.{CompositeOffset, Positions}
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.OffsetsPolicy
 
 class HistoryPlanSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {
 

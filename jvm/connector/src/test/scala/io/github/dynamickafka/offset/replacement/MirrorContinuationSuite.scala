@@ -4,8 +4,8 @@ import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.connect.mirror.{Checkpoint, CheckpointBytes}
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.metadata.MirroredTopics
 import io.github.dynamickafka.offset.{ClusterView, Continuation, Positions, ReplacedCluster}
-import io.github.dynamickafka.topology.MirroredTopics
 
 /** Where a query continues by checkpoints, and by which names. */
 class MirrorContinuationSuite extends AnyFunSuite {

@@ -4,9 +4,9 @@ import scala.collection.immutable.SortedMap
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.metadata.{Removal, Topology, TopologyCluster, TopologyTopic}
 import io.github.dynamickafka.offset.{CompositeOffset, FormerCluster, Positions, Retained, RetainedTopic}
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.{Removal, Topology, TopologyCluster, TopologyTopic}
 
 /** `replaces` in the metadata: which cluster enters in the place of another one, and when. */
 class ReplacingClustersSuite extends AnyFunSuite with TimeLimit {

@@ -12,10 +12,10 @@ import io.github.dynamickafka.config.{ProducerProperties, TransactionOptions, Un
 import io.github.dynamickafka.error.DynamicKafkaError
 import io.github.dynamickafka.kafka.ProducerSettings
 import io.github.dynamickafka.metadata.watch.RemovalGuard
+import io.github.dynamickafka.metadata.{Topology, TopologyCluster, WriteEntry, WriteStream}
 import io.github.dynamickafka.sink.WriterFactory
 import io.github.dynamickafka.sink.commit._
 import io.github.dynamickafka.storage.{PlannedDeferrals, SimulatedFileManager}
-import io.github.dynamickafka.topology.{Topology, TopologyCluster, WriteEntry, WriteStream}
 
 /**
  * What a history does to the tasks of a batch.

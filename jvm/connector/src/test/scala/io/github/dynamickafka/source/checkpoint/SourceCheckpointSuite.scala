@@ -8,11 +8,7 @@ import org.apache.hadoop.conf.Configuration
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
-import io.github.dynamickafka.offset.history.{HandOver, HistoryFile, HistoryPlan, HistoryTable, RowTimes}
-import io.github.dynamickafka.offset.{CompositeOffset, Positions, Retained}
-import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
-import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.{
+import io.github.dynamickafka.metadata.{
   OffsetsPolicy,
   Removal,
   Topology,
@@ -21,6 +17,10 @@ import io.github.dynamickafka.topology.{
   TopologyTopic,
   WriteEntry
 }
+import io.github.dynamickafka.offset.history.{HandOver, HistoryFile, HistoryPlan, HistoryTable, RowTimes}
+import io.github.dynamickafka.offset.{CompositeOffset, Positions, Retained}
+import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
+import io.github.dynamickafka.testkit.TimeLimit
 
 class SourceCheckpointSuite extends AnyFunSuite with TimeLimit {
 

@@ -11,9 +11,9 @@ import org.scalatest.time.{Millis, Seconds, Span}
 import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.Options
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.metadata.OffsetsPolicy
 import io.github.dynamickafka.offset.{ClusterView, Ending, Positions, TopicOffsets}
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.OffsetsPolicy
 
 /** Clusters that are asked ahead of the triggers. `blue` is the one that does not respond. */
 class AskAheadSuite extends AnyFunSuite with TimeLimit with Eventually {

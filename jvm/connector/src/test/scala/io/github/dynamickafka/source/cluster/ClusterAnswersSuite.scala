@@ -18,9 +18,9 @@ import org.scalatest.time.{Millis, Seconds, Span}
 
 import io.github.dynamickafka.base.{Clock, ManualClock}
 import io.github.dynamickafka.config.Options
+import io.github.dynamickafka.metadata.OffsetsPolicy
 import io.github.dynamickafka.offset.{ClusterView, Positions}
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.OffsetsPolicy
 
 /** The offsets of one cluster, and what happens while parts of it do not respond. */
 class ClusterAnswersSuite extends AnyFunSuite with TimeLimit with BeforeAndAfterAll with Eventually {

@@ -6,9 +6,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.Options.parse
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
-import io.github.dynamickafka.source.Logs
-import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.{
+import io.github.dynamickafka.metadata.{
   OffsetsPolicy,
   Removal,
   Topology,
@@ -16,6 +14,8 @@ import io.github.dynamickafka.topology.{
   TopologyPattern,
   TopologyTopic
 }
+import io.github.dynamickafka.source.Logs
+import io.github.dynamickafka.testkit.TimeLimit
 
 class TopologyCheckSuite extends AnyFunSuite with TimeLimit {
 

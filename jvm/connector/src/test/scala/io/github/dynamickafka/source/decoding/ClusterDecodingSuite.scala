@@ -8,10 +8,10 @@ import org.apache.spark.util.LongAccumulator
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.{Options, SourceOptions}
+import io.github.dynamickafka.metadata.{Topology, TopologyCluster, TopologyTopic}
 import io.github.dynamickafka.source.ClusterDecoding
 import io.github.dynamickafka.source.read.{DecodeCounts, Decoding}
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.{Topology, TopologyCluster, TopologyTopic}
 
 /** The formats and registries of clusters, when the driver plans a batch. */
 class ClusterDecodingSuite extends AnyFunSuite with TimeLimit {

@@ -4,10 +4,10 @@ import scala.collection.immutable.SortedMap
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.metadata.{OffsetsPolicy, ReplacedClusterPolicy}
 import io.github.dynamickafka.offset._
 import io.github.dynamickafka.source.checkpoint.DecidedEntries
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy}
 
 /** The end of a batch by responses from before its tasks have ended: blue stays, green enters. */
 class FurtherReadSuite extends AnyFunSuite with TimeLimit {

@@ -3,9 +3,9 @@ package io.github.dynamickafka.source.simulation
 import scala.collection.immutable.SortedMap
 import scala.util.Random
 
+import io.github.dynamickafka.metadata.{Removal, Topology, TopologyCluster, TopologyTopic}
 import io.github.dynamickafka.offset.replacement.MirrorCheckpoint
 import io.github.dynamickafka.offset.{CompositeOffset, Positions}
-import io.github.dynamickafka.topology.{Removal, Topology, TopologyCluster, TopologyTopic}
 
 /**
  * A Kafka cluster that is written to, and a copy of it, which takes its place: under the same cluster id, or under another one with

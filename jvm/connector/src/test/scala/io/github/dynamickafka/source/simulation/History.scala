@@ -5,8 +5,8 @@ import scala.util.control.NonFatal
 
 import org.apache.spark.sql.connector.read.streaming.ReadLimit
 
+import io.github.dynamickafka.metadata.{OffsetsPolicy, ReplacedClusterPolicy}
 import io.github.dynamickafka.offset.alignment.Alignment
-import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy}
 
 /**
  * A random history of a query, which its seed determines: clusters are replaced and unreachable; topics are created, deleted,

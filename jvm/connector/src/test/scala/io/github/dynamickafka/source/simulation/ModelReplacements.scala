@@ -4,12 +4,12 @@ import java.nio.ByteBuffer
 import java.nio.charset.StandardCharsets.UTF_8
 
 import io.github.dynamickafka.base.Clock
+import io.github.dynamickafka.metadata.{OffsetsPolicy, ReplacedClusterPolicy}
 import io.github.dynamickafka.offset._
 import io.github.dynamickafka.offset.replacement.SameOffsets.{Answer, Question}
 import io.github.dynamickafka.offset.replacement._
 import io.github.dynamickafka.source.cluster.{ClusterConfig, ClusterReads}
 import io.github.dynamickafka.source.replacement._
-import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy}
 
 /**
  * Where a query continues in clusters that take the place of others, by the code of the product: only the reads of single records and of
@@ -62,7 +62,11 @@ private[simulation] final class ModelReplacements(
 
   private val replaced = new ReplacedClusters(
     policy,
-    new Replacements(policy, (_, questions) => recordsAt(questions), (_, _, question) => checkpoints(question)),
+    new Replacements(
+      policy,
+      (_, questions) => recordsAt(questions),
+      (_, _, question) => checkpoints(question)
+    ),
     before,
     clusters,
     clock

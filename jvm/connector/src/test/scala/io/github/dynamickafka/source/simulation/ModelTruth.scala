@@ -1,7 +1,7 @@
 package io.github.dynamickafka.source.simulation
 
+import io.github.dynamickafka.metadata.{OffsetsPolicy, ReplacedClusterPolicy, Topology}
 import io.github.dynamickafka.offset._
-import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy, Topology}
 
 /**
  * What a query has to declare, and which records it need not deliver.

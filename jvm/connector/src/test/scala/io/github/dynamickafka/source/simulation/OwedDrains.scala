@@ -1,7 +1,7 @@
 package io.github.dynamickafka.source.simulation
 
+import io.github.dynamickafka.metadata.Topology
 import io.github.dynamickafka.offset.{CompositeOffset, Loss, ReplacedCluster}
-import io.github.dynamickafka.topology.Topology
 
 /** Topics that were deleted before they were drained: the query has to declare this before it retires them. */
 private[simulation] final case class OwedDrains(topics: Map[(String, String), OwedDrains.Drain]) {

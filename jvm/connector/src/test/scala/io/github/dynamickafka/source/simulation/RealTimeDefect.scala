@@ -1,9 +1,9 @@
 package io.github.dynamickafka.source.simulation
 
+import io.github.dynamickafka.metadata.ReplacedClusterPolicy
 import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, NextOffset, OffsetRange, Transition}
 import io.github.dynamickafka.source.checkpoint.DecidedEntries
 import io.github.dynamickafka.source.realtime.{FurtherRead, TaskPositions}
-import io.github.dynamickafka.topology.ReplacedClusterPolicy
 
 /** A rule of real-time mode that is not the product's, to see whether the simulation finds it. */
 private[simulation] sealed abstract class RealTimeDefect(val name: String) {

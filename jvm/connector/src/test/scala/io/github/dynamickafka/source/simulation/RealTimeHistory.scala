@@ -3,7 +3,7 @@ package io.github.dynamickafka.source.simulation
 import scala.util.Random
 import scala.util.control.NonFatal
 
-import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy}
+import io.github.dynamickafka.metadata.{OffsetsPolicy, ReplacedClusterPolicy}
 
 /**
  * A random history, like [[History]], of a query in real-time mode: everything changes while batches run, the driver dies inside a

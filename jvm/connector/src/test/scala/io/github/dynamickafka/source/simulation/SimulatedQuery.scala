@@ -6,6 +6,7 @@ import scala.collection.immutable.SortedMap
 import org.apache.spark.sql.connector.read.streaming.{ReadAllAvailable, ReadLimit}
 
 import io.github.dynamickafka.config.{Options, SourceOptions}
+import io.github.dynamickafka.metadata.{OffsetsPolicy, ReplacedClusterPolicy, Topology}
 import io.github.dynamickafka.offset._
 import io.github.dynamickafka.offset.alignment.Alignment
 import io.github.dynamickafka.offset.replacement.ReplacingClusters
@@ -18,7 +19,6 @@ import io.github.dynamickafka.source.trigger.{
   TriggerPlanner,
   UnconfirmedClusters
 }
-import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy, Topology}
 
 /** Where the driver dies in a trigger. */
 private[simulation] object Crash extends Enumeration {

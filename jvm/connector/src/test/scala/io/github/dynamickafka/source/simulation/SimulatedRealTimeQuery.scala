@@ -1,11 +1,11 @@
 package io.github.dynamickafka.source.simulation
 
+import io.github.dynamickafka.metadata.{OffsetsPolicy, ReplacedClusterPolicy, Topology}
 import io.github.dynamickafka.offset._
 import io.github.dynamickafka.source.checkpoint.DecidedEntries
 import io.github.dynamickafka.source.cluster.ClusterConfigs
 import io.github.dynamickafka.source.realtime.{RealTimeRanges, TaskPositions}
 import io.github.dynamickafka.source.trigger.{LossGrace, TriggerContext, TriggerPlanner, UnconfirmedClusters}
-import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy, Topology}
 
 /** Where the driver dies in a batch of real-time mode. */
 private[simulation] object RealTimeCrash extends Enumeration {

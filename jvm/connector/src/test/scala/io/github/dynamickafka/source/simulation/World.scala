@@ -3,7 +3,7 @@ package io.github.dynamickafka.source.simulation
 import scala.collection.immutable.{SortedMap, SortedSet}
 import scala.util.Random
 
-import io.github.dynamickafka.topology.{Topology, TopologyCluster, TopologyTopic}
+import io.github.dynamickafka.metadata.{Topology, TopologyCluster, TopologyTopic}
 
 /**
  * The clusters and the metadata of one history, which change at random.

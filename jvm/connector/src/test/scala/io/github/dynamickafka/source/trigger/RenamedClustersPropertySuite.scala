@@ -6,10 +6,10 @@ import scala.util.Random
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.NoneWrong
+import io.github.dynamickafka.metadata._
 import io.github.dynamickafka.metadata.watch.RemovalGuard
 import io.github.dynamickafka.offset._
 import io.github.dynamickafka.testkit.{TestAll, TimeLimit}
-import io.github.dynamickafka.topology._
 
 /**
  * Random edits of the metadata of a running query: cluster ids are renamed, topics move between ids of the same Kafka cluster,

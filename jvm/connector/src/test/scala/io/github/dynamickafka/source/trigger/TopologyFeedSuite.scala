@@ -11,9 +11,9 @@ import org.scalatest.time.{Millis, Seconds, Span}
 import io.github.dynamickafka.config.{DiscoveryOptions, Subscription}
 import io.github.dynamickafka.error.{DynamicKafkaRuntimeException, Errors}
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
+import io.github.dynamickafka.metadata.{Topology, TopologyCluster, TopologyTopic}
 import io.github.dynamickafka.source.{Entry, EntryService}
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.{Topology, TopologyCluster, TopologyTopic}
 
 class TopologyFeedSuite extends AnyFunSuite with TimeLimit with Eventually {
   implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(100, Seconds), Span(5, Millis))

@@ -14,6 +14,7 @@ import org.scalatest.time.{Millis, Seconds, Span}
 import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.{DiscoveryOptions, Options, Subscription}
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
+import io.github.dynamickafka.metadata.ReplacedClusterPolicy
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
 import io.github.dynamickafka.offset.alignment.LogKey
 import io.github.dynamickafka.offset.replacement.LastRecord
@@ -24,7 +25,6 @@ import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStream, Clu
 import io.github.dynamickafka.source.replacement.{LastRecords, RecordsAt, ReplacedClusters, Replacements}
 import io.github.dynamickafka.source.{Entry, EntryService, Logs}
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.ReplacedClusterPolicy
 
 /** What a trigger makes of responses that were requested before it. The cluster takes longer than a trigger waits. */
 class TriggerPlannerSuite extends AnyFunSuite with TimeLimit with Eventually {

@@ -1,6 +1,6 @@
 package io.github.dynamickafka.lineage.openlineage
 
-import io.github.dynamickafka.topology.TopicDataset
+import io.github.dynamickafka.metadata.TopicDataset
 import io.openlineage.client.OpenLineage.DatasetFacets
 import io.openlineage.client.dataset.namespace.resolver.DatasetNamespaceCombinedResolver
 import io.openlineage.spark.agent.util.PlanUtils

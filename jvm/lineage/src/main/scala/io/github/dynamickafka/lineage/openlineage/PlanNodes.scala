@@ -1,6 +1,6 @@
 package io.github.dynamickafka.lineage.openlineage
 
-import io.github.dynamickafka.topology.{HasDatasets, HasDatasetsOfBatch, TopicDataset}
+import io.github.dynamickafka.metadata.{HasDatasets, HasDatasetsOfBatch, TopicDataset}
 import org.apache.spark.sql.catalyst.plans.logical.{AppendData, LogicalPlan, OverwriteByExpression}
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, StreamingDataSourceV2ScanRelation, WriteToDataSourceV2}
 import org.apache.spark.sql.execution.streaming.sources.MicroBatchWrite

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.topology
+package io.github.dynamickafka.metadata
 
 /** A start or stopping position, before it is resolved to an offset. */
 private[dynamickafka] sealed trait OffsetsPolicy extends Product with Serializable

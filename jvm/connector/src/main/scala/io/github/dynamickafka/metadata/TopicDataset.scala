@@ -1,4 +1,4 @@
-package io.github.dynamickafka.topology
+package io.github.dynamickafka.metadata
 
 import org.apache.spark.sql.connector.read.streaming.Offset
 

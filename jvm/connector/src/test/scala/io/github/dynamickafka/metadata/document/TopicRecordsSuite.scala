@@ -1,8 +1,7 @@
-package io.github.dynamickafka.metadata.service
+package io.github.dynamickafka.metadata.document
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.metadata.document.{DocumentEdits, EditRefused, MetadataDocument}
 import io.github.dynamickafka.testkit.TimeLimit
 
 class TopicRecordsSuite extends AnyFunSuite with TimeLimit {

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.topology
+package io.github.dynamickafka.metadata
 
 import java.util.regex.Pattern
 
