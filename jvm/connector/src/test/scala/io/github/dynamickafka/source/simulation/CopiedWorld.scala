@@ -228,7 +228,7 @@ private[simulation] final class CopiedWorld(
 
   /** The failover did not succeed: what was written to the former cluster is all that there is. */
   def failBack(reached: CompositeOffset): Unit =
-    if (reached.identity(id).kafkaId.contains(active.id)) translate(reached)
+    if (reached.position(id).nonEmpty && reached.identity(id).kafkaId.contains(active.id)) translate(reached)
     else back()
 
   /** The query reads the new cluster already: MirrorMaker writes checkpoints of topics that it has not read there. */
