@@ -330,18 +330,20 @@ private[dynamickafka] object NextOffset {
       ifReplaced: ReplacedClusterPolicy
   ): Part = {
     val kept = start.retained.getOrElse(id, Retained.empty)
-    // What returns with `same-offsets` is looked at when the cluster responds.
-    val (own, others) = kept.topics.partition { case (_, of) =>
-      of.former.isEmpty && ifReplaced != ReplacedClusterPolicy.SameOffsets
-    }
+    // What returns with `same-offsets` is looked at when the cluster responds: until then it is retained as what a copy still continues.
+    val isChecked = ifReplaced == ReplacedClusterPolicy.SameOffsets
+    val (own, others) = kept.topics.partition { case (_, of) => of.former.isEmpty && !isChecked }
     val back = work.returning.filterTopics(own.contains)
     val identity = start.identity(id)
+    val retained = stillRetained(Some(kept.copy(topics = others)), work.returning)
     Part(
       spans = back.iterator.map { case (topic, p, at) =>
         Span(id, topic, p, at, at, enters = true, known = own(topic).epochs.get(p))
       }.toSeq,
       carried = work.staying,
-      retained = stillRetained(Some(kept.copy(topics = others)), work.returning),
+      retained =
+        if (isChecked && identity.kafkaId.isDefined) retained.of(FormerCluster(id, identity.kafkaId))
+        else retained,
       targets = work.targets,
       identity = identity.copy(topics = identity.topics ++ back.topics.flatMap(t => own(t).id.map(t -> _)))
     )

@@ -85,9 +85,17 @@ private[dynamickafka] object Reconcile {
       if (toItsEnd(topic)) !reachedTarget(topic) else named.contains(topic)
     }
 
-    // Topics of the metadata that are not read: they return, enter, or remain unread because they were drained.
+    // Topics of the metadata that are not read: they return, enter, or remain unread because they were drained, or another cluster
+    // has taken their place.
     val absent = named.keySet.toSet -- live.topics
-    val away = absent.filter(t => isDraining(t) && kept.exists(_.drained(t)))
+    // The cluster that replaces this one reads them, or continues them.
+    val taken = topology.clusters.valuesIterator.filter(_.replaces.contains(id)).flatMap { by =>
+      val itsOwn = start.retained.get(by.id).toSeq.flatMap(_.topics).filter { case (_, of) =>
+        start.position(by.id).nonEmpty || of.former.exists(_.id == id)
+      }
+      start.position(by.id).topics ++ itsOwn.map(_._1)
+    }.toSet
+    val away = absent.filter(t => isDraining(t) && (taken(t) || kept.exists(_.drained(t))))
     // Positions of an earlier topic of the same name do not return.
     def isCurrent(topic: String) = !kept.flatMap(_.topics.get(topic)).exists(positions =>
       ClusterIdentity.differ(positions.id, topicIds.get(topic))

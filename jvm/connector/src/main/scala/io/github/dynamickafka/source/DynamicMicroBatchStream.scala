@@ -43,7 +43,7 @@ import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStreams}
 import io.github.dynamickafka.source.history.{HistoryBatches, HistoryListing}
 import io.github.dynamickafka.source.read.{BatchPlanner, DeadLetterTargets, Decoding, RecordTimes}
 import io.github.dynamickafka.source.realtime.{RealTimeBatches, RealTimeStream}
-import io.github.dynamickafka.source.replacement.{LastRecords, ReplacedClusters}
+import io.github.dynamickafka.source.replacement.{LastRecords, ReplacedClusters, Replacements}
 import io.github.dynamickafka.source.report.{QueryReporter, RecordCounts}
 import io.github.dynamickafka.source.trigger.{
   Aligner,
@@ -87,8 +87,13 @@ private[source] final class DynamicMicroBatchStream(
     new LossPolicy(options.failOnDataLoss, DynamicMicroBatchStream.MissingTopicGraceMs, feed)
   private val lastRecords =
     new LastRecords(checkpoint, DynamicMicroBatchStream.lastRecords(recordTimes))
-  private val replaced =
-    ReplacedClusters(options.replacedClusters, streams, lastRecords, clock)
+  private val replaced = new ReplacedClusters(
+    options.replacedClusters,
+    new Replacements(options.replacedClusters),
+    lastRecords,
+    streams,
+    clock
+  )
   private val triggerPlanner =
     new TriggerPlanner(options, configs, streams, feed, checkpoint, losses, replaced, clock)
   private val latestOffsets = new KnownLatestOffsets(checkpoint)

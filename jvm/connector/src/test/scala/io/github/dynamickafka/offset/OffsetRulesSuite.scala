@@ -166,6 +166,62 @@ class OffsetRulesSuite extends AnyFunSuite {
     assert(Reconcile(end, topology, 9000L, rules).clusters("a").staying == positions(("t", 0, 5L)))
   }
 
+  test(
+    "a topic that returns to a cluster that drains is not read where the one that replaces it has taken its place"
+  ) {
+    val topics = SortedMap.from(Seq("t", "u", "v", "w").map(_ -> TopologyTopic("s")))
+    val topology = Topology(SortedMap(
+      "a" -> TopologyCluster("a", topics.map { case (t, of) => t -> of.copy(draining = true) }, Map.empty),
+      "b" -> TopologyCluster("b", topics, Map.empty, replaces = Some("a"))
+    ))
+    val left = Retained.at(1000L, positions(("t", 0, 5L), ("u", 0, 5L), ("v", 0, 5L), ("w", 0, 5L)))
+    val owed = Retained.at(1000L, positions(("u", 0, 5L))).of(FormerCluster("a", Some("K")))
+    val start = CompositeOffset(
+      on("b", ("t", 0, 5L)),
+      retained = SortedMap(
+        "a" -> left,
+        "b" -> (owed ++ Retained.at(1000L, positions(("w", 0, 7L))))
+      )
+    )
+    val rules = Reconcile.Rules(-1L, drainRemoved = false, (_, _, _, _) => OffsetsPolicy.Earliest)
+    assert(Reconcile(start, topology, 2000L, rules).clusters("a").topics == Set("v"))
+  }
+
+  test("same-offsets: a cluster that has returned, and responds after its retention, is looked at then") {
+    val topology =
+      Topology(SortedMap("a" -> TopologyCluster("a", SortedMap("t" -> TopologyTopic("s")), Map.empty)))
+    val away = CompositeOffset(
+      SortedMap.empty[String, Positions],
+      retained = SortedMap("a" -> Retained.at(1000L, positions(("t", 0, 5L)), ids = _ => Some("T"))),
+      identities = SortedMap("a" -> ClusterIdentity(Some("K")))
+    )
+    val rules = Reconcile.Rules(100L, drainRemoved = false, (_, _, _, _) => OffsetsPolicy.Earliest)
+    def next(start: CompositeOffset, now: Long, view: ClusterView) = NextOffset(
+      start,
+      Reconcile(start, topology, now, rules),
+      Map("a" -> view),
+      ReplacedClusterPolicy.SameOffsets,
+      _ => false
+    )
+    def end(found: NextOffset) = found.offset(found.spans.map(_ => 0L))
+    val silent = end(next(away, 1050L, ClusterView.Pending))
+    assert(end(next(silent, 2000L, ClusterView.Pending)).sameAs(silent), "once")
+    def responds(kafkaId: String) = next(
+      silent,
+      9000L,
+      ClusterView.Reachable(
+        positions(("t", 0, 8L)),
+        positions(("t", 0, 0L)),
+        topicIds = Map("t" -> "T"),
+        kafkaId = Some(kafkaId)
+      )
+    )
+    val same = responds("K")
+    assert(same.replaced.isEmpty && same.spans.map(s => s.from -> s.end) == Seq(5L -> 8L))
+    assert(end(same).retained.isEmpty && end(same).identity("a").kafkaId.contains("K"))
+    assert(responds("L").replaced.map(r => r.known -> r.found) == Seq("K" -> "L"))
+  }
+
   test("a later departure restarts the retention of its own topic only") {
     val start = CompositeOffset(
       on("a", ("t", 0, 5L)),

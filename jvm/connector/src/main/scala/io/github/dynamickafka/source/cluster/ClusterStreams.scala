@@ -1,6 +1,13 @@
 package io.github.dynamickafka.source.cluster
 
-import java.util.concurrent.{CompletableFuture, ExecutorService, Executors, TimeUnit, TimeoutException}
+import java.util.concurrent.{
+  CompletableFuture,
+  ExecutionException,
+  ExecutorService,
+  Executors,
+  TimeUnit,
+  TimeoutException
+}
 
 import scala.collection.immutable.SortedMap
 import scala.util.control.NonFatal
@@ -10,15 +17,15 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.base.{Backoff, Clock, DaemonThreads}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.offset.{ClusterIdentity, ClusterView, Positions}
+import io.github.dynamickafka.offset.{ClusterIdentity, ClusterView, CompositeOffset, Positions}
 
 /**
  * The open clusters of one query. Opens and closes only clusters that changed, and sends requests to all clusters at
  * once.
  *
  * Used only by the thread of the query, which never waits longer than the request timeout of the clusters. An interrupt
- * ends the wait. It waits for the first response of a cluster, and for responses that decide something for good; all other
- * questions are asked ahead of the triggers.
+ * ends the wait. It waits for the first responses of a run, and for responses that decide something for good. Other clusters are read
+ * while a cluster or a topic enters, and all other questions are asked ahead of the triggers.
  *
  * @param skipUnreachable whether to continue without unreachable clusters
  * @param failureTimeoutMs how long to continue without a cluster, in milliseconds; -1: forever
@@ -30,15 +37,21 @@ private[source] final class ClusterStreams(
     failureTimeoutMs: Long,
     clock: Clock,
     maxAgeMs: Long = 0L
-) extends AutoCloseable {
+) extends ClusterReads
+    with AutoCloseable {
   import ClusterStreams._
 
   private var streams = Map.empty[String, ClusterStream]
   private val outages = new Outages(skipUnreachable, failureTimeoutMs, clock, streams(_))
   private val agents =
     new LatestAnswers[ClusterQuestion, ClusterView.Reachable](ClusterQuestion.Ahead, maxAgeMs, clock)
+
+  /** Requests about what enters, beside which the other clusters are read, by cluster. */
+  private var entries = Map.empty[String, Entering]
   private val idleTriggers = new IdleTriggers[Map[String, ClusterQuestion], Map[String, ClusterView]](
-    () => if (outages.ids.isEmpty) agents.unchangedUntil else Long.MinValue,
+    () =>
+      if (outages.ids.isEmpty && entries.valuesIterator.forall(_.answer.isDone)) agents.unchangedUntil
+      else Long.MinValue,
     clock
   )
   private var loggedLate = Set.empty[String]
@@ -59,6 +72,7 @@ private[source] final class ClusterStreams(
     streams = same ++ (wanted -- same.keySet).map { case (id, config) => id -> open(id, config) }
     outages.retain(same.keySet)
     agents.retain(same.keySet)
+    entries = entries.filter { case (id, _) => same.contains(id) }
     loggedLate = loggedLate.filter(same.contains)
     times.retain(wanted.keySet)
     close(other.values)
@@ -79,17 +93,19 @@ private[source] final class ClusterStreams(
    *
    * @param superseded returns true if one of the given clusters, which have not responded, has moved or left meanwhile,
    *                   so that waiting is useless; the result is then None
+   * @param beside whether other clusters are read while a cluster or a topic enters
    * @throws DynamicKafkaRuntimeException `CLUSTER_UNREACHABLE`, `CLUSTER_AUTHENTICATION_FAILED`,
    *                                      `CLUSTER_AUTHORIZATION_FAILED`
    */
   def ask(
       questions: Map[String, ClusterQuestion],
-      superseded: Set[String] => Boolean
+      superseded: Set[String] => Boolean,
+      beside: Boolean = true
   ): Option[Map[String, ClusterView]] = {
     times.begin()
     idleTriggers.answers(questions).orElse {
       outages.retainOffsets(questions.keySet)
-      val views = askAll(questions, superseded)
+      val views = askAll(questions, superseded, beside && asksAhead && agents.nonEmpty)
       views.foreach(idleTriggers.asked(questions, _))
       views
     }
@@ -100,11 +116,17 @@ private[source] final class ClusterStreams(
       questions: Map[String, ClusterQuestion],
       superseded: Set[String] => Boolean
   ): Option[Map[String, ClusterView]] =
-    askAll(questions.map { case (id, question) => id -> question.copy(afterwards = true) }, superseded)
+    askAll(
+      questions.map { case (id, question) => id -> question.copy(afterwards = true) },
+      superseded,
+      beside = false
+    )
 
+  /** @param beside whether what enters is not waited for, because other clusters are read */
   private def askAll(
       questions: Map[String, ClusterQuestion],
-      superseded: Set[String] => Boolean
+      superseded: Set[String] => Boolean,
+      beside: Boolean
   ): Option[Map[String, ClusterView]] = {
     val begun = clock.monotonicMs()
     val (ahead, others) = questions.partition { case (id, question) =>
@@ -113,15 +135,72 @@ private[source] final class ClusterStreams(
     agents.begin(ahead)
     // A cluster that does not respond would not respond to another question either.
     val (late, now) = others.partition { case (id, question) => !question.complete && agents.isLate(id) }
+    def isBeside(id: String) = beside && !questions(id).complete && !outages.ids(id) &&
+      (questions(id).entering.nonEmpty || !agents.knows(id))
+    val (aside, waited) = now.partition { case (id, _) => isBeside(id) }
+    enter(aside)
     for {
-      answers <- askNow(now, superseded)
+      answers <- askNow(waited, superseded)
       found = agents.take(ahead) ++ late.map { case (id, _) => id -> agents.failure(id).toLeft(None) }
-      if !superseded(found.collect { case (id, Left(_)) => id }.toSet)
       (decides, enters) = found.partition { case (id, answer) =>
         answer.forall(_.forall(ClusterQuestion.Ahead.suffices(questions(id), _)))
       }
-      entered <- askNow(questions.filter { case (id, _) => enters.contains(id) }, superseded)
-    } yield answers ++ entered ++ decides.map { case (id, answer) => id -> viewOf(id, answer, begun) }
+      (more, rest) = questions.filter { case (id, _) => enters.contains(id) }
+        .partition { case (id, _) => isBeside(id) }
+      entered = entering(aside ++ more)
+      if !superseded((decides ++ entered).collect { case (id, Left(_)) => id }.toSet)
+      others <- askNow(rest, superseded)
+    } yield answers ++ others ++ entered.map { case (id, answer) => id -> enteredAs(id, answer, begun) } ++
+      decides.map { case (id, answer) => id -> viewOf(id, answer, begun) }
+  }
+
+  /** Sends requests about what enters, unless the same one is pending or was answered a moment ago. */
+  private def enter(questions: Map[String, ClusterQuestion]): Unit = {
+    val now = clock.monotonicMs()
+    entries ++= questions.filterNot { case (id, question) =>
+      entries.get(id).exists(_.holds(question, now - maxAgeMs))
+    }.map { case (id, question) =>
+      val stream = streams(id)
+      val answer = limited(stream)(request(stream, question))
+        .thenApply[(ClusterView.Reachable, Long)](view => (view, clock.monotonicMs()))
+      id -> Entering(question, now, answer)
+    }
+  }
+
+  /** The responses about what enters in these clusters, as far as they arrive within a moment. */
+  private def entering(
+      questions: Map[String, ClusterQuestion]
+  ): Map[String, Either[Throwable, Option[Entering]]] = {
+    enter(questions)
+    val asked = entries.filter { case (id, _) => questions.contains(id) }
+    val waitMs =
+      asked.valuesIterator.map(_.sentAt).maxOption.fold(0L)(_ + Agent.FreshMs - clock.monotonicMs())
+    try {
+      val _ = CompletableFuture.allOf(asked.values.map(_.answer).toSeq: _*).get(waitMs, TimeUnit.MILLISECONDS)
+    } catch { case _: TimeoutException | _: ExecutionException => () }
+    asked.map { case (id, sent) =>
+      id -> (if (sent.answer.isDone) result(id, sent.answer).map(_ => Some(sent)) else Right(None))
+    }
+  }
+
+  private def enteredAs(
+      id: String,
+      found: Either[Throwable, Option[Entering]],
+      begun: Long
+  ): ClusterView = found match {
+    case Right(Some(Entering(question, sentAt, answer))) =>
+      val (view, receivedAt) = answer.join()
+      agents.learn(id, send(streams(id), _), Answer(question, view, sentAt, receivedAt))
+      times.used(id, sentAt, asked = begun)
+      // Whether it exists is asked again.
+      if (question.entering.keys.exists(view.missing)) entries -= id
+      view
+    case Right(None) => ClusterView.Pending
+    case Left(error) =>
+      entries -= id
+      agents.forget(id)
+      outages.failed(Outage.Request.Offsets, id, error)
+      ClusterView.Unreachable
   }
 
   /** Waits for the responses of all of these clusters. */
@@ -153,19 +232,21 @@ private[source] final class ClusterStreams(
       question: ClusterQuestion
   ): CompletableFuture[ClusterView.Reachable] = {
     // Concurrently, so that one time limit applies to both.
-    val kafkaId = kafkaIdOf(stream)
+    val kafkaId =
+      kafkaIdOf(stream, if (question.afterwards) stream.kafkaClusterIdNow else stream.kafkaClusterId)
     stream.ask(question, nonBlockingThreads).thenCompose[ClusterView.Reachable](view =>
       kafkaId.thenCompose[String] { found =>
         // The id comes from the client that has answered, which may be another one than at first: an id that is known only later is logged by a
         // batch without records.
-        if (found == null) kafkaIdOf(stream) else CompletableFuture.completedFuture(found)
+        if (found == null) kafkaIdOf(stream, stream.kafkaClusterId)
+        else CompletableFuture.completedFuture(found)
       }.thenApply[ClusterView.Reachable](found => view.copy(kafkaId = known(found)))
     )
   }
 
   /** null: it is not known yet. */
-  private def kafkaIdOf(stream: ClusterStream): CompletableFuture[String] =
-    stream.kafkaClusterId.exceptionally(_ => null)
+  private def kafkaIdOf(stream: ClusterStream, answer: CompletableFuture[String]): CompletableFuture[String] =
+    answer.exceptionally(_ => null)
       .completeOnTimeout(null, stream.config.attemptMs, TimeUnit.MILLISECONDS)
 
   private def send(
@@ -222,11 +303,27 @@ private[source] final class ClusterStreams(
       stream.times(asked(stream.id), nonBlockingThreads)
     ).getOrElse(Map.empty)
 
-  /** What is read of a cluster on a thread of its own; None if the cluster does not respond. Waits for the response. */
-  def readOne[A](id: String)(read: ClusterConfig => A): Option[A] =
-    gather(Outage.Request.Times, Set(id), _ => false)(stream =>
-      CompletableFuture.supplyAsync(() => read(stream.config), closingThreads)
-    ).flatMap(_.get(id).flatten)
+  override def read[A](reads: Map[String, ClusterConfig => A]): Map[String, Option[(Set[String], A)]] =
+    if (reads.isEmpty) Map.empty
+    else
+      gather(Outage.Request.Times, reads.keySet, _ => false) { stream =>
+        val ids = kafkaIdsOf(stream, ClusterReads.Answers, Set.empty)
+          .completeOnTimeout(Set.empty, stream.config.attemptMs, TimeUnit.MILLISECONDS)
+        CompletableFuture.supplyAsync[A](() => reads(stream.id)(stream.config), closingThreads)
+          .thenCombine[Set[String], (Set[String], A)](ids, (found, ids) => (ids, found))
+      }.getOrElse(Map.empty)
+
+  /** One that does not answer is not asked again. */
+  private def kafkaIdsOf(
+      stream: ClusterStream,
+      answers: Int,
+      found: Set[String]
+  ): CompletableFuture[Set[String]] =
+    if (answers == 0) CompletableFuture.completedFuture(found)
+    else
+      stream.kafkaClusterIdNow.exceptionally(_ => null).thenCompose[Set[String]](id =>
+        kafkaIdsOf(stream, if (id == null) 0 else answers - 1, found ++ known(id))
+      )
 
   /** Same as [[timesNow]] of one cluster, without waiting. A failure changes nothing. */
   def timesAhead(id: String, asked: Map[TopicPartition, Long]): CompletableFuture[ClusterStream.Times] = {
@@ -299,12 +396,21 @@ private[source] final class ClusterStreams(
   }
 
   /**
-   * Commits these offsets to the consumer group of the cluster, without waiting. Ignores a cluster that is not open,
-   * because it has left or is not required yet. A cluster closes after its last commit.
+   * Commits the offsets that a query has reached to the consumer group of the cluster, without waiting: those in the logs that the cluster
+   * has. Ignores a cluster that is not open, because it has left or is not required yet. A cluster closes after its last commit.
+   *
+   * @param view the response of the cluster: where it has another log under the name, nothing is committed
    */
-  def commit(id: String, positions: Positions, commitCounter: CommitCounter): Unit = streams.get(id).foreach {
-    stream =>
-      stream.commits(GroupCommitQueue.of(stream, limited(stream)(_), commitCounter, clock)).offer(positions)
+  def commit(
+      id: String,
+      reached: CompositeOffset,
+      view: ClusterView.Reachable,
+      commitCounter: CommitCounter
+  ): Unit = {
+    val here = reached.position(id).filterTopics(reached.identity(id).isOf(view))
+    streams.get(id).filter(_ => here.nonEmpty).foreach { stream =>
+      stream.commits(GroupCommitQueue.of(stream, limited(stream)(_), commitCounter, clock)).offer(here)
+    }
   }
 
   override def close(): Unit = {
@@ -361,10 +467,37 @@ private[source] final class ClusterStreams(
     }
 }
 
+/** Clusters of which more is read than a trigger asks. */
+private[source] trait ClusterReads {
+
+  /**
+   * What is read of clusters, each on a thread of its own, with the `cluster.id` that each has in a few answers in a row; None for a
+   * cluster that does not respond. Waits for all of them at once, and not longer than for other requests.
+   */
+  def read[A](reads: Map[String, ClusterConfig => A]): Map[String, Option[(Set[String], A)]]
+}
+
+private[source] object ClusterReads {
+  private[cluster] val Answers = 3
+}
+
 private[source] object ClusterStreams {
   private val log = LoggerFactory.getLogger(classOf[ClusterStreams])
 
   private val NonBlockingThreads = 4
+
+  /** A request about what enters, with the times of the request and of the response in monotonic milliseconds. */
+  private final case class Entering(
+      question: ClusterQuestion,
+      sentAt: Long,
+      answer: CompletableFuture[(ClusterView.Reachable, Long)]
+  ) {
+
+    /** Whether its response, which arrives later than `least`, is one to this question. */
+    def holds(asked: ClusterQuestion, least: Long): Boolean =
+      asked.entering == question.entering && ClusterQuestion.Ahead.isSame(question, asked) &&
+        (!answer.isDone || Futures.outcome(answer).exists(_._2 >= least))
+  }
 
   private val named = new DaemonThreads("dynamic-kafka-cluster")
 

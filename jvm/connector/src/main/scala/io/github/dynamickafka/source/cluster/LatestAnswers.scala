@@ -29,6 +29,12 @@ private[source] final class LatestAnswers[Q, A](
   /** Whether a cluster has not responded for longer than a response may be old. */
   def isLate(id: String): Boolean = agents.get(id).exists(_.isLate)
 
+  /** Whether a cluster has responded. */
+  def knows(id: String): Boolean = agents.contains(id)
+
+  /** Whether any cluster has. */
+  def nonEmpty: Boolean = agents.nonEmpty
+
   /**
    * Until when a trigger that asks all clusters the same as the last one would find the same, in monotonic milliseconds:
    * no request is pending or due, and there is nothing to read.

@@ -271,6 +271,8 @@ private[source] final class RealTimeBatches(
           newest.forall(propertiesOf(_, batch.start) == batch.properties) && {
             val snapshot = snapshots.preview(batch.from)
             snapshots.judgeUnanswered(snapshot)
+            // What enters is looked at as soon as it has responded.
+            if (snapshot.views.valuesIterator.contains(ClusterView.Pending)) looked = None
             snapshot.position.sameAs(batch.from)
           }
         } catch {

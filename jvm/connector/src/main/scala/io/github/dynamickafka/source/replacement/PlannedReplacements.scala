@@ -34,7 +34,8 @@ private[dynamickafka] object PlannedReplacements {
     )
     try {
       streams.set(configs)
-      ReplacedClusters(policy, streams, new LastRecords(checkpoint, (_, _) => None), clock)
+      val lastRecords = new LastRecords(checkpoint, (_, _) => None)
+      new ReplacedClusters(policy, new Replacements(policy), lastRecords, streams, clock)
         .decide(start, transition, views, next)
     } finally streams.close()
   }

@@ -17,7 +17,7 @@ import io.github.dynamickafka.offset.{
   ReplacedCluster,
   Transition
 }
-import io.github.dynamickafka.source.cluster.ClusterStreams
+import io.github.dynamickafka.source.cluster.{ClusterConfig, ClusterReads}
 
 /**
  * Where a trigger continues in clusters that replace others.
@@ -33,14 +33,12 @@ private[dynamickafka] final case class DecidedReplacements(
 /**
  * Kafka clusters that take the place of others: whether and where the query continues in them. What a trigger finds here is
  * decided once its offset is logged, which has the positions and Kafka's new id. Used only by the thread of the query.
- *
- * @param kafkaId asks a cluster for its `cluster.id`
  */
 private[source] final class ReplacedClusters(
     policy: ReplacedClusterPolicy,
     replacements: Replacements,
     lastRecords: ReadBefore,
-    kafkaId: String => Option[String],
+    clusters: ClusterReads,
     clock: Clock
 ) {
   import ReplacedClusters._
@@ -48,7 +46,7 @@ private[source] final class ReplacedClusters(
   private var ids = ReplacedIds.none
 
   /**
-   * Asks the clusters. Changes nothing.
+   * Asks the clusters, all at once, and not longer than for other requests. Changes nothing.
    *
    * @return None if no cluster replaces another one
    * @throws DynamicKafkaRuntimeException `CLUSTER_REPLACED`
@@ -59,44 +57,56 @@ private[source] final class ReplacedClusters(
       views: Map[String, ClusterView],
       next: NextOffset
   ): Option[DecidedReplacements] = {
-    val silent = returning(transition, views, next)
-    Option.when(next.replaced.nonEmpty || silent.nonEmpty) {
-      val found = next.replaced.flatMap(r => continuation(r, start, transition, views).map(r.cluster -> _))
-      DecidedReplacements(
-        // A cluster that does not respond meanwhile keeps its positions.
-        views ++ (silent ++ found.collect { case (id, None) => id }).map(_ -> ClusterView.Pending),
-        found.collect { case (id, Some(of)) => id -> of }.groupMapReduce(_._1)(_._2)(_ ++ _)
-      )
+    val continuing =
+      next.replaced.map(c => Asked(c, continues = true, continued(c, start, transition, views)))
+    val asked = (continuing ++ returning(transition, views, next)).map(a => a -> a.of.map(replacements(_)))
+    val reads = asked.collect {
+      case (of, Some(Right(read))) => of -> Some(read)
+      case (of, _) if of.isWhole => of -> None
     }
+    val read = clusters.read(reads.groupMap(_._1.id)(identity).map { case (id, all) =>
+      id -> ((config: ClusterConfig) => all.collect { case (of, Some(read)) => of -> read(config) }.toMap)
+    })
+    val found = asked.map { case (of, question) =>
+      val answer = read.get(of.id).flatten
+      if (of.isWhole) refuseAlternating(of.cluster, answer.fold(Set.empty[String])(_._1))
+      if (policy == ReplacedClusterPolicy.Fail) throw refused(of.cluster, Unknown)
+      of -> question.map {
+        case Left(decision) => Some(decision)
+        case Right(_) => answer.map(_._2(of))
+      }.map(_.map(_.fold(reason => throw refused(of.cluster, reason), identity)))
+    }
+    val silent = found.collect { case (of, Some(None)) => of.id }
+    Option.when(next.replaced.nonEmpty || silent.nonEmpty)(DecidedReplacements(
+      // A cluster that does not respond meanwhile keeps its positions.
+      views ++ silent.map(_ -> ClusterView.Pending),
+      found.collect { case (of, Some(Some(where))) if of.continues => of.id -> where }
+        .groupMapReduce(_._1)(_._2)(_ ++ _)
+    ))
   }
 
-  /** Where the query continues; an inner None if the cluster does not respond meanwhile, an outer one if it need not be asked. */
-  private def continuation(
+  /** What continues in a cluster; None if what the policy means is known without it. */
+  private def continued(
       cluster: ReplacedCluster,
       start: CompositeOffset,
       transition: Transition,
       views: Map[String, ClusterView]
-  ): Option[Option[Continuation]] = {
-    if (cluster.of.isEmpty) refuseAlternating(cluster)
-    policy match {
-      case ReplacedClusterPolicy.Fail => throw refused(cluster, Unknown)
-      // What these mean is known without another question.
-      case ReplacedClusterPolicy.Earliest | ReplacedClusterPolicy.Latest => None
-      case _ =>
-        views.get(cluster.cluster).collect {
-          case view: ClusterView.Reachable if view.unanswered.isEmpty || cluster.of.isDefined =>
-            val positions = cluster.positions(start)
-            replacements(Replacement(
-              cluster,
-              cluster.former,
-              positions,
-              lastRecords.of(cluster.former, positions),
-              lastRecords.lastBatchMs,
-              transition.clusters.get(cluster.cluster).fold(Set.empty[String])(topics(_, cluster)),
-              view
-            )).map(_.fold(reason => throw refused(cluster, reason), identity))
-        }
-    }
+  ): Option[Replacement] = policy match {
+    case ReplacedClusterPolicy.Fail | ReplacedClusterPolicy.Earliest | ReplacedClusterPolicy.Latest => None
+    case _ =>
+      views.get(cluster.cluster).collect {
+        case view: ClusterView.Reachable if view.unanswered.isEmpty || cluster.of.isDefined =>
+          val positions = cluster.positions(start)
+          Replacement(
+            cluster,
+            cluster.former,
+            positions,
+            lastRecords.of(cluster.former, positions),
+            lastRecords.lastBatchMs,
+            transition.clusters.get(cluster.cluster).fold(Set.empty[String])(topics(_, cluster)),
+            view
+          )
+      }
   }
 
   /** The topics that may continue: the others of a cluster that is read already have positions of their own. */
@@ -104,19 +114,16 @@ private[source] final class ReplacedClusters(
     if (cluster.of.isEmpty) work.topics else work.returning.topics ++ work.entering.keySet
 
   /**
-   * Checks topics that return to positions of the same Kafka cluster, with `same-offsets`: its log may have been cut and filled again
-   * meanwhile, with the same ids.
-   *
-   * @return the clusters that do not respond meanwhile
-   * @throws DynamicKafkaRuntimeException `CLUSTER_REPLACED`
+   * Topics that return to positions of the same Kafka cluster, which are checked with `same-offsets`: its log may have been cut and
+   * filled again meanwhile, with the same ids.
    */
   private def returning(
       transition: Transition,
       views: Map[String, ClusterView],
       next: NextOffset
-  ): Set[String] =
-    if (policy != ReplacedClusterPolicy.SameOffsets) Set.empty
-    else (for {
+  ): Seq[Asked] =
+    if (policy != ReplacedClusterPolicy.SameOffsets) Nil
+    else for {
       (id, work) <- transition.clusters.toSeq
       view <- views.get(id).collect { case view: ClusterView.Reachable => view }
       // Positions that are not in the log are judged as losses.
@@ -127,18 +134,10 @@ private[source] final class ReplacedClusters(
       )
       if positions.nonEmpty && !next.replaced.exists(_.cluster == id)
       cluster = ReplacedCluster(id, view.kafkaId.getOrElse(""), view.kafkaId.getOrElse(""))
-      of = Replacement(
-        cluster,
-        id,
-        positions,
-        lastRecords.of(id, positions),
-        // The Kafka cluster and the topics are known, whatever the clocks of producers are.
-        lastBatchMs = 0L,
-        positions.topics,
-        view
-      )
-      if replacements(of).map(_.left.foreach(reason => throw refused(cluster, reason))).isEmpty
-    } yield id).toSet
+      // The Kafka cluster and the topics are known, whatever the clocks of producers are.
+      read = lastRecords.of(id, positions)
+      of = Replacement(cluster, id, positions, read, lastBatchMs = 0L, positions.topics, view)
+    } yield Asked(cluster, continues = false, Some(of))
 
   /** Logs what this trigger continues with. */
   def logDecided(
@@ -162,12 +161,13 @@ private[source] final class ReplacedClusters(
     )
   }
 
-  /** An address that leads to several Kafka clusters would let the query change between them with each answer. */
-  private def refuseAlternating(cluster: ReplacedCluster): Unit = {
-    // One that does not answer is not waited for again.
-    val more =
-      Iterator.continually(kafkaId(cluster.cluster)).take(Answers).takeWhile(_.isDefined).flatten.toSet
-    val others = more - cluster.found
+  /**
+   * An address that leads to several Kafka clusters would let the query change between them with each answer.
+   *
+   * @param answers the ids of the cluster in a few more answers
+   */
+  private def refuseAlternating(cluster: ReplacedCluster, answers: Set[String]): Unit = {
+    val others = answers - cluster.found
     if (others.nonEmpty || ids.alternates(cluster, clock.monotonicMs()))
       throw refused(
         cluster,
@@ -180,18 +180,16 @@ private[source] final class ReplacedClusters(
 private[source] object ReplacedClusters {
   private val log = LoggerFactory.getLogger(classOf[ReplacedClusters])
 
-  private val Answers = 3
+  /**
+   * @param continues whether the positions are those of another Kafka cluster
+   * @param of what has to be known, unless the policy says it
+   */
+  private final case class Asked(cluster: ReplacedCluster, continues: Boolean, of: Option[Replacement]) {
+    def id: String = cluster.cluster
 
-  def apply(
-      policy: ReplacedClusterPolicy,
-      streams: ClusterStreams,
-      lastRecords: ReadBefore,
-      clock: Clock
-  ): ReplacedClusters =
-    new ReplacedClusters(policy, Replacements(policy, streams), lastRecords, kafkaId(streams, _), clock)
-
-  private def kafkaId(streams: ClusterStreams, id: String): Option[String] =
-    streams.identities(Map(id -> Set.empty)).get(id).flatMap(_.toOption).flatMap(_.kafkaId)
+    /** Whether the id leads to another Kafka cluster. */
+    def isWhole: Boolean = continues && cluster.of.isEmpty
+  }
 
   val Unknown = "the offsets in the checkpoint do not apply to it"
 

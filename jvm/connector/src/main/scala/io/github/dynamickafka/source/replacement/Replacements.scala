@@ -20,70 +20,46 @@ import io.github.dynamickafka.offset.replacement.{
   Replacement,
   SameOffsets
 }
-import io.github.dynamickafka.source.cluster.{ClusterConfig, ClusterStreams}
+import io.github.dynamickafka.source.cluster.ClusterConfig
 
 /**
- * Finds out where the query continues in a Kafka cluster that replaces another one: asks the new cluster what the
- * policy needs. The decisions are in [[io.github.dynamickafka.offset.replacement]]. Used only by the thread of the query, which
- * waits for the responses, once for each replacement.
+ * Where the query continues in a Kafka cluster that replaces another one, and what the policy needs of the new cluster for this. The
+ * decisions are in [[io.github.dynamickafka.offset.replacement]].
  *
  * @param records reads single records of the new cluster
  * @param checkpoints reads checkpoints of MirrorMaker there
  */
 private[source] final class Replacements(
     policy: ReplacedClusterPolicy,
-    clusters: Replacements.Clusters,
-    records: RecordsAt,
-    checkpoints: MirrorCheckpoints
+    records: RecordsAt = RecordsAt.Consumer,
+    checkpoints: MirrorCheckpoints = MirrorCheckpoints.Consumer
 ) {
+  import Replacements.Decision
 
-  /**
-   * @return None if the cluster does not respond; left: why the positions cannot be found
-   * @throws DynamicKafkaRuntimeException `CLUSTER_UNREACHABLE` and others of this cluster
-   */
-  def apply(of: Replacement): Option[Either[String, Continuation]] = policy match {
-    case ReplacedClusterPolicy.Fail => Some(Left("the offsets in the checkpoint do not apply to it"))
-    case ReplacedClusterPolicy.Earliest => Some(Right(Continuation(of.view.earliest)))
-    case ReplacedClusterPolicy.Latest => Some(Right(Continuation(of.view.ends)))
-    case ReplacedClusterPolicy.SameOffsets => sameOffsets(of)
+  /** What is decided without the new cluster, or by what is read of it, which blocks. */
+  def apply(of: Replacement): Either[Decision, ClusterConfig => Decision] = policy match {
+    case ReplacedClusterPolicy.Fail => Left(Left("the offsets in the checkpoint do not apply to it"))
+    case ReplacedClusterPolicy.Earliest => Left(Right(Continuation(of.view.earliest)))
+    case ReplacedClusterPolicy.Latest => Left(Right(Continuation(of.view.ends)))
+    case ReplacedClusterPolicy.SameOffsets =>
+      SameOffsets.questions(of) match {
+        case Left(reason) => Left(Left(reason))
+        case Right(questions) if questions.isEmpty => Left(SameOffsets.continuation(of, Map.empty))
+        case Right(questions) => Right(config => SameOffsets.continuation(of, records(config, questions)))
+      }
     case ReplacedClusterPolicy.MirrorMaker(group, alias, topics) =>
-      mirrored(new MirrorContinuation(of, group, alias.getOrElse(of.former), topics), of.id)
+      val mirror = new MirrorContinuation(of, group, alias.getOrElse(of.former), topics)
+      mirror.question.map(question =>
+        (config: ClusterConfig) =>
+          checkpoints(config, mirror.checkpoints, question).flatMap(mirror.continuation)
+      ).left.map(Left(_))
   }
-
-  private def mirrored(mirror: MirrorContinuation, id: String): Option[Either[String, Continuation]] =
-    mirror.question match {
-      case Left(reason) => Some(Left(reason))
-      case Right(question) =>
-        clusters.read(id)(config => checkpoints(config, mirror.checkpoints, question))
-          .map(_.flatMap(mirror.continuation))
-    }
-
-  private def sameOffsets(of: Replacement): Option[Either[String, Continuation]] =
-    SameOffsets.questions(of) match {
-      case Left(reason) => Some(Left(reason))
-      case Right(questions) if questions.isEmpty => Some(SameOffsets.continuation(of, Map.empty))
-      case Right(questions) =>
-        clusters.read(of.id)(records(_, questions)).map(SameOffsets.continuation(of, _))
-    }
 }
 
 private[source] object Replacements {
 
-  /** Where clusters are read; None if a cluster does not respond. */
-  trait Clusters {
-    def read[A](id: String)(read: ClusterConfig => A): Option[A]
-  }
-
-  def apply(
-      policy: ReplacedClusterPolicy,
-      streams: ClusterStreams,
-      records: RecordsAt = RecordsAt.Consumer
-  ): Replacements = {
-    val clusters = new Clusters {
-      override def read[A](id: String)(read: ClusterConfig => A): Option[A] = streams.readOne(id)(read)
-    }
-    new Replacements(policy, clusters, records, MirrorCheckpoints.Consumer)
-  }
+  /** Where the query continues; left: why it cannot. */
+  type Decision = Either[String, Continuation]
 }
 
 /** Reads the offsets and times of single records of a cluster. Blocks. */

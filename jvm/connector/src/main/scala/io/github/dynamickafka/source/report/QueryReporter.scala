@@ -188,19 +188,14 @@ private[source] final class QueryReporter(
 
   def close(): Unit = safely(gauges.close())
 
-  /**
-   * A position is committed only in the log that it is about. Where the cluster of this snapshot has another one under the name, or is
-   * not known, nothing is committed.
-   */
+  /** Where the cluster of this snapshot is not known, nothing is committed. */
   private def reached(offset: CompositeOffset, snapshot: Option[TriggerSnapshot]): Unit = {
     consumed = offset
     if (commits)
       for {
-        (id, positions) <- offset.clusters
+        id <- offset.clusters.keys
         view <- snapshot.flatMap(_.views.get(id)).collect { case view: ClusterView.Reachable => view }
-        here = positions.filterTopics(offset.identity(id).isOf(view))
-        if here.nonEmpty
-      } streams.commit(id, here, commitCounter)
+      } streams.commit(id, offset, view, commitCounter)
   }
 
   private def updateTimes(at: CompositeOffset): Unit = {

@@ -63,9 +63,11 @@ private[source] final class PlannedBatches(
         )
       val left = readable.left.orElse(files)
       aligner.planned(spans, granted, left)
-      val offset = deferred.resumed(start, snapshot.next.offset(granted))
-      val next =
-        logged.next(start, left.fold(offset)(files => offset.copy(history = files.read)))
+      val computed = snapshot.next.offset(granted)
+      // With the history: what is deferred enters again by an offset that has another text than the one before.
+      val offset =
+        deferred.resumed(start, left.fold(computed)(files => computed.copy(history = files.read)))
+      val next = logged.next(start, offset)
       // Before anything is written: an offset that cannot be planned must not reach the checkpoint.
       val end = if (readable.left.isEmpty && next.sameAs(start)) start else next
       val ranges = OffsetRange.beforeLogging(start, end)

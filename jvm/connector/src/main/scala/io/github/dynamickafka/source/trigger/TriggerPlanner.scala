@@ -141,7 +141,8 @@ private[source] final class TriggerPlanner(
   }
 
   private def hasMoved(trigger: TriggerContext, clusters: Set[String]): Boolean =
-    clusters.exists(id => feed.newest.exists(propertiesOf(_, id) != propertiesOf(trigger.topology, id)))
+    clusters.nonEmpty &&
+      feed.newest.exists(newest => clusters.exists(TriggerPlanner.moved(trigger.topology, newest)))
 
   /** @param unlisted clusters whose topics have never been listed successfully */
   private def ask(
@@ -158,7 +159,7 @@ private[source] final class TriggerPlanner(
     )
     if (before.isEmpty) streams.set(configsOf(trigger, transition, topology))
     val questions = before.fold(questionsOf(trigger, transition, topology))(_.questions)
-    answersTo(questions, trigger, topology).flatMap { answers =>
+    answersTo(questions, trigger, transition, topology).flatMap { answers =>
       val found =
         if (unlisted.isEmpty) answers
         else answers ++ unlisted.diff(answers.keySet).map(_ -> ClusterView.Unreachable)
@@ -187,23 +188,16 @@ private[source] final class TriggerPlanner(
   private def answersTo(
       questions: Map[String, ClusterQuestion],
       trigger: TriggerContext,
+      transition: Transition,
       topology: Topology
   ): Option[Map[String, ClusterView]] =
-    trigger.pinned.fold(streams.ask(questions, hasMoved(trigger, _))) { pinned =>
-      val former = last.map(_.snapshot.topology)
-      val moved = questions.filter { case (id, _) =>
-        former.exists(propertiesOf(_, id) != propertiesOf(topology, id))
-      }
-      if (moved.isEmpty) Some(pinned)
-      else streams.ask(moved, hasMoved(trigger, _)).map(now =>
-        pinned ++ now.filterNot { case (id, view) => isOfSameLogs(pinned.get(id), view) }
-      )
+    // Without a retention, what enters may be a topic that leaves under another cluster id, and is forgotten in this trigger.
+    trigger.pinned.fold(streams.ask(questions, hasMoved(trigger, _), beside = transition.retains)) { pinned =>
+      val moved = last.map(_.snapshot.topology).fold(Set.empty[String])(TriggerPlanner.moved(_, topology))
+      val asked = questions.filter { case (id, _) => moved(id) }
+      if (asked.isEmpty) Some(pinned)
+      else streams.ask(asked, hasMoved(trigger, _)).map(TriggerPlanner.followed(pinned, _))
     }
-
-  private def isOfSameLogs(pinned: Option[ClusterView], now: ClusterView): Boolean = (pinned, now) match {
-    case (Some(before: ClusterView.Reachable), view: ClusterView.Reachable) => view.continues(before)
-    case _ => false
-  }
 
   /** Whether the effect of a topology on these positions changes with time: a retention expires. */
   private def isTimed(start: CompositeOffset): Boolean =
@@ -236,7 +230,9 @@ private[source] final class TriggerPlanner(
             (views, nextOf(transition, trigger, views))
         }
     again.map { case (views, next) =>
-      val recreated = next.losses.collect { case loss: Loss.TopicRecreated => loss.cluster }.toSet
+      // What was requested afterwards says which Kafka cluster it is.
+      val recreated =
+        next.losses.collect { case loss: Loss.TopicRecreated => loss.cluster }.toSet -- unconfirmed
       if (recreated.isEmpty || trigger.pinned.isDefined) (views, next)
       else {
         val identified = identify(views, recreated)
@@ -294,8 +290,6 @@ private[source] final class TriggerPlanner(
     )
   }
 
-  private def propertiesOf(topology: Topology, id: String) = topology.clusters.get(id).map(_.properties)
-
   /**
    * Clusters that have left the topology but must still be read use the last known properties of the metadata or, after
    * a restart, the properties in the checkpoint.
@@ -310,7 +304,7 @@ private[source] final class TriggerPlanner(
       case (id, c) if c.patterns.nonEmpty => id
     }
     val properties = open.iterator.map { id =>
-      val known = propertiesOf(topology, id).orElse(lastProperties.get(id))
+      val known = topology.clusters.get(id).map(_.properties).orElse(lastProperties.get(id))
         .orElse(checkpoint.cluster(id).map(_.properties))
       id -> known.getOrElse(
         throw Errors.invalidOffset(s"cluster '$id' is neither in the metadata nor in the checkpoint")
@@ -386,6 +380,25 @@ private[dynamickafka] object TriggerPlanner {
         snapshot.views.get(id).exists(_ eq view)
       }
   }
+
+  /** The clusters that have other properties than in a former topology, or are in one of both only. */
+  def moved(former: Topology, topology: Topology): Set[String] =
+    (former.clusters.keySet ++ topology.clusters.keySet).filter(id =>
+      former.clusters.get(id).map(_.properties) != topology.clusters.get(id).map(_.properties)
+    ).toSet
+
+  /**
+   * The responses of a run with `AvailableNow`: the pinned ones apply to their logs only.
+   *
+   * @param now the responses of clusters that have moved since
+   */
+  def followed(pinned: Map[String, ClusterView], now: Map[String, ClusterView]): Map[String, ClusterView] =
+    pinned ++ now.filterNot { case (id, view) =>
+      (pinned.get(id), view) match {
+        case (Some(before: ClusterView.Reachable), here: ClusterView.Reachable) => here.continues(before)
+        case _ => false
+      }
+    }
 
   /** @param afterwards whether the metadata of the cluster have changed */
   def question(

@@ -213,6 +213,56 @@ class AskAheadSuite extends AnyFunSuite with TimeLimit with Eventually {
     }
   }
 
+  /** Triggers until blue has responded, which takes three seconds; green has something new in each one. */
+  private def beside(w: World, ofBlue: ClusterQuestion): ClusterView = {
+    val from = System.nanoTime()
+    var (without, slowest, ofGreen) = (0, 0L, from)
+    val found = Iterator.continually {
+      val one = System.nanoTime()
+      w.green.ends = endsAt(10L + msSince(from))
+      val views = w.streams.ask(Map("blue" -> ofBlue, "green" -> reads(4L)), _ => false).get
+      slowest = math.max(slowest, msSince(one))
+      if (end(views("green")).isDefined) ofGreen = System.nanoTime()
+      assert(msSince(ofGreen) < 2500, "the other cluster is read")
+      Thread.sleep(10)
+      views("blue")
+    }.tapEach(view => if (view == ClusterView.Pending) without += 1).find(_ != ClusterView.Pending).get
+    assert(without > 10 && slowest < 2500, s"$without, $slowest ms")
+    found
+  }
+
+  test("while a topic enters on a distant cluster, the other cluster is read") {
+    world(limitMs = 600000, skip = false) { w =>
+      w.trigger()
+      w.blue.delayMs = 3000L
+      w.blue.ends += ("later", 0) -> 7L
+      w.blue.leaders += ("later", 0) -> Some(1)
+      val question =
+        reads(4L).copy(topics = Set("t", "later"), entering = Map("later" -> OffsetsPolicy.Latest))
+      beside(w, question) match {
+        case view: ClusterView.Reachable => assert(view.entering.get("later", 0).contains(7L))
+        case other => fail(other.toString)
+      }
+    }
+  }
+
+  test("while a distant cluster enters, the other cluster is read") {
+    world(limitMs = 600000, skip = false) { w =>
+      w.streams.ask(Map("green" -> reads(4L)), _ => false)
+      w.blue.delayMs = 3000L
+      assert(end(beside(w, reads(4L))).contains(10L))
+    }
+  }
+
+  test("a cluster that enters and does not respond fails the query after its limit") {
+    world(limitMs = 2000, skip = false) { w =>
+      w.streams.ask(Map("green" -> reads(4L)), _ => false)
+      w.freeze()
+      val error = intercept[Errors.Runtime](beside(w, reads(4L)))
+      assert(error.getMessage.contains("blue"), error.getMessage)
+    }
+  }
+
   test("with an age of 0 each trigger asks, and waits for all clusters") {
     world(limitMs = 600000, skip = false, maxAgeMs = 0) { w =>
       (1 to 20).foreach { i =>

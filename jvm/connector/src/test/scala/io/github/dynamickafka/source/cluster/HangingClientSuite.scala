@@ -4,6 +4,7 @@ import java.io.RandomAccessFile
 import java.nio.file.{Files, Path}
 import java.util.concurrent.{Executors, TimeUnit}
 
+import scala.collection.immutable.SortedMap
 import scala.concurrent.duration.DurationInt
 import scala.concurrent.{Await, ExecutionContext, Future}
 import scala.sys.process.Process
@@ -15,7 +16,7 @@ import org.scalatest.time.{Millis, Seconds, Span}
 
 import io.github.dynamickafka.base.{Clock, ManualClock}
 import io.github.dynamickafka.config.Options
-import io.github.dynamickafka.offset.{ClusterView, Positions}
+import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, Positions}
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** Clients that hang while they are opened, because a file of theirs cannot be read: here a named pipe without a writer. */
@@ -79,6 +80,11 @@ class HangingClientSuite extends AnyFunSuite with TimeLimit with Eventually {
     finally thread.shutdownNow()
   }
 
+  private def reached(offset: Long) = CompositeOffset(
+    SortedMap.from(Seq("blue", "green").map(_ -> Positions.from(Seq(("t", 0, offset)))))
+  )
+  private val answer = ClusterView.Reachable(Positions.empty, Positions.empty)
+
   test("skip: the other cluster is read, group commits are queued, and closing ends") {
     withPipe { pipe =>
       val green = ScriptedCluster.led(1)
@@ -93,7 +99,7 @@ class HangingClientSuite extends AnyFunSuite with TimeLimit with Eventually {
       val counter = new CommitCounter
       (1 to 3).foreach(i =>
         returns(20)(Seq("blue", "green").foreach(
-          all.commit(_, Positions.from(Seq(("t", 0, i.toLong))), counter)
+          all.commit(_, reached(i.toLong), answer, counter)
         ))
       )
       returns(20)(all.close())
@@ -103,7 +109,7 @@ class HangingClientSuite extends AnyFunSuite with TimeLimit with Eventually {
   test("fail: commits do not block, and the error names the time limit") {
     withPipe { pipe =>
       val all = streams(pipe, ScriptedCluster.led(1), skip = false, limitMs = 1000)
-      returns(20)(all.commit("blue", Positions.from(Seq(("t", 0, 1L))), new CommitCounter))
+      returns(20)(all.commit("blue", reached(1L), answer, new CommitCounter))
       val e = returns(20)(intercept[RuntimeException](all.ask(Map("blue" -> question), _ => false)))
       assert(e.getMessage.contains("'blue'") && e.getMessage.contains("1000 ms"), e.getMessage)
       returns(20)(all.close())

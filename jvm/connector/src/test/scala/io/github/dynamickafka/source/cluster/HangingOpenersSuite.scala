@@ -3,6 +3,7 @@ package io.github.dynamickafka.source.cluster
 import java.lang.reflect.{InvocationTargetException, Proxy}
 import java.util.concurrent.{CountDownLatch, ExecutorService, Executors}
 
+import scala.collection.immutable.SortedMap
 import scala.concurrent.duration.DurationInt
 import scala.concurrent.{Await, ExecutionContext, Future}
 import scala.util.Random
@@ -14,7 +15,7 @@ import org.scalatest.time.{Millis, Seconds, Span}
 import io.github.dynamickafka.TestSeed
 import io.github.dynamickafka.base.ManualClock
 import io.github.dynamickafka.config.Options
-import io.github.dynamickafka.offset.{ClusterView, Positions}
+import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, Positions}
 import io.github.dynamickafka.testkit.TimeLimit
 
 /**
@@ -119,9 +120,13 @@ class HangingOpenersSuite extends AnyFunSuite with TimeLimit with Eventually {
           kafka(id).silent = if (random.nextBoolean()) Set(1) else Set.empty
         case 4 =>
           steps :+= "commit"
-          ids.foreach(id =>
-            returns(streams.commit(id, Positions.from(Seq(("t", 0, random.nextInt(10).toLong))), counter))
-          )
+          ids.foreach { id =>
+            val reached = CompositeOffset(
+              SortedMap(id -> Positions.from(Seq(("t", 0, random.nextInt(10).toLong))))
+            )
+            val answer = ClusterView.Reachable(Positions.empty, Positions.empty)
+            returns(streams.commit(id, reached, answer, counter))
+          }
         case 5 =>
           steps :+= "identities"
           val found = returns(streams.identities(ids.map(_ -> Set("t")).toMap))

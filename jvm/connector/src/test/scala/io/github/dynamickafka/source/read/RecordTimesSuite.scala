@@ -60,6 +60,13 @@ class RecordTimesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
     assert(read(100L, slice(1, 5L -> -1L)).contains(ReportedTimes(TimedOffset(5L, -1L), -1L)))
   }
 
+  test("what tasks report of a log is reached, and merged, only with the id of its topic") {
+    val key = LogKey("a", "t", 0)
+    assert(LogTimes.none.in(SortedMap.empty, key).isEmpty && LogTimes.none.logs.get((key, None)).isEmpty)
+    assertTypeError("LogTimes.none.logs.get(key)")
+    assertTypeError("LogTimes.none.and(Seq(key -> ReportedTimes(TimedOffset(6L, 60L), 70L)))")
+  }
+
   test("sizes: keys, values and headers of the records of the range, if they are measured") {
     val record = new ConsumerRecord[Array[Byte], Array[Byte]](
       "t",

@@ -31,4 +31,18 @@ class GroupOfReplacedClusterSuite extends SourceTest {
       assert(committed == Seq(10L, 6L))
     } finally run.close()
   }
+
+  test("a group gets no positions without a response of the cluster that has their log") {
+    assertCompiles("""
+      import io.github.dynamickafka.offset._
+      import io.github.dynamickafka.source.cluster._
+      (streams: ClusterStreams, reached: CompositeOffset, view: ClusterView.Reachable) =>
+        streams.commit("blue", reached, view, new CommitCounter)
+    """)
+    assertTypeError("""
+      import io.github.dynamickafka.offset._
+      import io.github.dynamickafka.source.cluster._
+      (streams: ClusterStreams, reached: Positions) => streams.commit("blue", reached, new CommitCounter)
+    """)
+  }
 }

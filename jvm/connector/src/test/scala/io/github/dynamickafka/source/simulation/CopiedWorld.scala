@@ -54,8 +54,18 @@ private[simulation] final class CopiedWorld(
   var checkpoints = Vector.empty[MirrorCheckpoint]
   private var pending = Vector.empty[MirrorCheckpoint]
 
+  /** The clusters that were active, by Kafka's id, as they were then. */
+  private var seen = Map.empty[String, ModelCluster]
+
+  /** Topics that have another log with the same topic id in a cluster that was active. */
+  var rewritten = Set.empty[String]
+
+  /** The checkpoints in clusters that were active, by Kafka's id: such a cluster has them still when it takes over again. */
+  private var kept = Map.empty[String, Vector[MirrorCheckpoint]]
+
   /** Records of a former cluster that its copy has not got. */
   var orphans = Set.empty[Long]
+  private var orphansBefore = orphans
 
   /** How often the active cluster has changed. */
   var failovers = 0
@@ -128,6 +138,8 @@ private[simulation] final class CopiedWorld(
   /** The records of the active cluster. */
   def records: Set[Long] = logs.flatMap(_.records).toSet -- orphans
 
+  def topics: Map[String, ModelTopic] = active.topics
+
   def logs: Seq[ModelLog] = active.topics.values.toSeq.flatMap(_.logs)
 
   /** MirrorMaker, or whatever copies. */
@@ -170,17 +182,33 @@ private[simulation] final class CopiedWorld(
       .orElse(reached.retained.get(id).flatMap(_.topics.get(topic)).flatMap(_.id))
 
   private def knows(reached: CompositeOffset) =
-    reached.identity(id).kafkaId.contains(active.id) && reached.position(id).nonEmpty
+    reached.identity(id).kafkaId.contains(active.id) && reached.position(id).nonEmpty &&
+      !topics.keys.exists(isLastReadInStandby(reached, _))
+
+  /** A log that has other records now, with the same topic id, is none in which a query may continue. */
+  private def isLastReadInStandby(reached: CompositeOffset, topic: String) = {
+    val left = for {
+      (id, all) <- reached.retained.toSeq
+      of <- all.topics.get(topic)
+    } yield of.since -> of.former.fold(reached.identity(id).kafkaId)(_.kafkaId)
+    rewritten(topic) && !reached.clusters.valuesIterator.exists(_.topics(topic)) &&
+    left.maxByOption(_._1).exists(_._2.contains(standby.id))
+  }
 
   private def failOver(reached: CompositeOffset): Unit = {
     val all = retentionMs == 0 || chance(50)
     if (all) copy(1000, reached)
-    isComplete = all && (isComplete || reached.identity(id).kafkaId.contains(active.id))
+    // What is still retained of an earlier cluster may be in none of the copies.
+    val isOwing = reached.retained.valuesIterator.flatMap(_.topics.valuesIterator).exists(_.former.isDefined)
+    isComplete = all && !isOwing && (isComplete || reached.identity(id).kafkaId.contains(active.id))
     late = active.topics.keySet -- standby.topics.keySet
     val from = active
     former = from
+    kept += from.id -> checkpoints
+    seen += from.id -> from
     active = standby
     val there = logs.flatMap(_.records).toSet
+    orphansBefore = orphans
     orphans ++= from.topics.filterNot(t => late(t._1)).values.flatMap(
       _.logs
     ).flatMap(_.records).toSet -- there
@@ -206,22 +234,22 @@ private[simulation] final class CopiedWorld(
   /** The query reads the new cluster already: MirrorMaker writes checkpoints of topics that it has not read there. */
   private def translate(reached: CompositeOffset): Unit = for {
     (name, kept) <- reached.retained.get(id).toSeq.flatMap(_.topics)
-    if kept.former.exists(_.kafkaId.contains(former.id))
+    read <- kept.former.flatMap(_.kafkaId).flatMap(seen.get)
     (p, at) <- kept.offsets
-    (from, there) <- former.topics.get(name).zip(active.topics.get(name))
+    (from, there) <- read.topics.get(name).zip(active.topics.get(name))
   } {
-    val read = from.logs(p).read(0L, at).toSet
+    val records = from.logs(p).read(0L, at).toSet
     val log = there.logs(p)
-    checkpoints :+= MirrorCheckpoint(name, p, at, log.first + log.records.lastIndexWhere(read) + 1)
+    checkpoints :+= MirrorCheckpoint(name, p, at, log.first + log.records.lastIndexWhere(records) + 1)
   }
 
   private def back(): Unit = {
     active = former
     late = Set.empty
-    orphans --= logs.flatMap(_.records)
+    orphans = orphansBefore
     if (!sameId) id = if (id == "a") "a-b" else "a"
     other = None
-    checkpoints = Vector.empty
+    checkpoints = kept.getOrElse(active.id, Vector.empty)
     world.tell(s"back to ${active.id} as $id: $active")
     failovers += 1
     newStandby()
@@ -254,6 +282,7 @@ private[simulation] final class CopiedWorld(
     count += 1
     if ((former ne active) && chance(50)) {
       // Everything that it has and the other one has not is gone, or stays in between.
+      if (exact) rewritten ++= former.topics.keySet
       standby = former.copy(topics = former.topics.map { case (name, topic) =>
         val now = active.topics.get(name)
         name -> (if (exact && now.isDefined)
@@ -292,7 +321,7 @@ private[simulation] final class CopiedWorld(
     def cluster(of: String, draining: Boolean, replaces: Option[String]) = of -> TopologyCluster(
       of,
       SortedMap.from((Names :+ Added).filterNot(hidden).map(_ -> TopologyTopic("s", draining = draining))),
-      Map.empty,
+      Map("bootstrap.servers" -> world.clusters(of).id),
       replaces = replaces
     )
     val here = Option.unless(isAway || hidden == Names.toSet)(

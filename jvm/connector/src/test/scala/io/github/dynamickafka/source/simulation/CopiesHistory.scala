@@ -7,6 +7,7 @@ import org.apache.spark.sql.connector.read.streaming.ReadLimit
 
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.metadata.{MirroredTopics, OffsetsPolicy, ReplacedClusterPolicy}
+import io.github.dynamickafka.offset.alignment.Alignment
 
 /**
  * A random history of a query whose Kafka cluster is replaced by copies, there and back, which its seed determines. What an idempotent
@@ -55,8 +56,20 @@ private object CopiesHistory {
     val drains = random.nextBoolean()
     val stop = Option.when(random.nextInt(6) == 0)(world.now - 20000L + random.nextInt(24000))
     val deferring = Deferring(random.nextInt(Deferring.maxId))
+    // Of its own, so that the rest of a history is the same as without.
+    val more = new Random(~seed)
+    val availableNow = more.nextInt(3) == 0
+    val history = Option.when(more.nextInt(4) == 0) {
+      copied.produce(2)
+      new ModelHistory(world, "a", copied.topics)
+    }
+    // With alignment, files and Kafka alternate.
+    val aligned = Option.when(more.nextInt(4) == 0 && history.isEmpty)(
+      Alignment.Rules(500L + more.nextInt(10000), more.nextInt(3) * 1000L, waits = !availableNow)
+    )
     world.tell(
-      s"$policy, exact $exact, same id $sameId, entry $entry, drains $drains, retention $retentionMs, stop $stop, $deferring"
+      s"$policy, exact $exact, same id $sameId, entry $entry, drains $drains, retention $retentionMs, stop $stop, $deferring, " +
+        s"AvailableNow $availableNow, $aligned, history ${history.map(_.plan)}"
     )
     val query = new SimulatedQuery(
       world,
@@ -68,11 +81,14 @@ private object CopiesHistory {
       stop,
       logsSome = false,
       deferring,
-      aligned = None,
+      aligned,
       defect,
       Some(replacements),
-      retentionMs
+      retentionMs,
+      availableNow,
+      history
     )
+    history.foreach(_ => replacements.started(query.reached.position("a")))
     val outcome = new CopiesRun(copied, replacements, query, policy, stop)
     val wrong =
       try {
@@ -99,6 +115,9 @@ private final class CopiesRun(
 ) {
   import copied.world
   private var refusals = 0
+
+  /** Without a batch in between, also where another cluster is active. */
+  private var refusalsInARow = 0
   private var falseRefusals = Vector.empty[String]
 
   def change(): Unit = {
@@ -116,6 +135,7 @@ private final class CopiesRun(
     try {
       val found = query.trigger(limit, crash)
       refusals = 0
+      refusalsInARow = 0
       found
     } catch {
       case e: DynamicKafkaRuntimeException if e.getCondition.endsWith("CLUSTER_REPLACED") =>
@@ -124,10 +144,15 @@ private final class CopiesRun(
       case e: ModelReplacements.Refused => refused(e.getMessage)
     }
 
+  /** A topic is refused for a reason in a copy of which other topics are read, so that there is no way back. */
+  private def isRefusedForGood =
+    policy == ReplacedClusterPolicy.SameOffsets && !copied.isComplete && refusalsInARow > 4
+
   private def refused(why: String): Boolean = {
-    world.tell(s"refused: $why")
+    world.tell(s"refused: ${why.linesIterator.next()}")
     query.restart()
     refusals += 1
+    refusalsInARow += 1
     if (refusals == 2) {
       copied.failBack(query.reached)
       failedOver()
@@ -159,17 +184,22 @@ private final class CopiesRun(
       case _ => all.diff(all.distinct)
     }
     Seq(
-      Option.when(!rests)("the query does not come to rest"),
-      Option.when(lost.nonEmpty)(s"lost: ${lost.toSeq.sorted.take(10)}"),
+      Option.when(!rests && !isRefusedForGood)("the query does not come to rest"),
+      Option.when(lost.nonEmpty && !isRefusedForGood)(s"lost: ${lost.toSeq.sorted.take(10)}"),
       Option.when(twice.filterNot(query.repeated).nonEmpty)(s"duplicate: ${twice.distinct.take(10)}"),
-      query.losses.headOption.map(loss => s"not true: $loss"),
+      query.losses.find(loss => !copied.rewritten(loss.topic)).map(loss => s"not true: $loss"),
+      query.tooNew.headOption.map(first => s"not aligned: $first"),
       replacements.wrongStarts.headOption,
       falseRefusals.headOption.map(why => s"refused without a reason: $why")
     ).flatten
   }
 
-  private def comesToRest(most: Int): Boolean = Iterator.iterate(0) { idle =>
-    world.passes(500)
-    if (trigger(ReadLimit.allAvailable(), Crash.Never)) 0 else idle + 1
-  }.take(most).exists(_ == 3)
+  /** Clusters that are aligned may wait for an idle one. */
+  private def comesToRest(most: Int): Boolean = {
+    val (pauseMs, enough) = if (query.isAligned) (1000L, 6) else (500L, 3)
+    Iterator.iterate(0) { idle =>
+      world.passes(pauseMs)
+      if (trigger(ReadLimit.allAvailable(), Crash.Never)) 0 else idle + 1
+    }.take(most).exists(_ == enough)
+  }
 }

@@ -41,6 +41,9 @@ private[simulation] sealed abstract class Defect(val name: String) {
   def comparesReplays: Boolean = true
   def comparesInTasks: Boolean = true
   def confirms: Boolean = true
+
+  /** Whether a run with `AvailableNow` asks a cluster that has another address. */
+  def followsMoves: Boolean = true
   def marksDeferrals: Boolean = true
   def resumesDeferred: Boolean = true
   def readsDeferrals: Boolean = true
@@ -345,9 +348,20 @@ private[simulation] object Defect {
     }
   }
 
+  case object PinnedEndsApply
+      extends Defect("what AvailableNow has found in a cluster applies to the copy that takes its place") {
+    override def followsMoves = false
+  }
+
   /** Of clusters that are replaced by copies. */
-  val ofCopies: Seq[Defect] =
-    Seq(DrainedIsForgotten, FormerIdentity, LaterTopicsAreNew, NewTopicsAreCopies, ReturnIsRetained)
+  val ofCopies: Seq[Defect] = Seq(
+    DrainedIsForgotten,
+    FormerIdentity,
+    LaterTopicsAreNew,
+    NewTopicsAreCopies,
+    ReturnIsRetained,
+    PinnedEndsApply
+  )
 
   val all: Seq[Defect] = Seq(
     StopsByName,

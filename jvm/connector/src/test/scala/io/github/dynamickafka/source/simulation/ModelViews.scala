@@ -1,5 +1,7 @@
 package io.github.dynamickafka.source.simulation
 
+import scala.collection.immutable.SortedMap
+
 import io.github.dynamickafka.metadata.OffsetsPolicy
 import io.github.dynamickafka.offset.{ClusterTransition, ClusterView, Positions}
 
@@ -29,6 +31,8 @@ private[simulation] object ModelViews {
         earliest = of(_.first),
         entering = work.entering.toSeq.map {
           case (name, OffsetsPolicy.Latest) => ends.filterTopics(_ == name)
+          case (name, OffsetsPolicy.After(offsets, _, _, _)) =>
+            Positions(Seq(name -> SortedMap.from(offsets)))
           case _ => Positions.empty
         }.foldLeft(Positions.empty)(_ ++ _),
         endings = endings,

@@ -14,11 +14,13 @@ private[simulation] final case class ModelBatch(number: Int, start: CompositeOff
  * the source which offset is logged by a commit, some time after a later one is logged.
  *
  * @param onCommit called with the offsets that Spark tells the source
+ * @param initial the start offset of batch 0
  */
 private[simulation] final class OffsetLog(
     world: World,
     logsSome: Boolean,
-    onCommit: CompositeOffset => Unit = _ => ()
+    onCommit: CompositeOffset => Unit = _ => (),
+    initial: CompositeOffset = CompositeOffset.empty
 ) {
   private var logged = SortedMap.empty[Int, CompositeOffset]
   private var committed = -1
@@ -43,7 +45,7 @@ private[simulation] final class OffsetLog(
 
   /** The end of the last batch that was computed. */
   def reached: CompositeOffset =
-    completed.filter(_.number >= last).fold(logged.lastOption.fold(CompositeOffset.empty)(_._2))(_.end)
+    completed.filter(_.number >= last).fold(logged.lastOption.fold(initial)(_._2))(_.end)
 
   /** An offset that the source knows to be logged. */
   def certain: CompositeOffset = told.getOrElse(reached)
@@ -118,5 +120,5 @@ private[simulation] final class OffsetLog(
   }
 
   private def before(batch: Int): CompositeOffset =
-    logged.rangeUntil(batch).lastOption.fold(CompositeOffset.empty)(_._2)
+    logged.rangeUntil(batch).lastOption.fold(initial)(_._2)
 }

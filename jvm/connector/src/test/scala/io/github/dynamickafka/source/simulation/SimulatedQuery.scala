@@ -10,6 +10,7 @@ import io.github.dynamickafka.metadata.{OffsetsPolicy, ReplacedClusterPolicy, To
 import io.github.dynamickafka.offset._
 import io.github.dynamickafka.offset.alignment.Alignment
 import io.github.dynamickafka.offset.replacement.ReplacingClusters
+import io.github.dynamickafka.source.checkpoint.InitialOffset
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterQuestion}
 import io.github.dynamickafka.source.trigger.{
   Limits,
@@ -44,6 +45,8 @@ private[simulation] object Deferring extends Enumeration {
  * @param defect what is put back; [[Defect.None]] for the product
  * @param copies where the query continues in Kafka clusters that take the place of others
  * @param retentionMs how long positions of what has left the metadata are kept; -1: for good
+ * @param availableNow whether each run of the query has `Trigger.AvailableNow`
+ * @param history files that are read before Kafka
  */
 private[simulation] final class SimulatedQuery(
     world: World,
@@ -58,9 +61,25 @@ private[simulation] final class SimulatedQuery(
     aligned: Option[Alignment.Rules],
     defect: Defect,
     copies: Option[ModelReplacements] = None,
-    retentionMs: Long = -1L
+    retentionMs: Long = -1L,
+    availableNow: Boolean = false,
+    history: Option[ModelHistory] = None
 ) {
-  private val log = new OffsetLog(world, logsSome)
+  private val options = SimulatedQuery.options(drainRemoved, entry, ownStart, limit, stop, retentionMs)
+  private val configs = new ClusterConfigs.ByScope(options)
+
+  /** What is determined before batch 0, if anything is. */
+  private val initial: Option[InitialOffset] = history.map { of =>
+    val first = TriggerContext.FirstStart(of.plan.handOver)
+    val trigger = TriggerContext.begin(CompositeOffset.empty, world.topology, configs, world.now, first)
+    val transition = trigger.transition(options, trigger.topology)
+    val views = transition.clusters.map { case (id, work) => id -> ModelViews(world, id, work) }
+    val found = NextOffset(trigger.start, transition, views, ifReplaced, _ => true)
+    val position = found.offset(found.spans.map(_ => 0L)).withoutEntries
+    InitialOffset(position.copy(history = of.plan.nothing), Set.empty, history = Some(of.plan))
+  }
+  private val log =
+    new OffsetLog(world, logsSome, initial = initial.fold(CompositeOffset.empty)(_.offset))
   private val sink = new ModelSink(isIdempotent = !logsSome)
   private var limits = new Limits
   private var grace = newGrace()
@@ -83,9 +102,6 @@ private[simulation] final class SimulatedQuery(
   /** Batches with more bytes than their limit. */
   def tooLarge: Vector[String] = sizes.excessive
 
-  private val options = SimulatedQuery.options(drainRemoved, entry, ownStart, limit, stop, retentionMs)
-  private val configs = new ClusterConfigs.ByScope(options)
-
   /** Whether each log has a stopping offset. */
   def isStopped: Boolean = stop.isDefined
 
@@ -103,6 +119,8 @@ private[simulation] final class SimulatedQuery(
   def reached: CompositeOffset = log.reached
 
   def restart(): Unit = {
+    pinned = None
+    former = None
     limits = new Limits
     grace = newGrace()
     ahead.clear()
@@ -137,10 +155,13 @@ private[simulation] final class SimulatedQuery(
         true
       case None =>
         val start = log.begin()
-        val end = next(start, most)
+        val files = history.filter(_ => start.history.nonEmpty).flatMap(_.plan.next(start, most = 1))
+        val end = files.fold(next(start, most))(_.carrying(start, log.certain))
         // To Spark, offsets with the same text are no batch.
-        if ((end eq start) || end.json == start.json) false
-        else {
+        if ((end eq start) || end.json == start.json) {
+          if (availableNow) restart()
+          false
+        } else {
           if (crash != Crash.BeforeLogging) {
             truth.note(end)
             copies.foreach(_.planned(log.next, end))
@@ -155,32 +176,41 @@ private[simulation] final class SimulatedQuery(
       deferrals = deferrals.entered(deferrals.entering(start).filter(log.last > _ || defect.marksUnlogged))
     deferrals = deferrals.without(deferrals.over(start))
     val reached = if (defect.resumesDeferred) deferrals.reached(start) else start
-    def replacing() = defect.replacing(reached, world.topology, drainRemoved, world.now)
+    // A run with `AvailableNow` has the clusters and topics of its beginning, at their newest addresses.
+    def topology = pinned.fold(world.topology)(_._1.withPropertiesOf(world.topology))
+    def replacing() = defect.replacing(reached, topology, drainRemoved, world.now)
     def begin(of: ReplacingClusters) =
-      TriggerContext.begin(of.start, of.topology, configs, world.now, TriggerContext.Started(None))
+      TriggerContext.begin(of.start, of.topology, configs, world.now, TriggerContext.Started(initial))
     val begun = begin(replacing())
     world.changeInTrigger()
     val trigger = defect.trigger(begun, begin(replacing()))
     val transition = defect.transition(trigger.transition(options, trigger.topology))
     val questions = transition.clusters.map { case (id, work) => id -> question(id, work, trigger.topology) }
+    val moved = former.fold(Set.empty[String])(TriggerPlanner.moved(_, trigger.topology))
     former = Some(trigger.topology)
     val now = transition.clusters.map { case (id, work) =>
       id -> (() => defect.view(ModelViews(world, id, work)))
     }
-    val found = questions.map { case (id, q) => id -> ahead.ask(id, q, now(id)) }
+    val found: Map[String, ClusterView] =
+      if (!availableNow) questions.map { case (id, q) => id -> ahead.ask(id, q, now(id)) }
+      else pinned.fold(questions.map { case (id, _) => id -> now(id)() }.toMap) { case (_, views) =>
+        val asked = questions.keys.filter(id => moved(id) && defect.followsMoves)
+        TriggerPlanner.followed(views, asked.map(id => id -> now(id)()).toMap)
+      }
     def isLost(loss: Loss) = !defect.waitsForMissing || grace.isLost(loss, world.now)
     val first = NextOffset(trigger.start, transition, found, ifReplaced, isLost)
     val unconfirmed =
-      if (defect.confirms) UnconfirmedClusters(transition, first).intersect(ahead.earlier)
+      if (defect.confirms && !availableNow) UnconfirmedClusters(transition, first).intersect(ahead.earlier)
       else Set.empty[String]
     val views = found ++ unconfirmed.map(id => id -> ahead.askNow(id, questions(id), now(id)))
     val certain =
       if (unconfirmed.isEmpty) first else NextOffset(trigger.start, transition, views, ifReplaced, isLost)
-    val decided =
-      copies.flatMap(_.decide(trigger.start, transition, views, certain)).fold(certain)(of =>
-        NextOffset(trigger.start, transition, of.views, ifReplaced, isLost(_), of.continued)
-      )
+    val replaced = copies.flatMap(_.decide(trigger.start, transition, views, certain))
+    val decided = replaced.fold(certain)(of =>
+      NextOffset(trigger.start, transition, of.views, ifReplaced, isLost(_), of.continued)
+    )
     val advance = defect.next(Planned(trigger.start, transition, views, decided))
+    if (availableNow) pinned = Some((pinned.fold(world.topology)(_._1), replaced.fold(views)(_.views)))
     val lost = grace.observe(advance.losses, world.now)
     losses ++= lost
     truth.declared(reached, lost, advance.replaced, trigger.topology)
@@ -211,6 +241,9 @@ private[simulation] final class SimulatedQuery(
   }
 
   private var former: Option[Topology] = None
+
+  /** The clusters and topics of a run with `AvailableNow`, and what the clusters have responded. */
+  private var pinned: Option[(Topology, Map[String, ClusterView])] = None
 
   private def checkLimit(spans: IndexedSeq[Span], granted: IndexedSeq[Long], most: ReadLimit): Unit = {
     val records = spans.iterator.zip(granted.iterator).collect { case (s, n) if s.cluster == "a" => n }.sum
@@ -250,7 +283,7 @@ private[simulation] final class SimulatedQuery(
         world.tell(s"batch ${batch.number} waits for leaders, or for records")
         restart()
       } else {
-        read(batch.number, end, ranges -- away.keySet, replay)
+        read(batch, ranges -- away.keySet, replay)
         if (crash == Crash.BeforeCommitting) restart()
         else {
           log.finish(batch)
@@ -271,23 +304,23 @@ private[simulation] final class SimulatedQuery(
   }
 
   private def read(
-      batch: Int,
-      end: CompositeOffset,
+      batch: ModelBatch,
       ranges: SortedMap[String, Seq[OffsetRange]],
       replay: Boolean
   ): Unit = {
+    val ofFiles = history.fold(Vector.empty[Long])(_.read(batch.start, batch.end))
     val (rows, replaced) = ranges.toVector.flatMap { case (id, of) =>
       of.map { range =>
-        val found = tasks.read(id, end.identity(id), range, replay)
+        val found = tasks.read(id, batch.end.identity(id), range, replay)
         sizes.read(id, range, found._1.size)
         found
       }
-    }.foldLeft((Vector.empty[Long], Set.empty[Long])) { case ((all, others), (more, replaced)) =>
+    }.foldLeft((ofFiles, Set.empty[Long])) { case ((all, others), (more, replaced)) =>
       (all ++ more, others ++ replaced)
     }
-    sink.add(batch, rows).foreach { first =>
+    sink.add(batch.number, rows).foreach { first =>
       val foreign = rows.filterNot(first.toSet).filterNot(truth.excused).filterNot(replaced)
-      if (foreign.nonEmpty) truth.falseLosses :+= s"batch $batch had $first and then $rows"
+      if (foreign.nonEmpty) truth.falseLosses :+= s"batch ${batch.number} had $first and then $rows"
     }
   }
 }

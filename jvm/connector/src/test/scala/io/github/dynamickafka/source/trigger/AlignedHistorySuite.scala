@@ -3,7 +3,7 @@ package io.github.dynamickafka.source.trigger
 import org.apache.spark.sql.functions.{col, floor}
 import org.apache.spark.sql.streaming.Trigger
 
-import io.github.dynamickafka.source.{Entry, HistoryTest, Logs, Scene, Seen, StartOffset}
+import io.github.dynamickafka.source.{Entry, HistoryTest, Logs, Results, Scene, Seen, StartOffset}
 import io.github.dynamickafka.testkit.{KafkaCluster, Record, TestAll}
 
 /** `alignment=timestamp` while blue has a history and green has none. The value of a record is the second of its time. */
@@ -136,6 +136,39 @@ class AlignedHistorySuite extends EventTimeTest with HistoryTest {
       s.catchUp(options: _*)
       assert(s.results.batch(2).exists(isOfFile) && !s.results.batch(2).forall(isOfFile))
       assertSame(first ++ s.seen, all)
+    }
+  }
+
+  test("AvailableNow reads deferred records of a batch in which their cluster entered, while files are left") {
+    scene { s =>
+      val topic = newTopicOn(1, blue, red)
+      produceAt(blue, topic, 1 to 30)
+      produceAt(red, topic, 1 to 40)
+      s.orders(Entry("blue", blue, topic))
+      archive(s, seconds = 10)
+      s.results.inBatch = id => {
+        if (id == 0) {
+          s.orders(Entry("blue", blue, topic), Entry("red", red, topic))
+          s.service.awaitAnswers()
+        }
+        if (s.results.batch(id).exists(_.cluster == "red")) throw new IllegalStateException("as a crash")
+      }
+      val query = s.start(options: _*)
+      eventually(assert(!query.isActive))
+      val batch = s.results.batchCount - 1L
+      assert(s.results.logged.entered.contains("red") && s.results.logged.history.nonEmpty)
+      val later = new Results(s.results.checkpoint)
+      val deferring = Seq(
+        "unreachableReplayPolicy" -> "defer",
+        "clusterFailurePolicy" -> "skip",
+        "clusterRequestTimeoutMs" -> "4000"
+      )
+      red.kill()
+      later.inBatch = id => if (id == batch) red.restart()
+      val run = later.start(s.frame(options ++ deferring: _*), Trigger.AvailableNow())
+      assert(run.awaitTermination(300000))
+      val before = s.results.seen.filterNot(s.results.batch(batch).contains)
+      assertSame(before ++ later.seen, stored("blue", blue, topic) ++ stored("red", red, topic))
     }
   }
 

@@ -1,7 +1,7 @@
 package io.github.dynamickafka.source.trigger
 
 import java.nio.file.Files
-import java.util.concurrent.CompletableFuture
+import java.util.concurrent.{CompletableFuture, CountDownLatch, TimeUnit}
 
 import scala.collection.immutable.SortedMap
 
@@ -75,9 +75,9 @@ class TriggerPlannerSuite extends AnyFunSuite with TimeLimit with Eventually {
         new LossPolicy(failOnDataLoss = true, graceMs = 5000L),
         new ReplacedClusters(
           policy,
-          Replacements(policy, streams, records),
+          new Replacements(policy, records),
           lastRecords,
-          id => streams.identities(Map(id -> Set.empty))(id).toOption.flatMap(_.kafkaId),
+          streams,
           Clock.System
         ),
         Clock.System
@@ -178,6 +178,32 @@ class TriggerPlannerSuite extends AnyFunSuite with TimeLimit with Eventually {
       val e = intercept[DynamicKafkaRuntimeException](q.next(away))
       assert(e.getCondition.endsWith("CLUSTER_REPLACED"))
       assert(e.getMessage.contains("the record at offset 4 has the time 101"), e.getMessage)
+    }
+  }
+
+  test("decisions about several clusters are made at the same time") {
+    val reading = new CountDownLatch(2)
+    val records: RecordsAt = (_, questions) => {
+      reading.countDown()
+      assert(reading.await(20, TimeUnit.SECONDS), "the other cluster is read afterwards")
+      questions.map { case (key, of) => key -> Answer(Some(LastRecord(of.record, 100L))) }
+    }
+    val policy = ReplacedClusterPolicy.SameOffsets
+    query(new Query(policy, _ => Some(LastRecord(4L, 100L)), records)) { q =>
+      q.service.streams =
+        Map("orders" -> Seq(Entry.at("blue", "b:1", "t"), Entry.at("green", "g:1", "u")))
+      q.kafka.leaders += ("u", 0) -> Some(1)
+      q.kafka.ends += ("u", 0) -> 10L
+      val start = CompositeOffset(
+        SortedMap(
+          "blue" -> Positions.from(Seq(("t", 0, 5L))),
+          "green" -> Positions.from(Seq(("u", 0, 5L)))
+        ),
+        identities = SortedMap.from(Seq("blue", "green").map(_ -> ClusterIdentity(Some("former"))))
+      )
+      q.lastRecords.finished(start, start)
+      val found = Iterator.continually(q.next(start)).find(_.topology.clusters.size == 2).get
+      assert(found.next.spans.map(s => s.from -> s.end) == Seq(5L -> 10L, 5L -> 10L))
     }
   }
 

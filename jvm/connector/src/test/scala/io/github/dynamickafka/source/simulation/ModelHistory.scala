@@ -1,0 +1,44 @@
+package io.github.dynamickafka.source.simulation
+
+import scala.collection.immutable.SortedMap
+
+import io.github.dynamickafka.offset.CompositeOffset
+import io.github.dynamickafka.offset.history.{HandOver, HistoryEnd, HistoryFile, HistoryPlan, HistoryTable}
+
+/**
+ * Files with all records that these topics have, which a query reads before Kafka.
+ *
+ * @param id the cluster of the records
+ */
+private[simulation] final class ModelHistory(world: World, id: String, topics: Map[String, ModelTopic]) {
+  private val MostFiles = 3
+
+  private val files: Vector[(HistoryFile, Vector[Long])] = {
+    val rows = for {
+      (_, topic) <- topics.toVector.sortBy(_._1)
+      log <- topic.logs
+      (record, i) <- log.records.zipWithIndex
+    } yield (i * MostFiles / log.records.size, record)
+    rows.groupMap(_._1)(_._2).toVector.map { case (n, records) =>
+      val times = records.map(world.timeOf)
+      (HistoryFile(n.toString, times.min, times.max), records)
+    }.sortBy(_._1.greatest)
+  }
+
+  val plan: HistoryPlan = HistoryPlan(
+    SortedMap(
+      "s" -> HistoryTable("parquet", "history", Map.empty, "", Some(id), None, files.map(_._1))
+    ),
+    HandOver.of(for {
+      (name, topic) <- topics
+      (log, p) <- topic.logs.zipWithIndex
+      last <- log.records.lastOption
+    } yield HistoryEnd(id, name, Some(p), Some(log.end - 1), Some(world.timeOf(last))))
+  )
+
+  /** The records of the batches between two offsets. */
+  def read(start: CompositeOffset, end: CompositeOffset): Vector[Long] = {
+    val of = files.map { case (file, records) => file.path -> records }.toMap
+    plan.files(start, end).toVector.flatMap(_._3).flatMap(file => of(file.path))
+  }
+}
