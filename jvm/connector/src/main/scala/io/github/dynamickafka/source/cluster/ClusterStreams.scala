@@ -493,10 +493,10 @@ private[source] object ClusterStreams {
       answer: CompletableFuture[(ClusterView.Reachable, Long)]
   ) {
 
-    /** Whether its response, which arrives later than `least`, is one to this question. */
+    /** Whether its response is one to this question, and not from before `least`. A failure holds until a trigger has seen it. */
     def holds(asked: ClusterQuestion, least: Long): Boolean =
       asked.entering == question.entering && ClusterQuestion.Ahead.isSame(question, asked) &&
-        (!answer.isDone || Futures.outcome(answer).exists(_._2 >= least))
+        (!answer.isDone || Futures.outcome(answer).forall(_._2 >= least))
   }
 
   private val named = new DaemonThreads("dynamic-kafka-cluster")

@@ -298,7 +298,7 @@ private[simulation] object Defect {
 
   case object FormerIdentity
       extends Defect("a cluster that enters by replaces is compared with the Kafka cluster that had its id") {
-    override def skipped = 960
+    override def skipped = 5150
     override def replacing(start: CompositeOffset, topology: Topology, drainRemoved: Boolean, now: Long) = {
       val found = super.replacing(start, topology, drainRemoved, now)
       found.copy(start = found.start.copy(identities = start.identities))
