@@ -32,9 +32,9 @@ TO_HOME_OF_TESTS := -Dmaven.repo.local=$(CURDIR)/$(HOME_OF_TESTS)/.m2/repository
 FIRST_LINE := $(shell awk -F'"' '/minor = / { print $$2; exit }' project/SparkLines.scala)
 LINES := 4.1 4.0
 LINE ?= 4.1
-# `make test` builds the one that differs most from the first; `make test-all` and the hosted CI build and test all of them.
-SMOKE_LINES = $(if $(filter all,$(TESTS)),$(LINES),4.0)
-SMOKE = $(if $(filter all,$(TESTS)),smoke/runWithOtherClients)
+# `make test` builds the first line only; the hosted CI builds and tests each line for every change, and `make test-all` does.
+SMOKE_LINES = $(if $(filter all,$(TESTS)),$(LINES))
+SMOKE = $(if $(SMOKE_LINES),"sparkLine $(FIRST_LINE)" smoke/runWithOtherClients)
 # PySpark that runs the jars of a line: of the table, or PYSPARK=4.3.0.
 PYSPARK ?= $(shell awk -F'"' '/minor = "$(LINE)"/ { found = 1 } found && /spark = / { print $$2; exit }' project/SparkLines.scala)
 LINE_VENV := target/venv-$(PYSPARK)
@@ -87,12 +87,12 @@ test-all: lint-python ## Everything, on each Spark line, with new seeds: hours. 
 	  $(foreach clients,$(ALL_CLIENTS),$(MAKE) --no-print-directory extra-clients CLIENTS=$(clients) SEED=$$seed &&) \
 	  $(MAKE) --no-print-directory $(addprefix extra-,stores registry recipe iceberg lineage flink kubernetes notebook page metrics simulation soak soak-sink soak-real-time) SEED=$$seed
 
-# The other lines are built in the same session, because each start of sbt takes half a minute; `make test-all` reads and writes with each.
+# The other lines are built in the same session, because each start of sbt takes half a minute, and read and write once.
 # What the end-to-end tests need comes first: they start beside the compiler, which leaves one of two cores idle.
-test-scala: $(IVY) ## Suites, on real brokers, and Scala's formatting; jars of all Spark lines, warnings as errors
+test-scala: $(IVY) ## Suites, on real brokers, and Scala's formatting; warnings are errors
 	@mkdir -p target
 	@status=0; trap 'touch $(BUILT).failed' EXIT; $(call TIMED,sbt) ./sbt $(TO_HOME_OF_TESTS) $(SBT_TESTS) $(BUILD_JARS) connector/publishM2 "touch $(BUILT)" \
-	  scalafmtCheckAll scalafmtSbtCheck Test/compile $(foreach line,$(SMOKE_LINES),"sparkLine $(line)" connector/localJars $(SMOKE)) "sparkLine $(FIRST_LINE)" $(SMOKE) test \
+	  scalafmtCheckAll scalafmtSbtCheck Test/compile $(foreach line,$(SMOKE_LINES),"sparkLine $(line)" connector/localJars smoke/runWithOtherClients) $(SMOKE) test \
 	  2>&1 | tee target/scalatest.log || status=$$?; \
 	  awk '/Suites: completed/ { bad += $$NF } /Tests: succeeded/ { gsub(",", ""); for (i = 1; i < NF; i++) { if ($$i == "succeeded") ok += $$(i + 1); if ($$i == "failed") bad += $$(i + 1) } } \
 	    END { printf "%d passed, %d failed\n", ok, bad }' target/scalatest.log; exit $$status
