@@ -4,11 +4,11 @@ import sbt._
 object SuiteGroups {
 
   /**
-   * As many groups run at a time. Each has one JVM and brokers of its own, and runs one suite after the other. The connector's two
+   * As many groups run at a time. Each has one JVM and brokers of its own, and runs one suite after the other. The connector's three
    * start together and end together; beside them run the simulations and the suites of the small modules, and the end-to-end tests:
    * more than two cores can do, and what else runs at once takes more of their time for the same work.
    */
-  val AtATime = 3
+  val AtATime = 4
 
   /**
    * Suites without brokers that compute for minutes. The optimizing compiler, which the other JVMs do without, runs three times

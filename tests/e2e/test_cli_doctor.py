@@ -108,6 +108,7 @@ def test_clusters_without_a_fault(tmp_path: Path, clusters: dict[str, Cluster]) 
     assert found["guarded"]["transaction_timeout"]["status"] == "warning"
 
 
+@pytest.mark.test_all
 def test_each_fault(tmp_path: Path, clusters: dict[str, Cluster], closed_port: int) -> None:
     plain, guarded = clusters["plain"].bootstrap_servers, clusters["guarded"]
     scram = guarded.scram_client("reader", PASSWORD)

@@ -20,6 +20,7 @@ def plan(query: Query, file: object) -> tuple[int, Any]:
     return done.returncode, json.loads(done.stdout) if done.stdout else done.stderr
 
 
+@pytest.mark.test_all
 def test_a_move_and_a_removal(scene: Scene) -> None:
     topic = scene.topic("blue", "red", "green")
     metadata = scene.metadata("orders", "blue", "red", topic=topic)

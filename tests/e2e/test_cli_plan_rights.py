@@ -60,6 +60,7 @@ class Stopped:
         return done.exit_code, done.json, done.stderr
 
 
+@pytest.mark.test_all
 def test_a_user_that_may_only_read(guarded: Cluster, tmp_path: Path) -> None:
     code, found, reason = Stopped(tmp_path, guarded).plan("readable")
     assert code == 0, reason

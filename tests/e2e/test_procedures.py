@@ -108,6 +108,7 @@ def test_plan_with_another_file(session: SparkSession, checkpoint: Path, orders:
     assert not any(row["lost"] for row in found)
 
 
+@pytest.mark.test_all
 def test_a_cluster_under_a_new_id(session: SparkSession, checkpoint: Path, orders: Orders, tmp_path: Path) -> None:
     document = json.loads(orders.streams.read_text())
     of_orders = document["streams"]["orders"]["clusters"]

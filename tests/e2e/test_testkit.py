@@ -20,6 +20,7 @@ def pair(testkit: Testkit) -> Iterator[list[Cluster]]:
         cluster.stop()
 
 
+@pytest.mark.test_all
 def test_records_survive_a_killed_broker(pair: list[Cluster]) -> None:
     cluster, other = pair
     with_umlaut = Record(1, "schlüssel", "wert", {"h": "x"})

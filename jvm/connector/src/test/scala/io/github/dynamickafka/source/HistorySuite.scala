@@ -105,7 +105,7 @@ class HistorySuite extends HistoryTest {
     }
   }
 
-  test("files that are added after the first start are not read, also after a restart") {
+  test("files that are added after the first start are not read, also after a restart", TestAll) {
     twoClusters() { (s, _, all, path) =>
       s.service.histories = history(path)
       s.results.inBatch = id => if (id == 0) write(spark.read.parquet(path.toString), path)

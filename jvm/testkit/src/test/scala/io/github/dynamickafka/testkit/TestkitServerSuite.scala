@@ -16,7 +16,7 @@ class TestkitServerSuite extends AnyFunSuite with TimeLimit with OnBrokers with 
   implicit override val patienceConfig: PatienceConfig =
     PatienceConfig(timeout = Span(20, Seconds), interval = Span(50, Millis))
 
-  test("requests are answered by id, and wrong ones with an error") {
+  test("requests are answered by id, and wrong ones with an error", TestAll) {
     withServer { server =>
       assert(server.ask("versions").get("result").get(0).asText === BrokerVersions.default)
       assert(server.ask(

@@ -138,7 +138,10 @@ class CommitSuite extends SourceTest {
     }
   }
 
-  test("the last batch of a removed cluster is committed, and commits resume when it is added again") {
+  test(
+    "the last batch of a removed cluster is committed, and commits resume when it is added again",
+    TestAll
+  ) {
     withTopic(4) { (s, topic, name) =>
       val query = s.start(committing(name): _*)
       settle(query)

@@ -139,7 +139,10 @@ class AlignedHistorySuite extends EventTimeTest with HistoryTest {
     }
   }
 
-  test("AvailableNow reads deferred records of a batch in which their cluster entered, while files are left") {
+  test(
+    "AvailableNow reads deferred records of a batch in which their cluster entered, while files are left",
+    TestAll
+  ) {
     scene { s =>
       val topic = newTopicOn(1, blue, red)
       produceAt(blue, topic, 1 to 30)
