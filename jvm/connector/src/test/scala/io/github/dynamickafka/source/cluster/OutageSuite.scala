@@ -252,7 +252,7 @@ class OutageSuite extends SourceTest {
     }
   }
 
-  test("stop() returns promptly while a broker is frozen, with either policy", TestAll) {
+  test("stop() returns promptly while a broker is frozen, with either policy") {
     for (policy <- Seq("fail", "skip")) withTopic { (s, topic) =>
       // So that a trigger waits for red.
       val query = s.start("clusterFailurePolicy" -> policy, within(300000), "clusterSnapshotMaxAgeMs" -> "0")
