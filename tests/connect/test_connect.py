@@ -73,6 +73,7 @@ def test_a_watermark_that_passes_a_cluster_is_logged(
     assert "Kafka cluster 'green'" in warnings[0]
 
 
+@pytest.mark.test_all
 def test_calls_that_need_a_classic_session_are_refused(server: ConnectServer, orders: Orders) -> None:
     found = server.client("tests.connect.refusals", str(orders.streams))
     for what, text in (

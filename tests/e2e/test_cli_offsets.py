@@ -9,10 +9,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.harness.query import Query
 from tests.harness.scene import Scene
 
 
+@pytest.mark.test_all
 def test_lag_of_a_query_but_not_of_a_cluster_that_is_down(scene: Scene) -> None:
     topic = scene.topic("blue", "red")
     metadata = scene.metadata("orders", "blue", "red", topic=topic)

@@ -8,6 +8,8 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.harness.jars import REPOSITORY
 from tests.harness.orders import Orders
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 LIMIT_S = 600
 
 
+@pytest.mark.test_all
 def test_a_job_and_a_query_write_each_record_once_to_every_cluster(
     brokers: dict[str, Cluster], orders: Orders, tmp_path: Path
 ) -> None:

@@ -81,7 +81,7 @@ class KafkaClusterSuite extends AnyFunSuite with TimeLimit with OnBrokers with B
       assert(cluster.dump("transactions", committedOnly = true).map(_.value) === Seq("commit: true"))
     }
 
-    test(s"$version: committed offsets of a group", others: _*) {
+    test(s"$version: committed offsets of a group", TestAll) {
       cluster.createTopic("consumed")
       assert(cluster.committedOffsets("readers") === Map.empty)
       Using.resource(Admin.create(Map[
@@ -96,13 +96,13 @@ class KafkaClusterSuite extends AnyFunSuite with TimeLimit with OnBrokers with B
       assert(cluster.committedOffsets("readers") === Map("consumed" -> Map(0 -> 7L)))
     }
 
-    test(s"$version: a bulk load fills all partitions", others: _*) {
+    test(s"$version: a bulk load fills all partitions", TestAll) {
       cluster.createTopic("bulk", partitions = 3)
       cluster.load("bulk", records = 3000, recordBytes = 100)
       assert(cluster.endOffsets("bulk") === Map(0 -> 1000L, 1 -> 1000L, 2 -> 1000L))
     }
 
-    test(s"$version: a killed broker is down, and has its data after a restart", others: _*) {
+    test(s"$version: a killed broker is down, and has its data after a restart", TestAll) {
       cluster.createTopic("killed")
       cluster.produce("killed", Seq(Record(0, None, "before")))
       val address = cluster.bootstrapServers
@@ -116,7 +116,7 @@ class KafkaClusterSuite extends AnyFunSuite with TimeLimit with OnBrokers with B
       assert(cluster.dump("killed").map(_.value) === Seq("before", "after"))
     }
 
-    test(s"$version: a frozen broker does not respond until it is thawed", others: _*) {
+    test(s"$version: a frozen broker does not respond until it is thawed", TestAll) {
       cluster.createTopic("frozen")
       cluster.produce("frozen", Seq(Record(0, None, "before")))
       cluster.freeze()
@@ -129,7 +129,7 @@ class KafkaClusterSuite extends AnyFunSuite with TimeLimit with OnBrokers with B
       assert(cluster.dump("frozen").map(_.value) === Seq("before"))
     }
 
-    test(s"$version: a broker moves to a new port with its data", others: _*) {
+    test(s"$version: a broker moves to a new port with its data", TestAll) {
       cluster.createTopic("moved")
       cluster.produce("moved", Seq(Record(0, None, "before")))
       val (address, port) = (cluster.bootstrapServers, cluster.listenerPort)

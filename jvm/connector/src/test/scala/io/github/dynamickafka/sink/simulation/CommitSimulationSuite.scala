@@ -25,10 +25,10 @@ class CommitSimulationSuite extends AnyFunSuite with TimeLimit {
   }
 
   test("random histories: each record visible once, or a condition that names why not", NotInFast)(
-    right(0 until 50)
+    right(0 until 25)
   )
 
-  test("further random histories", TestAll)(right(50 until 250))
+  test("further random histories", TestAll)(right(25 until 250))
 
   for (defect <- Defect.all) test(s"it finds the defect: ${defect.name}", NotInFast) {
     info(FirstWrong(MostForADefect, defect.skipped)(History.wrong(_, defect)))

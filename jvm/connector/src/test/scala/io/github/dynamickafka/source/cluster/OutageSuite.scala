@@ -173,7 +173,10 @@ class OutageSuite extends SourceTest {
     }
   }
 
-  test("first start: skip continues, and the cluster enters at startingOffsets, also after a restart") {
+  test(
+    "first start: skip continues, and the cluster enters at startingOffsets, also after a restart",
+    TestAll
+  ) {
     withTopic { (s, topic) =>
       produce(red, topic, 2, values("before", 4))
       produce(green, topic, 2, values("before", 4))

@@ -11,10 +11,10 @@ class CopiesSimulationSuite extends AnyFunSuite with TimeLimit {
   private val MostForADefect = 20000
 
   test("histories of copies: the sink has what the policy promises")(
-    NoneWrong(0 until 150)(CopiesHistory.failure(_))
+    NoneWrong(0 until 75)(CopiesHistory.failure(_))
   )
 
-  test("further histories of copies", TestAll)(NoneWrong(150 until 2000)(CopiesHistory.failure(_)))
+  test("further histories of copies", TestAll)(NoneWrong(75 until 2000)(CopiesHistory.failure(_)))
 
   for (defect <- Defect.ofCopies) test(s"it finds the defect: ${defect.name}") {
     info(FirstWrong(MostForADefect, defect.skipped)(CopiesHistory.wrong(_, defect)))

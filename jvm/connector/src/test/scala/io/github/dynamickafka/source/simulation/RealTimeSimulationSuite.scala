@@ -13,9 +13,9 @@ class RealTimeSimulationSuite extends AnyFunSuite with TimeLimit {
   test(
     "random histories: every record, duplicates only of batches that were not logged, no loss that is not true, and no end to progress",
     NotInFast
-  )(NoneWrong(0 until 150)(RealTimeHistory.failure))
+  )(NoneWrong(0 until 75)(RealTimeHistory.failure))
 
-  test("further random histories", TestAll)(NoneWrong(150 until 2000)(RealTimeHistory.failure))
+  test("further random histories", TestAll)(NoneWrong(75 until 2000)(RealTimeHistory.failure))
 
   for (defect <- RealTimeDefect.all) test(s"it finds the defect: ${defect.name}") {
     info(FirstWrong(MostForADefect, defect.skipped)(RealTimeHistory.wrong(_, defect)))

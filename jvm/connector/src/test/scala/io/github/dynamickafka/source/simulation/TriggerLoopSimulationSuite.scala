@@ -13,9 +13,9 @@ class TriggerLoopSimulationSuite extends AnyFunSuite with TimeLimit {
   test(
     "random histories: every record once, no loss that is not true, all replays alike, and no end to progress",
     NotInFast
-  )(NoneWrong(0 until 150)(History.failure))
+  )(NoneWrong(0 until 75)(History.failure))
 
-  test("further random histories", TestAll)(NoneWrong(150 until 1000)(History.failure))
+  test("further random histories", TestAll)(NoneWrong(75 until 1000)(History.failure))
 
   for (defect <- Defect.all) test(s"it finds the defect: ${defect.name}") {
     info(FirstWrong(MostForADefect, defect.skipped)(History.wrong(_, defect)))
