@@ -147,7 +147,10 @@ private[source] final class ClusterStreams(
       }
       (more, rest) = questions.filter { case (id, _) => enters.contains(id) }
         .partition { case (id, _) => isBeside(id) }
-      entered = entering(aside ++ more)
+      besides = aside ++ more
+      // What does not enter any more has no request: its failure would be one of a later entry.
+      _ = if (beside) entries = entries.filter { case (id, _) => besides.contains(id) }
+      entered = entering(besides)
       if !superseded((decides ++ entered).collect { case (id, Left(_)) => id }.toSet)
       others <- askNow(rest, superseded)
     } yield answers ++ others ++ entered.map { case (id, answer) => id -> enteredAs(id, answer, begun) } ++
@@ -192,7 +195,7 @@ private[source] final class ClusterStreams(
       val (view, receivedAt) = answer.join()
       agents.learn(id, send(streams(id), _), Answer(question, view, sentAt, receivedAt))
       times.used(id, sentAt, asked = begun)
-      // Whether it exists is asked again.
+      // The next trigger asks again whether the topic exists.
       if (question.entering.keys.exists(view.missing)) entries -= id
       view
     case Right(None) => ClusterView.Pending
@@ -313,7 +316,7 @@ private[source] final class ClusterStreams(
           .thenCombine[Set[String], (Set[String], A)](ids, (found, ids) => (ids, found))
       }.getOrElse(Map.empty)
 
-  /** One that does not answer is not asked again. */
+  /** The ids in some answers of a cluster. A cluster that does not answer is not asked again. */
   private def kafkaIdsOf(
       stream: ClusterStream,
       answers: Int,

@@ -103,13 +103,13 @@ class HangingOpenersSuite extends AnyFunSuite with TimeLimit with Eventually {
         case 9 if !closing.contains(id) =>
           steps :+= s"hang closing $id"
           closing += id -> new CountDownLatch(1)
-          // Its client is closed now.
+          // A new address closes the client of the cluster.
           addresses += id -> (addresses(id) + 1)
           set()
         case 0 | 1 if !hanging.contains(id) =>
           steps :+= s"hang $id"
           hanging += id -> new CountDownLatch(1)
-          // Its next client hangs, and it needs one now.
+          // The next client of the cluster hangs, and a new address needs one now.
           addresses += id -> (addresses(id) + 1)
           set()
         case 2 =>

@@ -56,7 +56,7 @@ private object CopiesHistory {
     val drains = random.nextBoolean()
     val stop = Option.when(random.nextInt(6) == 0)(world.now - 20000L + random.nextInt(24000))
     val deferring = Deferring(random.nextInt(Deferring.maxId))
-    // Of its own, so that the rest of a history is the same as without.
+    // A second generator, so that the first one draws the same as without these dimensions.
     val more = new Random(~seed)
     val availableNow = more.nextInt(3) == 0
     val history = Option.when(more.nextInt(4) == 0) {
