@@ -504,7 +504,7 @@ private[dynamickafka] object DocumentWriter {
       "registry" -> registry.map { case (name, of) =>
         name.stripPrefix(s"${DocumentFormat.Registry}.") -> of
       },
-      // They are refused where the document is read.
+      // Unknown keys are refused where the document is read.
       "options" -> others
     )
   }

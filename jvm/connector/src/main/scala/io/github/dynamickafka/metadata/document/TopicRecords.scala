@@ -17,7 +17,7 @@ private[metadata] final case class TopicRecords(
 ) {
   import TopicRecords._
 
-  /** Without records that have been deleted. */
+  /** The records from this offset on: the earlier ones have been deleted. */
   def from(offset: Long): TopicRecords = copy(entries = entries.filter(_._2.offset >= offset))
 
   /** @param value null removes the stream */

@@ -32,7 +32,7 @@ private[source] final class LatestAnswers[Q, A](
   /** Whether a cluster has responded. */
   def knows(id: String): Boolean = agents.contains(id)
 
-  /** Whether any cluster has. */
+  /** Whether any cluster has responded. */
   def nonEmpty: Boolean = agents.nonEmpty
 
   /**
