@@ -485,7 +485,7 @@ private[dynamickafka] object DocumentWriter {
         )
     }
     Json.fields("properties" -> properties(one)) ++
-      Json.present("replaces" -> Option(entries.last._3.replaces))
+      Json.present("replaces" -> entries.flatMap(e => Option(e._3.replaces)).lastOption)
   }
 
   private def stream(of: KafkaStream): Json.Fields =

@@ -126,6 +126,17 @@ class DocumentRoundTripSuite extends AnyFunSuite with TimeLimit with ScalaCheckP
     }
   }
 
+  test("a cluster that one of its streams lets replace another one does so in the document") {
+    def entry(replaces: String) =
+      ClusterMetadata(Seq("t"), Map("bootstrap.servers" -> "h:1"), replaces = replaces)
+    for (replaces <- Seq(Seq("old", null), Seq(null, "old"))) {
+      val streams =
+        replaces.zipWithIndex.map { case (of, i) => new KafkaStream(s"s$i", ju.Map.of("new", entry(of))) }
+      val parsed = MetadataDocument.parse(DocumentWriter.text(streams), "text")
+      assert(parsed.values.forall(_.getClusterMetadataMap.get("new").replaces == "old"))
+    }
+  }
+
   writers.foreach { case (format, writer) =>
     test(s"any document in $format is parsed to the same streams") {
       forAll(document) { case (clusters, streams) =>
