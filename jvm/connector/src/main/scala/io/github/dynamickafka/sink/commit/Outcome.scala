@@ -70,7 +70,7 @@ private[sink] object Verdict {
           case PREPARE_COMMIT | COMPLETE_COMMIT if same => Outcome.Committed
           case ONGOING if same && prepared =>
             found.topicPartitions.asScala.find(seen.leaderless).fold[Outcome](Outcome.Open)(p =>
-              Outcome.Pending(Markers.noLeader(p))
+              Outcome.Pending(Committer.noLeader(p))
             )
           case PREPARE_ABORT | COMPLETE_ABORT | PREPARE_EPOCH_FENCE if same => Outcome.Lost(text)
           // The id was used again, after either end of the transaction.
@@ -78,34 +78,6 @@ private[sink] object Verdict {
         }
     }
   }
-}
-
-/** The result for a decided batch, given the outcomes of its transactions. Pure. */
-private[sink] sealed trait Decision extends Product with Serializable
-private[sink] object Decision {
-
-  /** All transactions are ended. If none is lost, the batch is committed. */
-  final case class Ended(lost: Seq[(Prepared, String)]) extends Decision
-
-  /** The result is not known yet. */
-  final case class Open(pending: Seq[Prepared], cause: Throwable) extends Decision
-
-  /** The result will never be known. */
-  final case class Unknown(unknown: Seq[(Prepared, String)]) extends Decision
-
-  /** @param outcomes none of them [[Outcome.Open]] */
-  def of(outcomes: Seq[(Prepared, Outcome)]): Decision = {
-    val pending = outcomes.collect { case (t, Outcome.Pending(cause)) => t -> cause }
-    val lost = outcomes.collect { case (t, Outcome.Lost(reason)) => t -> reason }
-    val unknown = outcomes.collect { case (t, Outcome.Unknown(reason)) => t -> reason }
-    if (unknown.nonEmpty) Unknown(unknown)
-    else if (pending.nonEmpty) Open(pending.map(_._1), pending.head._2)
-    else Ended(lost)
-  }
-
-  def at(t: Prepared): String =
-    s"cluster '${t.cluster}', transaction '${t.transactionalId}' (task ${t.partition}, ${t.rows} records, topic " +
-      s"${t.topics.mkString(", ")})"
 }
 
 /** Queries what has become of transactions: one request per cluster, to all clusters at once. */
@@ -130,11 +102,13 @@ private[sink] final class Inspector(clusters: Clusters, clock: Clock) {
   def await(
       transactions: Seq[Prepared],
       ids: String => Option[String],
-      deadlineNanos: Long,
+      deadlineNanos: Long = clusters.deadline(clock),
       failures: Int = 1
   ): Report = {
     val report = once(transactions, ids)
-    if (!report.isIncomplete || report.isRefused || clock.nanoTime() >= deadlineNanos) report
+    val isCommitted = report.outcomes.exists(_._2 == Outcome.Committed)
+    val pending = report.outcomes.collect { case (_, Outcome.Pending(cause)) => cause }
+    if (isCommitted || pending.forall(ClusterFailure.isRefused) || clock.nanoTime() >= deadlineNanos) report
     else {
       Committer.pause(clock, failures, deadlineNanos)
       await(transactions, ids, deadlineNanos, failures + 1)
@@ -165,21 +139,37 @@ private[sink] object Inspector {
   /** @param seen what clusters have answered, by cluster id */
   final case class Report(outcomes: Seq[(Prepared, Outcome)], seen: Map[String, Seen]) {
 
-    /** Kafka's id of each cluster that has one, by cluster id. */
-    def kafkaIds: Map[String, String] = seen.flatMap { case (id, of) => of.clusterId.map(id -> _) }
-
     /** The number of replicas in sync of each partition of the transactions, by cluster id. */
     def inSync: Map[String, Map[TopicPartition, Int]] = seen.map { case (id, of) => id -> of.inSyncWritten }
 
     /** Kafka's ids of the topics of the transactions, by cluster id. */
     def topicIds: Map[String, Map[String, String]] = seen.map { case (id, of) => id -> of.topicIds }
 
-    /** Nothing is committed, and a cluster has not answered: no step can be taken back yet. */
-    def isIncomplete: Boolean = !outcomes.exists(_._2 == Outcome.Committed) && pending.nonEmpty
-
-    /** Each cluster that has not answered has refused the credentials. */
-    def isRefused: Boolean = pending.forall(ClusterFailure.isRefused)
-
-    private def pending: Seq[Throwable] = outcomes.collect { case (_, Outcome.Pending(cause)) => cause }
+    /**
+     * The outcomes, with an open transaction as lost if one of its topics was recreated since an earlier time. Such a topic has none of
+     * the records that the transaction had written to it, and Kafka commits the transaction without an error.
+     *
+     * @param before the ids of topics at the earlier time, by cluster id
+     * @param counts whether a topic that was recreated makes a transaction count as lost
+     */
+    def ifNotRecreated(
+        before: Map[String, Map[String, String]],
+        counts: (Prepared, String) => Boolean = (_, _) => true
+    ): Seq[(Prepared, Outcome)] = {
+      def id(ids: Map[String, Map[String, String]], t: Prepared, topic: String) =
+        ids.get(t.cluster).flatMap(_.get(topic))
+      outcomes.map {
+        case (t, Outcome.Open) =>
+          val recreated = t.topics.find(topic =>
+            id(before, t, topic).exists(known => id(topicIds, t, topic).exists(_ != known))
+          )
+          t -> recreated.filter(counts(t, _)).fold[Outcome](Outcome.Open)(topic =>
+            Outcome.Lost(
+              s"topic '$topic' was recreated after records were written to it, which it does not have now"
+            )
+          )
+        case other => other
+      }
+    }
   }
 }

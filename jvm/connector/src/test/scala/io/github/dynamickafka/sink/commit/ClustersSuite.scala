@@ -94,9 +94,9 @@ class ClustersSuite extends AnyFunSuite with TimeLimit {
 
   test("credentials that were rotated: a client that was open is replaced once, which reads them again") {
     val scene = new Scene()
-    assert(scene.clusters.maxTransactionTimeoutMs("blue").isDefined)
+    assert(scene.clusters.ask("blue")(_.maxTimeoutMs()).isDefined)
     scene.kafka.rotateCredentials("blue")
-    assert(scene.clusters.maxTransactionTimeoutMs("blue").isDefined)
+    assert(scene.clusters.ask("blue")(_.maxTimeoutMs()).isDefined)
     def connects = scene.kafka.requests.count(_.contains("connect"))
     assert(connects == 2)
     scene.kafka.setRefusing("blue")
@@ -107,8 +107,8 @@ class ClustersSuite extends AnyFunSuite with TimeLimit {
   }
 
   test("a request takes as long as the option says, and at most 15 seconds") {
-    assert(new Scene(14999L).clusters.maxTransactionTimeoutMs("blue").contains(14999L))
-    assert(new Scene(60000L).clusters.maxTransactionTimeoutMs("blue").contains(15000L))
+    assert(new Scene(14999L).clusters.ask("blue")(_.maxTimeoutMs()).contains(14999L))
+    assert(new Scene(60000L).clusters.ask("blue")(_.maxTimeoutMs()).contains(15000L))
   }
 
   test("producers that only commit wait as long as a commit may take") {

@@ -28,7 +28,7 @@ abstract class PreparedTransactionsTests(transactionVersion: Int) extends SinkTe
     val Seq(one, two, three) = (0 to 2).map(scene.prepare(_))
     try {
       assert(scene.states(one, two, three) == Seq("Open", "Open", "Open"))
-      assert(scene.inspector.once(Seq(one), _ => None).kafkaIds.get("blue").exists(_.nonEmpty))
+      assert(scene.inspector.once(Seq(one), _ => None).seen("blue").clusterId.exists(_.nonEmpty))
       assert(scene.commit(one) == Seq("Committed") && scene.abort(two) == Seq("Lost"))
       assert(scene.states(one, two, three) == Seq("Committed", "Lost", "Open"))
       assert(scene.abort(one) == Seq("Committed") && scene.commit(two) == Seq("Lost"))
