@@ -92,7 +92,7 @@ private[dynamickafka] final class DynamicKafkaSinkTable(
         name,
         s"the records of '$table' have no such column; remove or rename it."
       )
-    new QuerySink(parsed, columns(info.schema, parsed.format), info.queryId, answer)
+    new QuerySink(parsed, inputColumns(info.schema, parsed.format), info.queryId, answer)
   }
 
   /** Spark calls the columns of an INSERT without names so, since the table takes any columns. */
@@ -132,7 +132,7 @@ private[dynamickafka] object DynamicKafkaSinkTable {
       ofStatement: Set[String] = Set.empty
   ): SinkOptions = {
     val parsed = SinkOptions.parse(options, isCatalogTable, ofStatement)
-    val found = columns(schema, parsed.format)
+    val found = inputColumns(schema, parsed.format)
     if (parsed.streamId.isEmpty && !found.hasStream)
       throw Errors.missingOption(
         "streamId",
@@ -142,7 +142,7 @@ private[dynamickafka] object DynamicKafkaSinkTable {
     parsed
   }
 
-  private def columns(schema: StructType, format: FormatTable): InputColumns =
+  private def inputColumns(schema: StructType, format: FormatTable): InputColumns =
     InputColumns.of(
       schema,
       SparkSession.active.conf.get("spark.sql.caseSensitive").toBoolean,
@@ -159,6 +159,7 @@ private[sink] class SinkWrite(sink: QuerySink)
     with SupportsTruncate
     with SupportsStreamingUpdateAsAppend
     with Write
+    with StreamingWrite
     with HasDatasets {
   @volatile private var written: () => Seq[TopicDataset] = () => Nil
 
@@ -166,37 +167,9 @@ private[sink] class SinkWrite(sink: QuerySink)
   override def build(): Write = this
   override def description(): String = sink.toString
   override def toBatch: BatchWrite = new JobWrite(sink, datasets => written = datasets)
-  override def toStreaming: StreamingWrite = new QueryWrite(sink)
+  override def toStreaming: StreamingWrite = this
 
-  /** The topics that a batch job has written, once it is committed. */
-  override def datasets: Seq[TopicDataset] = written()
-}
-
-/**
- * A task gets the rows of one cluster, or of a few. Not strictly: adaptive execution may split the rows of a large cluster, each part
- * with its own transaction.
- *
- * @param column the column with the cluster, whose rows Spark can distribute, unlike those that a hash routes
- */
-private[sink] final class DistributedWrite(sink: QuerySink, column: String)
-    extends SinkWrite(sink)
-    with RequiresDistributionAndOrdering {
-  override def requiredDistribution(): Distribution =
-    Distributions.clustered(Array[Expression](Expressions.column(column)))
-  override def distributionStrictlyRequired(): Boolean = false
-  override def requiredOrdering(): Array[SortOrder] = Array.empty
-}
-
-/** The messages of successful tasks; those of other tasks are null. */
-private[sink] object Messages {
-  def of(messages: Array[WriterCommitMessage]): Seq[TaskReport] =
-    messages.toSeq.collect { case t: TaskReport => t }
-}
-
-/** One batch of a query. */
-private[sink] final class QueryWrite(sink: QuerySink) extends StreamingWrite with HasDatasets {
-  @volatile private var written: () => Seq[TopicDataset] = () => Nil
-
+  /** The topics that are written, once the batch or the job is committed. */
   override def datasets: Seq[TopicDataset] = written()
 
   override def createStreamingWriterFactory(info: PhysicalWriteInfo): StreamingDataWriterFactory =
@@ -221,6 +194,27 @@ private[sink] final class QueryWrite(sink: QuerySink) extends StreamingWrite wit
 
   override def abort(epochId: Long, messages: Array[WriterCommitMessage]): Unit =
     sink.streaming().abort(epochId, Messages.of(messages))
+}
+
+/**
+ * A task gets the rows of one cluster, or of a few. Not strictly: adaptive execution may split the rows of a large cluster, each part
+ * with its own transaction.
+ *
+ * @param column the column with the cluster, whose rows Spark can distribute, unlike those that a hash routes
+ */
+private[sink] final class DistributedWrite(sink: QuerySink, column: String)
+    extends SinkWrite(sink)
+    with RequiresDistributionAndOrdering {
+  override def requiredDistribution(): Distribution =
+    Distributions.clustered(Array[Expression](Expressions.column(column)))
+  override def distributionStrictlyRequired(): Boolean = false
+  override def requiredOrdering(): Array[SortOrder] = Array.empty
+}
+
+/** The messages of successful tasks; those of other tasks are null. */
+private[sink] object Messages {
+  def of(messages: Array[WriterCommitMessage]): Seq[TaskReport] =
+    messages.toSeq.collect { case t: TaskReport => t }
 }
 
 /** @param wrote gets the topics that are written, for lineage */

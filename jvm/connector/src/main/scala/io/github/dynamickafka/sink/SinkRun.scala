@@ -578,11 +578,7 @@ private[sink] final class SinkGauges(
 
   /** The batch is committed, with these transactions. */
   def committed(written: Seq[Map[String, Written]], transactions: Int): Unit = change { v =>
-    val sum = written.foldLeft(v.written)((all, task) =>
-      task.foldLeft(all) { case (of, (id, more)) =>
-        of.updatedWith(id)(known => Some(known.fold(more)(_ + more)))
-      }
-    )
+    val sum = (v.written +: written).flatten.groupMapReduce(_._1)(_._2)(_ + _)
     v.copy(written = sum, committed = v.committed + transactions, open = None, pending = Map.empty)
   }
 
@@ -594,7 +590,7 @@ private[sink] final class SinkGauges(
   /** In real-time mode, also called by a thread of Spark when a task has finished. */
   private def change(how: Values => Values): Unit = safely(synchronized {
     values = how(values)
-    val wanted = values.clusters ++ values.pending.keySet
+    val wanted = values.ids
     if (!ids.contains(wanted)) {
       gauges.show(ofQuery, wanted.map(id => id -> ofCluster(id)).toMap)
       ids = Some(wanted)

@@ -70,23 +70,16 @@ private[sink] final case class WriterFactory(
     val sender = exactlyOnce.fold(shared)(transactions(_, partition, epoch))
     val router = new Router(streams, routing, defaultStream, turn = partition + epoch)
     val picker = new PartitionPicker(partitioner, sender.partitions, sender.partitionsNow, partition)
-    new RowWriter(
-      columns,
-      frames,
-      new RecordRouting(router, picker, deadLetters, deadLettersRefused),
-      sender,
-      exactlyOnce.flatMap(_.open),
-      replacement,
-      onlyTopic
-    )
+    new RowWriter(this, new RecordRouting(router, picker, deadLetters, deadLettersRefused), sender)
   }
 
-  private def onlyTopic(stream: Option[String]): Option[String] =
+  /** See [[InputColumns.reader]]. */
+  private[sink] def onlyTopic(stream: Option[String]): Option[String] =
     stream.orElse(defaultStream).flatMap(streams.get)
       .map(_.clusters.map(_.only).distinct).collect { case Seq(only) => only }.flatten
 
-  /** The dead letter for a record that brokers would refuse. */
-  private def replacement(cluster: String, record: Record): Option[(String, Record)] = for {
+  /** The dead letter in place of a record that brokers would refuse; None: the record itself is written. */
+  private[sink] def replacement(cluster: String, record: Record): Option[(String, Record)] = for {
     limits <- limits.get(cluster).flatMap(_.get(record.topic))
     settings = producers(cluster)
     tooLarge = if (settings.compresses) None else limits.tooLarge(record)
@@ -176,28 +169,17 @@ private[sink] object WriterFactory {
   }
 }
 
-/**
- * Writes the rows of one task.
- *
- * @param replacement what is written in place of a record; None: the record itself
- * @param onlyTopic see [[InputColumns.reader]]
- */
-private[sink] final class RowWriter(
-    columns: InputColumns,
-    frames: BatchFrames,
-    routing: RecordRouting,
-    sender: TaskSender,
-    open: Option[FromTasks[Map[String, Long]]],
-    replacement: (String, Record) => Option[(String, Record)],
-    onlyTopic: Option[String] => Option[String]
-) extends DataWriter[InternalRow] {
+/** Writes the rows of one task. */
+private[sink] final class RowWriter(batch: WriterFactory, routing: RecordRouting, sender: TaskSender)
+    extends DataWriter[InternalRow] {
   private val counter = new WriteCounter
-  private val read = columns.reader(onlyTopic)
-  private val format = frames.format()
+  private val columns = batch.columns
+  private val read = columns.reader(batch.onlyTopic)
+  private val format = batch.frames.format()
 
   private val send: (String, Record) => Unit = (cluster, routed) => {
     val record = format(cluster, routed)
-    val (to, sent) = replacement(cluster, record).getOrElse(cluster -> record)
+    val (to, sent) = batch.replacement(cluster, record).getOrElse(cluster -> record)
     sender.send(to, sent)
     counter.add(to, sent)
   }
@@ -207,7 +189,7 @@ private[sink] final class RowWriter(
 
   override def commit(): WriterCommitMessage = {
     val message = sender.commit()
-    for (to <- open) message match {
+    for (transactions <- batch.exactlyOnce; to <- transactions.open) message match {
       case t: TaskTransactions => to.add(OpenTransactions.of(t))
       case _ => ()
     }

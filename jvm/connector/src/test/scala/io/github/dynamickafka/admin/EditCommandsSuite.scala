@@ -128,7 +128,7 @@ class EditCommandsSuite extends AnyFunSuite with TimeLimit with Checkpoints {
     }
     put(
       s"$sink/slot-0a.json",
-      """{"version":2,"slot":"p-q-i-3","cluster":"blue","producerId":1,"epoch":1,"location":"l"}"""
+      """{"version":2,"slot":"p-q-i-3","cluster":"blue","producerId":1,"epoch":1}"""
     )
     put(
       s"$sink/run-5.json",

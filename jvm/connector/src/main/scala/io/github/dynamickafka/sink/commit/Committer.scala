@@ -1,12 +1,13 @@
 package io.github.dynamickafka.sink.commit
 
 import java.util.concurrent.TimeUnit
+import java.{util => ju}
 
 import scala.util.control.NonFatal
 
 import org.apache.kafka.clients.admin.TransactionState.PREPARE_COMMIT
 import org.apache.kafka.common.TopicPartition
-import org.apache.kafka.common.errors.{AuthorizationException, LeaderNotAvailableException}
+import org.apache.kafka.common.errors.{AuthorizationException, LeaderNotAvailableException, TimeoutException}
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.base.{Backoff, Clock, Redaction}
@@ -19,9 +20,6 @@ import io.github.dynamickafka.sink.commit.ResumableProducer.Handle
  */
 private[sink] final class Committer(clusters: Clusters, pool: TransactionPool, clock: Clock) {
   import Committer._
-
-  /** Queried after a failure. */
-  val inspector = new Inspector(clusters, clock)
 
   /**
    * Returns the outcomes in the order of the transactions. After an interrupt, pending commits continue in the
@@ -61,7 +59,7 @@ private[sink] final class Committer(clusters: Clusters, pool: TransactionPool, c
       case known: Outcome.Pending
           if !ClusterFailure.isRefused(known.cause) && clock.nanoTime() < deadlineNanos &&
             !Thread.interrupted() =>
-        pause(clock, failures + 1, deadlineNanos)
+        pause(failures + 1, deadlineNanos)
         log.info(s"Transaction '${t.transactionalId}' is not ended yet, retrying: ${known.cause}")
         ended(t, failures + 1)
       case known => known
@@ -82,13 +80,19 @@ private[sink] final class Committer(clusters: Clusters, pool: TransactionPool, c
     transactions.map(t => t -> outcomes(t))
   }
 
+  /** Between two attempts. Usually the client has waited already; if not, this prevents a busy loop. */
+  private def pause(failures: Int, deadlineNanos: Long, pauses: Backoff = Pauses): Unit = {
+    val leftMs = TimeUnit.NANOSECONDS.toMillis(deadlineNanos - clock.nanoTime())
+    clock.pauseMs(math.max(1L, math.min(pauses.pauseMs(failures), leftMs)))
+  }
+
   /** What has become of a transaction that could not be ended. */
   private def judge(transaction: Prepared, ids: String => Option[String], e: Throwable): Outcome = {
     val properties = clusters.committing(transaction.cluster).properties
     val failure =
       if (ClusterFailure.isRefused(e)) ClusterFailure(transaction.cluster, properties, e)
       else Redaction.scrub(e, properties)
-    inspector.once(Seq(transaction), ids).outcomes.head._2 match {
+    inspect(Seq(transaction), ids).outcomes.head._2 match {
       case Outcome.Open => Outcome.Pending(failure)
       case Outcome.Pending(cause) =>
         failure.addSuppressed(Redaction.scrub(cause, properties))
@@ -96,6 +100,59 @@ private[sink] final class Committer(clusters: Clusters, pool: TransactionPool, c
       case known => known
     }
   }
+
+  /**
+   * Queries what has become of transactions: one request per cluster, to all clusters at once.
+   *
+   * @param ids Kafka's id of a cluster at the decision
+   */
+  def inspect(transactions: Seq[Prepared], ids: String => Option[String]): Inspection = {
+    val byCluster = transactions.groupBy(_.cluster)
+    val answers = clusters.each(byCluster.keys.toSeq.sorted)(id => id -> seen(id, byCluster(id))).toMap
+    Inspection(
+      transactions.map(t => t -> answers(t.cluster).fold(Outcome.Pending(_), Verdict(t, ids(t.cluster), _))),
+      answers.collect { case (id, Right(answer)) => id -> answer }
+    )
+  }
+
+  /**
+   * The same, repeated until all clusters have answered, or the time limit, or something is committed, or all others refuse
+   * the credentials.
+   */
+  @annotation.tailrec
+  def awaitStates(
+      transactions: Seq[Prepared],
+      ids: String => Option[String],
+      deadlineNanos: Long = clusters.deadline(clock),
+      failures: Int = 1
+  ): Inspection = {
+    val report = inspect(transactions, ids)
+    val isCommitted = report.outcomes.exists(_._2 == Outcome.Committed)
+    val pending = report.outcomes.collect { case (_, Outcome.Pending(cause)) => cause }
+    if (isCommitted || pending.forall(ClusterFailure.isRefused) || clock.nanoTime() >= deadlineNanos) report
+    else {
+      pause(failures, deadlineNanos)
+      awaitStates(transactions, ids, deadlineNanos, failures + 1)
+    }
+  }
+
+  private def seen(id: String, transactions: Seq[Prepared]): Either[Throwable, Seen] =
+    try {
+      val seen =
+        clusters.ask(id)(_.describe(
+          transactions.map(_.transactionalId),
+          transactions.flatMap(_.topics).toSet
+        ))
+      clusters.responded(id)
+      Right(seen)
+    } catch {
+      case NonFatal(e) if ClusterFailure.isRefused(e) =>
+        Left(ClusterFailure(id, clusters.properties(id).client, e))
+      case e @ (_: TimeoutException | _: ju.concurrent.TimeoutException) =>
+        clusters.tooSlow(id)
+        Left(e)
+      case NonFatal(e) => Left(e)
+    }
 
   /**
    * Returns when readers can see what these transactions have written, or the reason why they cannot. Kafka acknowledges a commit before
@@ -136,7 +193,7 @@ private[sink] final class Committer(clusters: Clusters, pool: TransactionPool, c
     val (doubtful, problem) = describe(id, committed, fragile, before)
     if (problem.isEmpty || clock.nanoTime() >= deadlineNanos) problem
     else {
-      pause(clock, failures, deadlineNanos, PausesForMarkers)
+      pause(failures, deadlineNanos, PausesForMarkers)
       awaitVisible(id, committed, fragile, doubtful, deadlineNanos, failures + 1)
     }
   }
@@ -203,17 +260,11 @@ private[sink] object Committer {
   // The markers are usually there after some milliseconds.
   private val PausesForMarkers = Backoff(firstMs = 5L, longestMs = 1000L)
 
-  /** Between two attempts. Usually the client has waited already; if not, this prevents a busy loop. */
-  def pause(clock: Clock, failures: Int, deadlineNanos: Long, pauses: Backoff = Pauses): Unit = {
-    val leftMs = TimeUnit.NANOSECONDS.toMillis(deadlineNanos - clock.nanoTime())
-    clock.pauseMs(math.max(1L, math.min(pauses.pauseMs(failures), leftMs)))
-  }
-
   def noLeader(partition: TopicPartition): LeaderNotAvailableException = new LeaderNotAvailableException(
     s"partition $partition has no leader: a commit would not become visible there"
   )
 
-  private def notWritten(partitions: java.util.Set[TopicPartition]): LeaderNotAvailableException =
+  private def notWritten(partitions: ju.Set[TopicPartition]): LeaderNotAvailableException =
     new LeaderNotAvailableException(s"Kafka is still committing in the partitions $partitions")
 }
 

@@ -124,14 +124,11 @@ private[sink] final class Journal(
    * @throws java.io.IOException if it could not be written
    * @throws java.util.concurrent.TimeoutException if it is still not written
    */
-  def awaitMark(ms: Long = Long.MaxValue): Unit = marking.foreach { mark =>
-    try { val _ = mark.get(ms, TimeUnit.MILLISECONDS) }
-    catch {
-      case e: ExecutionException =>
-        marking = None
-        throw e.getCause
-    }
+  def awaitMark(ms: Long = Long.MaxValue): Unit = {
+    val mark = marking
     marking = None
+    try mark.foreach(_.get(ms, TimeUnit.MILLISECONDS))
+    catch { case e: ExecutionException => throw e.getCause }
   }
 
   /** Deletes a decision. Only if Kafka has aborted all its transactions. */
@@ -610,7 +607,10 @@ private[dynamickafka] object JournalJson {
  * @param journal for error messages
  */
 private[sink] final class SparkBatches(home: Path, journal: String, hadoop: Configuration) {
-  import SparkBatches._
+  private val Offsets = "offsets"
+
+  /** The folders of the sources of a query in its checkpoint. */
+  private val Sources = "sources"
 
   private val offsets = new Path(home, Offsets)
   private val files = new AtomicFiles(offsets, hadoop)
@@ -680,13 +680,6 @@ private[sink] final class SparkBatches(home: Path, journal: String, hadoop: Conf
   private def lastIn(log: String) = files.names(new Path(home, log)).flatMap(_.toLongOption).maxOption
 
   private def deferral(source: String, batch: Long) = s"$Sources/$source/dynamic-kafka/deferred/$batch.json"
-}
-
-private object SparkBatches {
-  private val Offsets = "offsets"
-
-  /** The folders of the sources of a query in its checkpoint. */
-  private val Sources = "sources"
 }
 
 /** Shows that something is being done, on a thread of its own, so that it also does while a request hangs. */

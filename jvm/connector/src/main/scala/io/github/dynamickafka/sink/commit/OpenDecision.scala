@@ -29,7 +29,11 @@ private[dynamickafka] final class OpenDecision(
   def find(): Option[Found] = using { (journal, clusters) =>
     journal.open().map { entry =>
       clusters.remember(entry)
-      val outcomes = new Inspector(clusters, Clock.System).once(entry.transactions, entry.kafkaId).outcomes
+      val outcomes = new Committer(
+        clusters,
+        TransactionPool.shared,
+        Clock.System
+      ).inspect(entry.transactions, entry.kafkaId).outcomes
       val reasons = outcomes.collect {
         case (t, p: Outcome.Pending) if p.isLeaderless => s"cluster '${t.cluster}': ${p.cause.getMessage}"
         case (t, Outcome.Pending(cause)) =>
@@ -182,7 +186,7 @@ private[sink] final class Resolver(
       who: String
   ): Seq[(Prepared, Outcome)] = {
     clusters.remember(entry)
-    val report = committer.inspector.once(entry.transactions, entry.kafkaId)
+    val report = committer.inspect(entry.transactions, entry.kafkaId)
     val note =
       Note(
         JournalJson.digest(entry),
@@ -275,7 +279,7 @@ private[sink] object ResolutionPlan {
   def of(
       entry: JournalEntry,
       how: Resolution,
-      report: Inspector.Report,
+      report: Inspection,
       abandoned: Set[String],
       reason: (String, Throwable) => String
   ): Either[Seq[String], ResolutionPlan] = {
@@ -322,7 +326,7 @@ private[sink] object ResolutionPlan {
   }
 
   /** A mistake in the metadata would turn open transactions into lost ones. */
-  private def replaced(entry: JournalEntry, report: Inspector.Report, givenUp: Set[String]): Seq[String] =
+  private def replaced(entry: JournalEntry, report: Inspection, givenUp: Set[String]): Seq[String] =
     entry.clusters.keys.toSeq.sorted.filterNot(givenUp).flatMap { id =>
       for {
         before <- entry.kafkaId(id)
@@ -345,11 +349,8 @@ private[sink] object ResolutionPlan {
   }
 
   private def suits(how: Resolution, outcome: Outcome): Boolean = (how, outcome) match {
-    case (Rewrite, Outcome.Lost(_)) => true
-    case (Rewrite, _) => false
-    case (AcceptLoss, Outcome.Pending(_) | Outcome.Open) => false
-    case (AcceptLoss, _) => true
-    case (AbandonCluster(_), Outcome.Committed) => true
-    case (AbandonCluster(_), _) => false
+    case (_, Outcome.Committed) => how != Rewrite
+    case (Rewrite | AcceptLoss, Outcome.Lost(_)) | (AcceptLoss, Outcome.Unknown(_)) => true
+    case _ => false
   }
 }

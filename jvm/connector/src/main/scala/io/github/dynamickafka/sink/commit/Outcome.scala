@@ -1,16 +1,10 @@
 package io.github.dynamickafka.sink.commit
 
-import java.{util => ju}
-
 import scala.jdk.CollectionConverters._
-import scala.util.control.NonFatal
 
 import org.apache.kafka.clients.admin.TransactionState
 import org.apache.kafka.common.TopicPartition
-import org.apache.kafka.common.errors.{LeaderNotAvailableException, TimeoutException}
-
-import io.github.dynamickafka.base.Clock
-import io.github.dynamickafka.kafka.ClusterFailure
+import org.apache.kafka.common.errors.LeaderNotAvailableException
 
 /** What is known of a prepared transaction. */
 private[sink] sealed abstract class Outcome(of: String) extends Product with Serializable {
@@ -80,96 +74,40 @@ private[sink] object Verdict {
   }
 }
 
-/** Queries what has become of transactions: one request per cluster, to all clusters at once. */
-private[sink] final class Inspector(clusters: Clusters, clock: Clock) {
-  import Inspector._
+/** @param seen what clusters have answered, by cluster id */
+private[sink] final case class Inspection(outcomes: Seq[(Prepared, Outcome)], seen: Map[String, Seen]) {
 
-  /** @param ids Kafka's id of a cluster at the decision */
-  def once(transactions: Seq[Prepared], ids: String => Option[String]): Report = {
-    val byCluster = transactions.groupBy(_.cluster)
-    val seen = clusters.each(byCluster.keys.toSeq.sorted)(id => id -> describe(id, byCluster(id))).toMap
-    Report(
-      transactions.map(t => t -> seen(t.cluster).fold(Outcome.Pending(_), Verdict(t, ids(t.cluster), _))),
-      seen.collect { case (id, Right(answer)) => id -> answer }
-    )
-  }
+  /** The number of replicas in sync of each partition of the transactions, by cluster id. */
+  def inSync: Map[String, Map[TopicPartition, Int]] = seen.map { case (id, of) => id -> of.inSyncWritten }
+
+  /** Kafka's ids of the topics of the transactions, by cluster id. */
+  def topicIds: Map[String, Map[String, String]] = seen.map { case (id, of) => id -> of.topicIds }
 
   /**
-   * The same, repeated until all clusters have answered, or the time limit, or something is committed, or all others refuse
-   * the credentials.
+   * The outcomes, with an open transaction as lost if one of its topics was recreated since an earlier time. Such a topic has none of
+   * the records that the transaction had written to it, and Kafka commits the transaction without an error.
+   *
+   * @param before the ids of topics at the earlier time, by cluster id
+   * @param counts whether a topic that was recreated makes a transaction count as lost
    */
-  @annotation.tailrec
-  def await(
-      transactions: Seq[Prepared],
-      ids: String => Option[String],
-      deadlineNanos: Long = clusters.deadline(clock),
-      failures: Int = 1
-  ): Report = {
-    val report = once(transactions, ids)
-    val isCommitted = report.outcomes.exists(_._2 == Outcome.Committed)
-    val pending = report.outcomes.collect { case (_, Outcome.Pending(cause)) => cause }
-    if (isCommitted || pending.forall(ClusterFailure.isRefused) || clock.nanoTime() >= deadlineNanos) report
-    else {
-      Committer.pause(clock, failures, deadlineNanos)
-      await(transactions, ids, deadlineNanos, failures + 1)
-    }
-  }
-
-  private def describe(id: String, transactions: Seq[Prepared]): Either[Throwable, Seen] =
-    try {
-      val seen =
-        clusters.ask(id)(_.describe(
-          transactions.map(_.transactionalId),
-          transactions.flatMap(_.topics).toSet
-        ))
-      clusters.responded(id)
-      Right(seen)
-    } catch {
-      case NonFatal(e) if ClusterFailure.isRefused(e) =>
-        Left(ClusterFailure(id, clusters.properties(id).client, e))
-      case e @ (_: TimeoutException | _: ju.concurrent.TimeoutException) =>
-        clusters.tooSlow(id)
-        Left(e)
-      case NonFatal(e) => Left(e)
-    }
-}
-
-private[sink] object Inspector {
-
-  /** @param seen what clusters have answered, by cluster id */
-  final case class Report(outcomes: Seq[(Prepared, Outcome)], seen: Map[String, Seen]) {
-
-    /** The number of replicas in sync of each partition of the transactions, by cluster id. */
-    def inSync: Map[String, Map[TopicPartition, Int]] = seen.map { case (id, of) => id -> of.inSyncWritten }
-
-    /** Kafka's ids of the topics of the transactions, by cluster id. */
-    def topicIds: Map[String, Map[String, String]] = seen.map { case (id, of) => id -> of.topicIds }
-
-    /**
-     * The outcomes, with an open transaction as lost if one of its topics was recreated since an earlier time. Such a topic has none of
-     * the records that the transaction had written to it, and Kafka commits the transaction without an error.
-     *
-     * @param before the ids of topics at the earlier time, by cluster id
-     * @param counts whether a topic that was recreated makes a transaction count as lost
-     */
-    def ifNotRecreated(
-        before: Map[String, Map[String, String]],
-        counts: (Prepared, String) => Boolean = (_, _) => true
-    ): Seq[(Prepared, Outcome)] = {
-      def id(ids: Map[String, Map[String, String]], t: Prepared, topic: String) =
-        ids.get(t.cluster).flatMap(_.get(topic))
-      outcomes.map {
-        case (t, Outcome.Open) =>
-          val recreated = t.topics.find(topic =>
-            id(before, t, topic).exists(known => id(topicIds, t, topic).exists(_ != known))
+  def ifNotRecreated(
+      before: Map[String, Map[String, String]],
+      counts: (Prepared, String) => Boolean = (_, _) => true
+  ): Seq[(Prepared, Outcome)] = {
+    def id(ids: Map[String, Map[String, String]], t: Prepared, topic: String) =
+      ids.get(t.cluster).flatMap(_.get(topic))
+    val now = topicIds
+    outcomes.map {
+      case (t, Outcome.Open) =>
+        val recreated = t.topics.find(topic =>
+          id(before, t, topic).exists(known => id(now, t, topic).exists(_ != known))
+        )
+        t -> recreated.filter(counts(t, _)).fold[Outcome](Outcome.Open)(topic =>
+          Outcome.Lost(
+            s"topic '$topic' was recreated after records were written to it, which it does not have now"
           )
-          t -> recreated.filter(counts(t, _)).fold[Outcome](Outcome.Open)(topic =>
-            Outcome.Lost(
-              s"topic '$topic' was recreated after records were written to it, which it does not have now"
-            )
-          )
-        case other => other
-      }
+        )
+      case other => other
     }
   }
 }

@@ -14,6 +14,7 @@ import io.github.dynamickafka.error.Errors
 private[commit] final class Recovery(context: CommitContext, decisions: Decisions) {
   import Recovery._
   import context._
+  import decisions.committer
 
   private val batches = journal.batches
 
@@ -128,8 +129,8 @@ private[commit] final class Recovery(context: CommitContext, decisions: Decision
     journal.ending(claim) {
       // Parts of an earlier round are committed, so that none is waited for.
       val report =
-        if (entry.round > 0) decisions.committer.inspector.once(entry.transactions, entry.kafkaId)
-        else decisions.committer.inspector.await(entry.transactions, entry.kafkaId)
+        if (entry.round > 0) committer.inspect(entry.transactions, entry.kafkaId)
+        else committer.awaitStates(entry.transactions, entry.kafkaId)
       journal.checkClaim(claim)
       val outcomes = end(entry, report)
       // Somebody may have resolved the decision meanwhile.
@@ -157,7 +158,7 @@ private[commit] final class Recovery(context: CommitContext, decisions: Decision
   }
 
   /** Ends the transactions, as far as all of them are committed or none is. */
-  private def end(entry: JournalEntry, report: Inspector.Report): Seq[(Prepared, Outcome)] = {
+  private def end(entry: JournalEntry, report: Inspection): Seq[(Prepared, Outcome)] = {
     val outcomes = decisions.assumed(entry.batch, report.ifNotRecreated(entry.topicIds))
     // Parts of an earlier round are committed.
     val isVisible = entry.round > 0 || outcomes.exists(_._2 == Outcome.Committed)
@@ -166,7 +167,7 @@ private[commit] final class Recovery(context: CommitContext, decisions: Decision
     if (ended.exists(_._2.isInstanceOf[Outcome.Unknown]) || !isVisible && isPending) ended
     else if (!isVisible && ended.exists(_._2.isInstanceOf[Outcome.Lost]))
       ended ++ (
-        if (entry.instance == claim.instance) decisions.committer.abort(open.map(_._1), entry.kafkaId)
+        if (entry.instance == claim.instance) committer.abort(open.map(_._1), entry.kafkaId)
         else open.map(_._1 -> Outcome.Lost("it belongs to another copy of the checkpoint"))
       )
     else {
@@ -180,7 +181,7 @@ private[commit] final class Recovery(context: CommitContext, decisions: Decision
   private def late(entry: JournalEntry, pending: Seq[Prepared]): Seq[(Prepared, Outcome)] =
     if (pending.isEmpty) Nil
     else {
-      val report = decisions.committer.inspector.await(pending, entry.kafkaId)
+      val report = committer.awaitStates(pending, entry.kafkaId)
       journal.checkClaim(claim)
       val (open, ended) = report.ifNotRecreated(entry.topicIds).partition(_._2 == Outcome.Open)
       ended ++ decisions.commit(entry, open.map(_._1))
@@ -272,11 +273,11 @@ private[sink] object LostParts {
  * @param names the ids of this run
  */
 private[commit] final class Leftovers(names: () => TransactionName, context: CommitContext) {
-  import Leftovers._
   import context.{claim, clusters, journal}
 
-  private val ofEarlier = new Sweeps(Sweeps.Most)
-  private val own = new Sweeps(0)
+  private val log = LoggerFactory.getLogger(classOf[Leftovers])
+  private val ofEarlier = new Sweeps(mayBeOpen = true)
+  private val own = new Sweeps(mayBeOpen = false)
 
   // Clusters that have not answered: each search would wait for them. They are searched when they have committed a batch.
   private var silent = Set.empty[String]
@@ -363,20 +364,17 @@ private[commit] final class Leftovers(names: () => TransactionName, context: Com
     }
 }
 
-private[commit] object Leftovers {
-  private val log = LoggerFactory.getLogger(classOf[Leftovers])
-}
-
 /**
  * After how many batches each cluster is searched again.
  *
- * @param first the number for clusters of which nothing else is known
+ * @param mayBeOpen whether clusters of which nothing else is known are searched
  */
-private[commit] final class Sweeps(first: Int) {
-  private var left = Map.empty[String, Int].withDefaultValue(first)
+private[commit] final class Sweeps(mayBeOpen: Boolean) {
+  private val Most = 2
+  private var left = Map.empty[String, Int].withDefaultValue(if (mayBeOpen) Most else 0)
 
   /** All clusters are searched again. */
-  def again(): Unit = left = Map.empty[String, Int].withDefaultValue(Sweeps.Most)
+  def again(): Unit = left = Map.empty[String, Int].withDefaultValue(Most)
 
   /** A cluster is searched again. */
   def again(id: String): Unit = left -= id
@@ -387,8 +385,4 @@ private[commit] final class Sweeps(first: Int) {
     due.foreach(id => left += id -> (left(id) - 1))
     due
   }
-}
-
-private[commit] object Sweeps {
-  val Most = 2
 }

@@ -34,23 +34,27 @@ private[sink] final class TransactionalIds(
   private var isTaken = false
   private var isRunning = false
   private var isDoubtful = false
+  private var current = own
   private var silent = Set.empty[String]
 
-  def name: TransactionName = own.copy(inherited = held.map(_.slot))
+  def name: TransactionName = current
 
   /** Called before the first batch, after everything that is decided is ended. */
-  def take(): Unit = if (arePassedOn) held = guarded("No transactional ids of earlier runs are used") {
-    // Only slots of this journal are taken, and not those of which it is a copy: the next run of the journal finds what is left open.
-    val (left, there) =
-      journal.freeSlots().filter(slot => own.isOfEarlier(s"${slot.slot}-")).partition(slot =>
-        clusters.hasLeft(slot.cluster)
-      )
-    // Nothing shows any more whether another run has used them.
-    left.foreach(journal.remove)
-    there.iterator
-      .filter(slot => clusters.isKnown(slot.cluster) && !silent(slot.cluster))
-      .flatMap(inherited).nextOption()
-  }.flatten
+  def take(): Unit = if (arePassedOn) {
+    held = guarded("No transactional ids of earlier runs are used") {
+      // Only slots of this journal are taken, and not those of which it is a copy: the next run of the journal finds what is left open.
+      val (left, there) =
+        journal.freeSlots().filter(slot => own.isOfEarlier(s"${slot.slot}-")).partition(slot =>
+          clusters.hasLeft(slot.cluster)
+        )
+      // Nothing shows any more whether another run has used them.
+      left.foreach(journal.remove)
+      there.iterator
+        .filter(slot => clusters.isKnown(slot.cluster) && !silent(slot.cluster))
+        .flatMap(inherited).nextOption()
+    }.flatten
+    current = own.copy(inherited = held.map(_.slot))
+  }
 
   private def inherited(slot: FreeSlot): Option[FreeSlot] =
     guarded(s"Whether the transactional ids of '${slot.slot}' are free cannot be determined") {
@@ -152,8 +156,8 @@ private[sink] final case class TransactionName(
 
   /** Whether only this run uses the id. */
   def isOwn(id: String): Boolean =
-    id.startsWith(s"$ofRun-") ||
-      inherited.exists(slot => id.startsWith(s"$slot-")) && id.endsWith(TransactionName.FirstAttempt)
+    // The ids of first attempts end so.
+    id.startsWith(s"$ofRun-") || inherited.exists(slot => id.startsWith(s"$slot-")) && id.endsWith("-0.0")
 
   /** Whether an earlier run of this journal has made the id, which may be one of the slot that this run has inherited. */
   def isOfEarlier(id: String): Boolean = generationOf(id).exists(_ < generation)
@@ -161,12 +165,6 @@ private[sink] final case class TransactionName(
   /** The generation of the run that has made this id; None if it is not an id of this query with this journal. */
   def generationOf(id: String): Option[Long] = Option(id).filter(_.startsWith(ofJournal))
     .flatMap(_.drop(ofJournal.length).takeWhile(_ != '-').toLongOption)
-}
-
-private[sink] object TransactionName {
-
-  /** What ids of first attempts end with. */
-  private val FirstAttempt = "-0.0"
 }
 
 /**

@@ -39,7 +39,7 @@ private[sink] final class TwoPhaseCommit(
 
   private val isStreaming = earlier.isEmpty
   private val decisions = new Decisions(context, Option.when(isStreaming)(marking))
-  private val inspector = decisions.committer.inspector
+  import decisions.committer
   private val leftovers = new Leftovers(() => name, context)
 
   private var written: Option[JournalEntry] = None
@@ -171,8 +171,8 @@ private[sink] final class TwoPhaseCommit(
    * transaction may have expired on one cluster only, and a topic may have been recreated: after the decision, this would leave a
    * part of the batch.
    */
-  private def checkOpen(batch: Long, transactions: Seq[Prepared]): Inspector.Report = {
-    val report = inspector.await(transactions, _ => None)
+  private def checkOpen(batch: Long, transactions: Seq[Prepared]): Inspection = {
+    val report = committer.awaitStates(transactions, _ => None)
     val before = clusters.topicIds
     // The ids before the tasks of the batch are compared; afterwards they are those of the report.
     clusters.learnTopics(report.topicIds)
@@ -192,7 +192,7 @@ private[sink] final class TwoPhaseCommit(
   }
 
   /** A topic may have been recreated before the transaction wrote to it: then its leaders know the transaction. */
-  private def isThere(t: Prepared, topic: String, report: Inspector.Report): Boolean =
+  private def isThere(t: Prepared, topic: String, report: Inspection): Boolean =
     try {
       val partitions = report.seen.get(t.cluster).flatMap(_.partitions(t.transactionalId))
         .getOrElse(Set.empty).filter(_.topic == topic)
@@ -239,8 +239,8 @@ private[sink] final class TwoPhaseCommit(
       clusters.remember(stale)
       // The transactions of another instance of the journal belong to a copy of the query.
       val ended =
-        if (stale.instance == claim.instance) decisions.committer.abort(stale.transactions, stale.kafkaId)
-        else inspector.once(stale.transactions, stale.kafkaId).outcomes
+        if (stale.instance == claim.instance) committer.abort(stale.transactions, stale.kafkaId)
+        else committer.inspect(stale.transactions, stale.kafkaId).outcomes
       ended.collectFirst { case (t, Outcome.Committed) => t }.foreach { t =>
         throw Errors.journalConflict(
           journal.path,

@@ -41,7 +41,7 @@ abstract class OfflineLeaderTests(version: String, markerIsLost: Boolean)
 
   test("it is not open to be committed while there is no leader, and is afterwards", TestAll) {
     offline { (scene, prepared, topic) =>
-      scene.inspector.once(prepared, _ => None).outcomes.map(_._2).foreach {
+      scene.committer.inspect(prepared, _ => None).outcomes.map(_._2).foreach {
         case p: Outcome.Pending => assert(p.isLeaderless && p.cause.getMessage.contains(s"$topic-0"))
         case other => fail(other.toString)
       }

@@ -137,7 +137,7 @@ class SizesSuite extends AnyFunSuite with TimeLimit {
     clusters.set((0 until 16).map(c => s"c$c" -> CommitScene.properties(s"c$c")).toMap)
     val all = for (c <- 0 until 16; n <- 0 until 50) yield Prepared(s"c$c", s"$c-$n", 1L, 0, n, 1L, Nil)
     kafka.put(ONGOING, all: _*)
-    val report = new Inspector(clusters, clock).once(all, _ => None)
+    val report = new Committer(clusters, kafka.pool, clock).inspect(all, _ => None)
     assert(report.outcomes.map(_._1) == all && report.outcomes.forall(_._2 == Outcome.Open))
     assert(kafka.requests.count(_.contains(" describe ")) == 16)
   }
