@@ -78,7 +78,7 @@ private[sink] final class SinkRun(
     WrittenTopologies.last(source),
     journal.flatMap(
       _.newest()
-    ).map(_._1).filter(_.queryId == queryId).fold(Set.empty[String])(_.clusters.keySet)
+    ).map(_._1).filter(_.claim.queryId == queryId).fold(Set.empty[String])(_.clusters.keySet)
   )
   private val clusters = Clusters.of(options, options.transactions.commitTimeoutMs)
   private val timeouts = new TransactionTimeouts(clusters)

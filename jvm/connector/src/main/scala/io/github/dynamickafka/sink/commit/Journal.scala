@@ -171,9 +171,8 @@ private[sink] final class Journal(
    * @param entry the decision, of which the claim may have been deleted
    */
   def takeOver(entry: JournalEntry, run: String): Claim = {
-    val last =
-      owner().getOrElse(Claim(entry.queryId, entry.run, entry.instance, entry.generation, path))
-    val mine = last.copy(queryId = entry.queryId, run = run, generation = last.generation + 1)
+    val last = owner().getOrElse(entry.claim.copy(location = path))
+    val mine = last.copy(queryId = entry.claim.queryId, run = run, generation = last.generation + 1)
     create(mine).foreach(e =>
       throw Errors.journalConflict(path, "a run of the query starts at the same time", e)
     )
@@ -198,10 +197,10 @@ private[sink] final class Journal(
    * claimed the journal meanwhile, and decided batches with the same numbers.
    */
   private def removeOthers(mine: Claim): Unit =
-    if (newest().exists(_._1.queryId != mine.queryId))
+    if (newest().exists(_._1.claim.queryId != mine.queryId))
       for {
         number <- numbers()
-        (entry, _) <- found(number) if entry.queryId != mine.queryId
+        (entry, _) <- found(number) if entry.claim.queryId != mine.queryId
       } {
         checkClaim(mine)
         remove(number)
@@ -354,17 +353,14 @@ private[sink] object Journal {
 /**
  * The decision to commit a batch. After it is written, the batch will be committed, regardless of failures.
  *
- * @param run the run that decided, with its instance of the journal and its generation
+ * @param claim that of the run that decided
  * @param input what Spark had planned for the batch, so that another plan with the same number is recognized
  * @param round 0, or the number of times that lost parts of the batch were written again
  * @param clusters the clusters of the transactions
  * @param leftOut the clusters that were left out of the batch, so that its lost parts are routed as before
  */
 private[sink] final case class JournalEntry(
-    queryId: String,
-    run: String,
-    instance: String,
-    generation: Long,
+    claim: Claim,
     batch: Long,
     round: Int,
     input: BatchInput,

@@ -89,7 +89,7 @@ private[dynamickafka] final class OpenDecision(
 
   private def found(entry: JournalEntry, outcomes: Seq[(Prepared, Outcome)], reasons: Seq[String]) = Found(
     entry.batch,
-    entry.generation,
+    entry.claim.generation,
     outcomes.map { case (t, outcome) => Transaction(t.cluster, t.transactionalId, outcome.state) },
     reasons
   )
@@ -190,7 +190,7 @@ private[sink] final class Resolver(
     val note =
       Note(
         JournalJson.digest(entry),
-        entry.generation,
+        entry.claim.generation,
         who,
         Instant.ofEpochMilli(clock.currentTimeMillis()).toString,
         how.name,

@@ -46,7 +46,7 @@ private[commit] final class Recovery(context: CommitContext, decisions: Decision
   private def completeOther(job: Journal): Unit = {
     job.open().foreach { entry =>
       // The earlier job detects this, if it still runs.
-      val taken = job.claim(entry.queryId, claim.run)
+      val taken = job.claim(entry.claim.queryId, claim.run)
       clusters.remember(entry)
       val _ = new Recovery(context.copy(claim = taken, journal = job), decisions)
         .rollForward(
@@ -167,7 +167,7 @@ private[commit] final class Recovery(context: CommitContext, decisions: Decision
     if (ended.exists(_._2.isInstanceOf[Outcome.Unknown]) || !isVisible && isPending) ended
     else if (!isVisible && ended.exists(_._2.isInstanceOf[Outcome.Lost]))
       ended ++ (
-        if (entry.instance == claim.instance) committer.abort(open.map(_._1), entry.kafkaId)
+        if (entry.claim.instance == claim.instance) committer.abort(open.map(_._1), entry.kafkaId)
         else open.map(_._1 -> Outcome.Lost("it belongs to another copy of the checkpoint"))
       )
     else {

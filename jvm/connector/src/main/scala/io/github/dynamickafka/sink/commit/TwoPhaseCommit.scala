@@ -117,10 +117,7 @@ private[sink] final class TwoPhaseCommit(
           id -> JournalCluster(seen.clusterId, clusters.safe(id), seen.topicIds)
         }
         val entry = JournalEntry(
-          claim.queryId,
-          claim.run,
-          claim.instance,
-          claim.generation,
+          claim,
           batch,
           again.fold(0)(_.round),
           input,
@@ -230,21 +227,21 @@ private[sink] final class TwoPhaseCommit(
    * it commits anything, and fails.
    */
   private def dropStale(entry: JournalEntry): Unit =
-    journal.undone(entry.batch, entry.round).filter(_.run != claim.run).foreach { stale =>
+    journal.undone(entry.batch, entry.round).filter(_.claim.run != claim.run).foreach { stale =>
       // Must not drop the decision of a later run, which decides only after it has claimed the journal.
       journal.checkClaim(claim)
       log.warn(
-        s"Run '${stale.run}' of the query decided batch ${stale.batch} after this run had started: dropping its decision"
+        s"Run '${stale.claim.run}' of the query decided batch ${stale.batch} after this run had started: dropping its decision"
       )
       clusters.remember(stale)
       // The transactions of another instance of the journal belong to a copy of the query.
       val ended =
-        if (stale.instance == claim.instance) committer.abort(stale.transactions, stale.kafkaId)
+        if (stale.claim.instance == claim.instance) committer.abort(stale.transactions, stale.kafkaId)
         else committer.inspect(stale.transactions, stale.kafkaId).outcomes
       ended.collectFirst { case (t, Outcome.Committed) => t }.foreach { t =>
         throw Errors.journalConflict(
           journal.path,
-          s"run '${stale.run}' of the query has committed a part of batch ${stale.batch}: ${t.shown}"
+          s"run '${stale.claim.run}' of the query has committed a part of batch ${stale.batch}: ${t.shown}"
         )
       }
       journal.retract(stale)

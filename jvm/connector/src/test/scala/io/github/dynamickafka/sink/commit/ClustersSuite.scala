@@ -17,10 +17,7 @@ class ClustersSuite extends AnyFunSuite with TimeLimit {
 
   private def decision(known: (String, Map[String, String])*) =
     JournalEntry(
-      "q",
-      "r",
-      "i",
-      1L,
+      Claim("q", "r", "i", 1L, "l"),
       1L,
       0,
       BatchInput.Empty,

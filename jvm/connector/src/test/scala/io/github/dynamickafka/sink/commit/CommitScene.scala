@@ -173,10 +173,7 @@ private[sink] object CommitScene {
 
   def entry(batch: Long, round: Int, transactions: Prepared*): JournalEntry =
     JournalEntry(
-      "q",
-      "first",
-      Instance,
-      generation("first"),
+      Claim("q", "first", Instance, generation("first"), "l"),
       batch,
       round,
       BatchInput.of(s"offsets/$batch" -> Planned),

@@ -115,7 +115,7 @@ class DecisionSuite extends AnyFunSuite with TimeLimit {
   }
 
   private def round(round: Int, transactions: Prepared*) =
-    JournalEntry("q", "r", "i", 1L, 4L, round, BatchInput.Empty, transactions, Map.empty)
+    JournalEntry(Claim("q", "r", "i", 1L, "l"), 4L, round, BatchInput.Empty, transactions, Map.empty)
 
   test("a replay writes what is lost, and knows the committed parts of all rounds") {
     val first = round(0, prepared(0), prepared(0, "b"), prepared(1), prepared(1, "b"))

@@ -84,7 +84,7 @@ class SizesSuite extends AnyFunSuite with TimeLimit {
     val regular = q.ids.size
     // Every second one is followed by another set of ids.
     (1 to 8).foreach(n => q.batch(isStalled = n % 2 == 0))
-    val entry = JournalEntry("q", "r", "i", 1L, 1L, 0, BatchInput.Empty, first, Map.empty)
+    val entry = JournalEntry(Claim("q", "r", "i", 1L, "l"), 1L, 0, BatchInput.Empty, first, Map.empty)
     Seq(
       shown(first.size.toLong),
       shown(markers.toLong),
