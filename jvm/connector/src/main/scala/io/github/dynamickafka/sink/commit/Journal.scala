@@ -353,7 +353,7 @@ private[sink] object Journal {
 /**
  * The decision to commit a batch. After it is written, the batch will be committed, regardless of failures.
  *
- * @param claim that of the run that decided
+ * @param claim the claim of the run that decided
  * @param input what Spark had planned for the batch, so that another plan with the same number is recognized
  * @param round 0, or the number of times that lost parts of the batch were written again
  * @param clusters the clusters of the transactions
