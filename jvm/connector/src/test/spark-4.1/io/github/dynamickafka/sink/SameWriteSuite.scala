@@ -75,6 +75,8 @@ class SameWriteSuite extends SinkTest {
         write.options.map { case (name, value) => name -> value.replace("DEAD", dead) } ++
           Seq("deliveryGuarantee" -> guarantee): _*
       )
+      def written =
+        (for (topic <- topics; cluster <- Seq(blue, green)) yield cluster.endOffsets(topic).values.sum).sum
       def query(trigger: Trigger)(isDone: StreamingQuery => Boolean): Unit = {
         val running = made(options).outputMode("update")
           .option("checkpointLocation", t.checkpoint.toString).trigger(trigger).start()
@@ -92,15 +94,14 @@ class SameWriteSuite extends SinkTest {
           case "micro-batch" =>
             query(Trigger.ProcessingTime(0L))(_.recentProgress.map(_.numInputRows).sum >= Rows)
           case "AvailableNow" => query(Trigger.AvailableNow())(!_.isActive)
-          case "real-time" => query(Trigger.RealTime("5 minutes")) { _ =>
-              (for (topic <- topics; cluster <- Seq(blue, green)) yield cluster.endOffsets(topic).values.sum)
-                .sum >= enough
-            }
+          case "real-time" => query(Trigger.RealTime("5 minutes"))(_ => written >= enough)
         }
         Right(records(topics))
       } catch {
         case e: Exception =>
           val found = condition(refused(throw e))
+          if (mode == "real-time" && guarantee == "exactly-once")
+            assert(written == 0, s"${write.name}: it is refused before a row is written")
           // Nothing that Spark says in its place.
           Left(if (e.getMessage.contains(found)) found else e.getMessage)
       }
