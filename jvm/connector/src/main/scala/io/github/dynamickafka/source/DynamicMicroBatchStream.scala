@@ -437,8 +437,6 @@ private[source] final class StartOffset(
     val history = Option.when(topology.histories.nonEmpty)(histories(topology))
     history.foreach(logLongFiles)
     val snapshot = snapshots.forStart(history.fold(HandOver.none)(_.handOver))
-    ClusterConfigs(options, snapshot.topology.clusters.keySet.toSet)
-      .checkFirst(snapshot.topology, snapshot.views)
     if (options.failOnDataLoss) {
       snapshot.next.waiting.headOption.foreach { case (id, topic) =>
         throw Errors.topicNotFound(id, topic, snapshot.topology.clusters(id).topics(topic).stream)
