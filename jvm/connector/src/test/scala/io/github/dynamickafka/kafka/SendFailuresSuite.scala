@@ -39,7 +39,9 @@ class SendFailuresSuite extends AnyFunSuite with TimeLimit {
     assert(!intercept[Exception](others.check()).getMessage.contains("batch.size"))
   }
 
-  test("whatever Kafka answers: cluster and topic, and a size only as the second cause of a time-out that may have two") {
+  test(
+    "whatever Kafka answers: cluster and topic, and a size only as the second cause of a time-out that may have two"
+  ) {
     val ofBrokers = Errors.values.toSeq.map(_.exception).filter(_ != null)
     val ofClient = Seq(
       new TimeoutException("Expiring 3 record(s) for orders-0:120001 ms has passed since batch creation"),
@@ -56,7 +58,8 @@ class SendFailuresSuite extends AnyFunSuite with TimeLimit {
     } {
       assert(text.contains("'blue'") && text.contains("topic orders"), text)
       assert(text.contains(e.getClass.getSimpleName) && !text.contains("a secret"), text)
-      val (frozen, large) = (text.indexOf("frozen"), text.indexOf("'max.message.bytes' of the topic is lower"))
+      val (frozen, large) =
+        (text.indexOf("frozen"), text.indexOf("'max.message.bytes' of the topic is lower"))
       if (String.valueOf(e.getMessage).startsWith("Expiring")) {
         assert(frozen > 0 && frozen < large && text.contains("'delivery.timeout.ms'"), text)
         assert(text.contains(size.fold("16384 bytes")(_._2 + " bytes")), text)

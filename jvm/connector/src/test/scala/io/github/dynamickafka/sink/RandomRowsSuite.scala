@@ -103,7 +103,8 @@ class RandomRowsSuite extends AnyFunSuite with TimeLimit {
       sent.clear()
       val of = wrong.getOrElse(right)
       val result = Try(writer.write(of.internal))
-      val where = s"DYNAMIC_KAFKA_SEED=$seed: ${wrong.flatMap(_ => slip)}, $of, $routing, $letters, $guarantee"
+      val where =
+        s"DYNAMIC_KAFKA_SEED=$seed: ${wrong.flatMap(_ => slip)}, $of, $routing, $letters, $guarantee"
       sent.foreach { case (cluster, record) =>
         assert(record.topic == Dead || compresses || size(record) <= limits.toMap.apply(record.topic), where)
         assert(ids.contains(cluster), where)
@@ -223,7 +224,9 @@ class RandomRowsSuite extends AnyFunSuite with TimeLimit {
         if (to.isEmpty) has("cluster", None)
         else assert(headers.get("dynamic-kafka-cluster").exists(to.contains), s"$where: $headers")
         assert(headers("dynamic-kafka-reason").nonEmpty, where)
-        assert(headers.get("dynamic-kafka-cluster").contains(cluster) || letters.exists(_.cluster.contains(cluster)))
+        assert(headers.get("dynamic-kafka-cluster").contains(cluster) || letters.exists(
+          _.cluster.contains(cluster)
+        ))
         assert(record.value.length == of.bytes, where)
       }
     }

@@ -35,7 +35,9 @@ class DeadLetterClustersSuite extends AnyFunSuite with TimeLimit {
     val draining = known.map(_ -> one(0, 1, 2)).toMap
     val chosen = one(None, None, known.headOption, known.lastOption, Some("nowhere"))
     val options = Seq("format" -> "json", "schema" -> "id INT", "parseErrors" -> "dead-letter") ++
-      Seq("deadLetterTopic" -> "dead") ++ chosen.map("deadLetterCluster" -> _) ++ all.map("kafka.acks" -> _) ++
+      Seq("deadLetterTopic" -> "dead") ++ chosen.map("deadLetterCluster" -> _) ++ all.map(
+        "kafka.acks" -> _
+      ) ++
       (for ((id, value) <- acks; v <- value if place != "metadata")
         yield s"${place.replace("<id>", id)}acks" -> v)
     def properties(id: String) = Map("bootstrap.servers" -> s"$id:1") ++

@@ -108,7 +108,13 @@ class SameWriteSuite extends SinkTest {
     }
   }
 
-  private def assertSame(write: Write, expected: Result, found: Result, mode: String, guarantee: String): Any =
+  private def assertSame(
+      write: Write,
+      expected: Result,
+      found: Result,
+      mode: String,
+      guarantee: String
+  ): Any =
     if (mode == "real-time" && guarantee == "exactly-once")
       assert(found == Left("EXACTLY_ONCE_REFUSED") || (found == expected && write.error.isDefined))
     else assert(found == expected, s"$mode, $guarantee")
@@ -215,7 +221,10 @@ class SameWriteSuite extends SinkTest {
                   cluster.dump(to).map(_.value).filter(keys.contains).map(_ -> id)
                 }.groupMap(_._1)(_._2).map { case (key, ids) => key -> ids.toSet }
                 eventually(timeout(Span(3, Seconds)), interval(Span(200, Millis)))(
-                  assert(found == keys.map(k => k -> right(k)).toMap, s"DYNAMIC_KAFKA_SEED=$seed: $routing, $steps")
+                  assert(
+                    found == keys.map(k => k -> right(k)).toMap,
+                    s"DYNAMIC_KAFKA_SEED=$seed: $routing, $steps"
+                  )
                 )
               }
             }

@@ -132,7 +132,9 @@ class SlotsSuite extends AnyFunSuite with TimeLimit {
     } finally clusters.set(Map("blue" -> CommitScene.properties("blue")))
   }
 
-  test("random runs while clusters come and leave: no slot has two users, and none of a cluster that has left is kept") {
+  test(
+    "random runs while clusters come and leave: no slot has two users, and none of a cluster that has left is kept"
+  ) {
     val first = TestSeed()
     var reused = 0
     try (first until first + 20).foreach { seed =>
@@ -160,7 +162,10 @@ class SlotsSuite extends AnyFunSuite with TimeLimit {
               assert(!spoiled(run.slot) && !live.exists(_.slot == run.slot), where)
               if (before.exists(_.slot == run.slot)) reused += 1
               val kept = journal.freeSlots()
-              assert(kept.filter(_.slot.startsWith(s"$prefix-")).forall(s => known.contains(s.cluster)), where)
+              assert(
+                kept.filter(_.slot.startsWith(s"$prefix-")).forall(s => known.contains(s.cluster)),
+                where
+              )
               val (of, others) = (s"$prefix-", before.filterNot(_.slot.startsWith(s"$prefix-")))
               assert(others.forall(kept.contains), s"of another prefix than $of: $where")
               live :+= run

@@ -146,7 +146,9 @@ class TopologyCheckSuite extends AnyFunSuite with TimeLimit {
     )
   }
 
-  test("random starting offsets with one slip: the cluster, topic or partition that does not exist is named") {
+  test(
+    "random starting offsets with one slip: the cluster, topic or partition that does not exist is named"
+  ) {
     val first = TestSeed()
     var slips = Map.empty[String, Int].withDefaultValue(0)
     (first until first + 300).foreach { seed =>
@@ -174,11 +176,12 @@ class TopologyCheckSuite extends AnyFunSuite with TimeLimit {
                    unanswered = silent.map(_ -> "no leader").toMap
                  ))
       }
-      val right = (for {
-        (id, topics) <- there.toSeq
-        (topic, n) <- topics
-        p <- 0 until n if random.nextInt(4) > 0
-      } yield (id, topic, p)) ++ Seq((ids.head, there(ids.head).head._1, 0))
+      val right =
+        (for {
+          (id, topics) <- there.toSeq
+          (topic, n) <- topics
+          p <- 0 until n if random.nextInt(4) > 0
+        } yield (id, topic, p)) ++ Seq((ids.head, there(ids.head).head._1, 0))
       val slip = one(Seq("", "cluster", "topic", "partition"))
       val (id, topic, partition) = one(right)
       def misspelt(name: String) = name.patch(random.nextInt(name.length), "q", random.nextInt(2))

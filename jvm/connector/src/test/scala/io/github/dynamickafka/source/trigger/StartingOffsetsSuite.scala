@@ -68,7 +68,9 @@ class StartingOffsetsSuite extends SourceTest {
         for (option <- Seq("startingOffsets", "startingOffsetsByTimestamp")) {
           val e = refused(read(option, json))
           assert(condition(e) == "INVALID_OPTION", text(e))
-          assert(text(e).contains(s"topic '$topic' of cluster 'blue' has no partition 2 that is read. It has 0, 1."))
+          assert(text(
+            e
+          ).contains(s"topic '$topic' of cluster 'blue' has no partition 2 that is read. It has 0, 1."))
         }
       }
     }
