@@ -7,7 +7,6 @@ import io.github.dynamickafka.storage.SimulatedFileManager
 
 /** What happens to a checkpoint between two runs, and what that excuses. */
 private[simulation] final class Damage(world: World, random: Random, profile: Profile) {
-  import Damage._
   import History.Main
 
   private val home = s"/${world.name}/$Main"
@@ -59,7 +58,8 @@ private[simulation] final class Damage(world: World, random: Random, profile: Pr
   /** A power cut, or a part of a restore. */
   private def loseOffsets(): Unit = {
     val batch = last("offsets")
-    if (batch >= 0) {
+    // Without the batch before the last one, Spark itself refuses its log.
+    if (batch == 0 || batch == 1 || world.files.contains(s"$home/offsets/${batch - 2}")) {
       isPlannedAnew = true
       world.files --= Seq(
         s"$home/offsets/$batch",
@@ -81,7 +81,9 @@ private[simulation] final class Damage(world: World, random: Random, profile: Pr
     world.isRestored = true
     world.tell(s"$what is restored from a backup")
     // What the older files do not know may be written again.
-    val decided = of(journal).keys.map(_.split('/').last).collect { case Decision(batch) => batch.toLong }
+    val decided = of(journal).collect {
+      case (path, text) if World.isDecision(path) => JournalJson.read[JournalEntry](text, path)
+    }.filter(_.claim.queryId == query()).map(_.batch)
     val known = math.min(last("commits"), decided.maxOption.getOrElse(-1L))
     val deferred = of(s"$home/sources/").values.flatMap(_.split(',')).filter(_.nonEmpty).map(_.toLong)
     val from = (deferred ++ Seq(endOf(known).getOrElse(0L))).min
@@ -120,8 +122,4 @@ private[simulation] final class Damage(world: World, random: Random, profile: Pr
     case "REPLAY_DIFFERS" => profile.replayLost && profile.tasks.deferring > 0
     case _ => false
   }
-}
-
-private[simulation] object Damage {
-  private val Decision = """(\d+)-\d+\.json""".r
 }
