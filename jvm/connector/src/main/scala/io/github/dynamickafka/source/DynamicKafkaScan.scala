@@ -25,22 +25,12 @@ import io.github.dynamickafka.metadata.{
   TopicDataset,
   Topology
 }
-import io.github.dynamickafka.offset.{
-  ClusterTransition,
-  ClusterView,
-  CompositeOffset,
-  NextOffset,
-  OffsetRange,
-  Positions,
-  Reconcile,
-  Transition
-}
+import io.github.dynamickafka.offset.{CompositeOffset, NextOffset, OffsetRange, Reconcile}
 import io.github.dynamickafka.page.LivePage
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.cluster.{
   AdminClusterClient,
   ClusterConfigs,
-  ClusterQuestion,
   ClusterStream,
   ClusterStreams,
   SharedClients,
@@ -59,6 +49,7 @@ import io.github.dynamickafka.source.trigger.{
   LossPolicy,
   TopicPatterns,
   TopologyFeed,
+  TriggerPlanner,
   UnansweredPartitions
 }
 import io.github.dynamickafka.storage.SessionConfiguration
@@ -231,7 +222,10 @@ private[source] final class DynamicBatch(
       (id, topic) => configs.ending(id, topic)
     )
     val starts = Reconcile(CompositeOffset.empty, topology, now = 0L, rules)
-    val views = ask(streams, starts)
+    val questions = starts.clusters.map { case (id, work) =>
+      id -> TriggerPlanner.question(work, complete = true, afterwards = false)
+    }
+    val views = streams.ask(questions, superseded = _ => false).getOrElse(Map.empty)
     if (!options.allowDuplicateClusters) DuplicateClusters.refuse(starts, views)
     UnansweredPartitions(options.clusters, Clock.System)
       .judge(views, (id, topic) => topology.clusters(id).topics(topic).stream, waits = false)
@@ -257,19 +251,4 @@ private[source] final class DynamicBatch(
       (id, topic) => topology.clusters(id).topics(topic).stream
     )
   }
-
-  private def ask(streams: ClusterStreams, transition: Transition): Map[String, ClusterView] =
-    streams.ask(
-      transition.clusters.map { case (id, work: ClusterTransition) =>
-        id -> ClusterQuestion(
-          work.topics,
-          Positions.empty,
-          work.entering,
-          work.ending,
-          work.only,
-          complete = true
-        )
-      },
-      superseded = _ => false
-    ).getOrElse(Map.empty)
 }
