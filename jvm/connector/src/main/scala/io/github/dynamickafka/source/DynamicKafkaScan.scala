@@ -47,6 +47,7 @@ import io.github.dynamickafka.source.report.{QueryReporter, TimeLags}
 import io.github.dynamickafka.source.trigger.{
   DuplicateClusters,
   LossPolicy,
+  QueryState,
   TopicPatterns,
   TopologyFeed,
   TriggerPlanner,
@@ -84,12 +85,12 @@ private[source] final class DynamicKafkaScan(
     val streams = open()
     val (thread, spark) = (Thread.currentThread.getName, SparkSession.active.sparkContext)
     val times = RecordTimes(spark, options.limits.maxBytesPerTrigger.isDefined)
+    val prefix = GaugeNames.prefix(thread, checkpointLocation)
+    val named = options.copy(clusters = options.clusters.named(prefix))
+    val state = new QueryState(named, feed, streams, checkpoint, clock)
     val reporter = new QueryReporter(
-      options.offsets.commit,
+      state,
       checkpointLocation,
-      streams,
-      feed,
-      clock,
       TimeLags(
         times,
         streams,
@@ -105,15 +106,10 @@ private[source] final class DynamicKafkaScan(
         options.subscription.text
       ))
     )
-    val prefix = GaugeNames.prefix(thread, checkpointLocation)
     new DynamicMicroBatchStream(
-      options.copy(clusters = options.clusters.named(prefix)),
-      feed,
-      streams,
-      checkpoint,
+      state,
       BatchPlanner(options, SparkKafkaSource.find()),
       reporter,
-      clock,
       // Spark does not prune the columns of streaming queries.
       decoding.map(_.copy(onAccess = true)),
       Some(times)

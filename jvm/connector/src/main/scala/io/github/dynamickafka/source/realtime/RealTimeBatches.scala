@@ -10,8 +10,6 @@ import org.apache.spark.sql.connector.read.InputPartition
 import org.apache.spark.sql.streaming.StreamingQuery
 import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.base.Clock
-import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.metadata.{ReplacedClusterPolicy, Topology}
 import io.github.dynamickafka.offset.{
@@ -25,18 +23,10 @@ import io.github.dynamickafka.offset.{
   Positions,
   Transition
 }
-import io.github.dynamickafka.source.checkpoint.{DecidedEntries, LoggedOffsets, SourceCheckpoint}
-import io.github.dynamickafka.source.cluster.ClusterStreams
+import io.github.dynamickafka.source.checkpoint.DecidedEntries
 import io.github.dynamickafka.source.read.{RangeBundle, ReadSettings, StreamRange}
 import io.github.dynamickafka.source.report.QueryReporter
-import io.github.dynamickafka.source.trigger.{
-  DeferredRanges,
-  KnownLatestOffsets,
-  LostRecords,
-  TopologyFeed,
-  TriggerSnapshot,
-  TriggerSnapshots
-}
+import io.github.dynamickafka.source.trigger.{QueryState, TriggerSnapshot, TriggerSnapshots}
 import io.github.dynamickafka.storage.RealTimeSinks
 
 /**
@@ -50,23 +40,16 @@ import io.github.dynamickafka.storage.RealTimeSinks
  * @param pendingFiles the number of files of histories that are not read at an offset
  */
 private[source] final class RealTimeBatches(
-    options: SourceOptions,
-    feed: TopologyFeed,
+    state: QueryState,
     snapshots: TriggerSnapshots,
-    streams: ClusterStreams,
-    checkpoint: SourceCheckpoint,
-    logged: LoggedOffsets,
-    deferred: DeferredRanges,
-    lost: LostRecords,
-    latestOffsets: KnownLatestOffsets,
     reporter: QueryReporter,
     settings: () => ReadSettings,
     cores: () => Int,
     query: () => Option[UUID],
-    pendingFiles: CompositeOffset => Long,
-    clock: Clock
+    pendingFiles: CompositeOffset => Long
 ) extends AutoCloseable {
   import RealTimeBatches._
+  import state._
 
   private val log = LoggerFactory.getLogger(classOf[RealTimeBatches])
   private val latencies = new BatchLatencies

@@ -4,28 +4,18 @@ import scala.collection.immutable.SortedMap
 
 import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.metadata.{ReplacedClusterPolicy, UnreachableReplayPolicy}
 import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, Loss, OffsetRange}
-import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
-import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStreams}
 import io.github.dynamickafka.source.replacement.ReplacedClusters
 
 /**
  * Reads a batch again that an earlier run logged but did not complete, including clusters that are no longer in the
  * metadata, and while the metadata service is unavailable.
  */
-private[source] final class Replay(
-    options: SourceOptions,
-    configs: ClusterConfigs.ByScope,
-    feed: TopologyFeed,
-    streams: ClusterStreams,
-    checkpoint: SourceCheckpoint,
-    deferred: DeferredRanges,
-    lost: LostRecords
-) {
+private[source] final class Replay(state: QueryState) {
   import Replay._
+  import state._
 
   private val log = LoggerFactory.getLogger(classOf[Replay])
 

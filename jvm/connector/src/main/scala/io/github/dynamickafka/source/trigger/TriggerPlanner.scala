@@ -2,8 +2,6 @@ package io.github.dynamickafka.source.trigger
 
 import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.base.Clock
-import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.metadata.Topology
 import io.github.dynamickafka.offset.history.HandOver
@@ -20,21 +18,14 @@ import io.github.dynamickafka.offset.{
   RenamedTopic,
   Transition
 }
-import io.github.dynamickafka.source.checkpoint.{MigratedPositions, SourceCheckpoint}
-import io.github.dynamickafka.source.cluster.{ClusterConfig, ClusterConfigs, ClusterQuestion, ClusterStreams}
+import io.github.dynamickafka.source.checkpoint.MigratedPositions
+import io.github.dynamickafka.source.cluster.{ClusterConfig, ClusterQuestion}
 import io.github.dynamickafka.source.replacement.ReplacedClusters
 
 /** Sends the requests of a trigger to the clusters. Used only by the thread of the query. */
-private[source] final class TriggerPlanner(
-    options: SourceOptions,
-    configs: ClusterConfigs.ByScope,
-    streams: ClusterStreams,
-    feed: TopologyFeed,
-    checkpoint: SourceCheckpoint,
-    losses: LossPolicy,
-    replaced: ReplacedClusters,
-    clock: Clock
-) {
+private[source] final class TriggerPlanner(state: QueryState, replaced: ReplacedClusters) {
+  import state._
+
   private val log = LoggerFactory.getLogger(classOf[TriggerPlanner])
 
   // Kept in memory and not in the checkpoint, because properties may contain secrets.
