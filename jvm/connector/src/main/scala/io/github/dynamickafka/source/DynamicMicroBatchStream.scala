@@ -254,6 +254,7 @@ private[source] final class DynamicMicroBatchStream(
 }
 
 private[source] object DynamicMicroBatchStream {
+
   /** The last record that tasks have read of a partition, with the time that it has in Kafka. */
   private def lastRecords(reported: Option[RecordTimes])(
       at: CompositeOffset,
