@@ -1,59 +1,33 @@
 package io.github.dynamickafka.source
 
-import scala.util.Using
-
-import org.apache.hadoop.conf.Configuration
-import org.apache.spark.sql.connector.metric.CustomMetric
-import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
-import org.apache.spark.sql.connector.read.{Batch, InputPartition, PartitionReaderFactory, Scan}
-import org.apache.spark.sql.types.StructType
-import org.apache.spark.sql.{DynamicKafkaQueries, SparkSession}
-import org.slf4j.LoggerFactory
-
 import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.Layout
 import io.github.dynamickafka.format.table.FormatOptionSpecs
 import io.github.dynamickafka.gauge.GaugeNames
+import io.github.dynamickafka.metadata.{HasDatasets, KafkaStream, ReplacedClusterPolicy, TopicDataset, Topology}
 import io.github.dynamickafka.metadata.service.MetadataServices
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
-import io.github.dynamickafka.metadata.{
-  HasDatasets,
-  KafkaStream,
-  ReplacedClusterPolicy,
-  TopicDataset,
-  Topology
-}
 import io.github.dynamickafka.offset.{CompositeOffset, NextOffset, OffsetRange, Reconcile}
 import io.github.dynamickafka.page.LivePage
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
-import io.github.dynamickafka.source.cluster.{
-  AdminClusterClient,
-  ClusterConfigs,
-  ClusterStream,
-  ClusterStreams,
-  SharedClients,
-  TopologyCheck
-}
-import io.github.dynamickafka.source.read.{
-  BatchPlanner,
-  DecodeCounts,
-  Decoding,
-  RecordTimes,
-  SparkKafkaSource
-}
+import io.github.dynamickafka.source.cluster.{AdminClusterClient, ClusterConfigs, ClusterStream, ClusterStreams, SharedClients, TopologyCheck}
+import io.github.dynamickafka.source.history.{HistoryPartition, HistoryReader}
+import io.github.dynamickafka.source.read.{BatchPlanner, BundleReader, ConsumerPool, DecodeCounts, Decoding, RangeBundle, ReadAhead, ReaderMetrics, RecordTimes, SharedTask, SharedTaskReader, SparkKafkaSource, TaskDecoder, TaskTimes}
+import io.github.dynamickafka.source.realtime.{RealTimeReader, RealTimeReaders, RealTimeTask}
 import io.github.dynamickafka.source.report.{QueryReporter, TimeLags}
-import io.github.dynamickafka.source.trigger.{
-  DuplicateClusters,
-  LossPolicy,
-  QueryState,
-  TopicPatterns,
-  TopologyFeed,
-  TriggerPlanner,
-  UnansweredPartitions
-}
+import io.github.dynamickafka.source.trigger.{DuplicateClusters, LossPolicy, QueryState, TopicPatterns, TopologyFeed, TriggerPlanner, UnansweredPartitions}
 import io.github.dynamickafka.storage.SessionConfiguration
+import org.apache.hadoop.conf.Configuration
+import org.apache.spark.sql.{DynamicKafkaQueries, SparkSession}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.metric.CustomMetric
+import org.apache.spark.sql.connector.read.{Batch, InputPartition, PartitionReader, PartitionReaderFactory, Scan}
+import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
+import org.apache.spark.sql.types.StructType
+import org.slf4j.LoggerFactory
+import scala.util.Using
 
 private[source] final class DynamicKafkaScan(
     options: SourceOptions,
@@ -246,5 +220,61 @@ private[source] final class DynamicBatch(
       streams(_),
       (id, topic) => topology.clusters(id).topics(topic).stream
     )
+  }
+}
+
+/**
+ * Creates the readers, on executors, for the partitions of a [[BatchPlanner]], and for those of histories.
+ *
+ * @param decoding None: the columns of Spark's Kafka source, then `cluster` and `stream`
+ * @param times gets the times of the records
+ */
+private[source] final class ReaderFactory(decoding: Option[Decoding], times: Option[TaskTimes] = None)
+    extends PartitionReaderFactory {
+  override def createReader(partition: InputPartition): PartitionReader[InternalRow] = {
+    val decoder = decoding.map(new TaskDecoder(_))
+    partition match {
+      case bundle: RangeBundle =>
+        new BundleReader(bundle, ConsumerPool.shared, ReadAhead.shared, new ReaderMetrics, decoder, times)
+      case history: HistoryPartition => new HistoryReader(history, decoder)
+      case task: SharedTask =>
+        new SharedTaskReader(
+          task,
+          ConsumerPool.shared,
+          ReadAhead.shared,
+          SharedTaskReader.threads,
+          decoder,
+          times
+        )
+      case task: RealTimeTask => RealTimeReaders.of(new RealTimeReader(task, ConsumerPool.shared, decoder))
+      case other =>
+        throw new IllegalArgumentException(s"not a partition of this source: ${other.getClass.getName}")
+    }
+  }
+}
+
+/** Adds the registries of clusters, which topologies name, to the decoding of a query. */
+private[source] object ClusterDecoding {
+
+  /**
+   * @param topologies those that a batch may read, the newest one last
+   * @throws DynamicKafkaIllegalArgumentException MISSING_OPTION for a cluster without a registry, before a task finds it
+   */
+  def of(base: Decoding, options: SourceOptions, topologies: Seq[Topology]): Decoding = {
+    val registries = (for {
+      topology <- topologies
+      (id, cluster) <- topology.clusters.toSeq
+      topic <- cluster.topics.values.toSeq ++ cluster.patterns.map(_.topic)
+    } yield (id, topic.stream) -> topic.registry).toMap.map { case (of, metadata) =>
+      of -> options.clusterRegistries.of(metadata)
+    }
+    for {
+      ((cluster, _), registry) <- registries
+      layout = base.layout.in(registry)
+      side <- layout.value +: layout.key.toSeq if side.format.format.registry.exists(_.isRequired)
+    } {
+      val _ = side.format.registries.of(cluster)
+    }
+    base.copy(registries = registries)
   }
 }
