@@ -68,9 +68,14 @@ private[sink] final class RecordRouting(
 private[dynamickafka] object RecordRouting {
 
   /** The dead letter for a record that brokers of its cluster refuse; None if it is one already. Without its timestamp. */
-  def letter(topic: String)(cluster: String, record: Record, reason: String): Option[(String, Record)] =
+  def letter(topic: String, streamOf: (String, String) => Option[String])(
+      cluster: String,
+      record: Record,
+      reason: String
+  ): Option[(String, Record)] =
     Option.when(record.topic != topic) {
-      val why = Unroutable(None, Some(cluster), Some(record.topic), reason, knownCluster = true)
+      val stream = streamOf(cluster, record.topic)
+      val why = Unroutable(stream, Some(cluster), Some(record.topic), reason, knownCluster = true)
       val headers = record.headers.asScala.toSeq ++ reasons(why)
       cluster -> new Record(topic, null, record.key, record.value, headers.asJava)
     }

@@ -61,10 +61,10 @@ private[sink] final case class WriterFactory(
 
   override def createWriter(partitionId: Int, taskId: Long, epochId: Long): DataWriter[InternalRow] =
     if (exactlyOnce.exists(_.isWritten(epochId))) new DiscardingWriter(partitionId)
-    else writer(partitionId, epochId)
+    else writer(partitionId, epochId, exactlyOnce.fold(shared)(transactions(_, partitionId, epochId)))
 
-  private def writer(partition: Int, epoch: Long): DataWriter[InternalRow] = {
-    val sender = exactlyOnce.fold(shared)(transactions(_, partition, epoch))
+  /** @param sender gets the records */
+  def writer(partition: Int, epoch: Long, sender: TaskSender): DataWriter[InternalRow] = {
     val router = new Router(streams, routing, defaultStream, turn = partition + epoch)
     val picker = new PartitionPicker(partitioner, sender.partitions, sender.partitionsNow, partition)
     new RowWriter(
@@ -95,17 +95,25 @@ private[sink] final case class WriterFactory(
         Clock.System.currentTimeMillis()
       )
     ))
-    letter <- deadLetters.flatMap(d => RecordRouting.letter(d.topic)(cluster, record, reason)).orElse {
+    letter <- letters.flatMap(_(cluster, record, reason)).orElse {
       if (tooLarge.isDefined)
         throw SendFailures.error(settings, record.topic, new RecordTooLargeException(reason))
       None
     }
   } yield letter
 
+  private def letters = deadLetters.map(d => RecordRouting.letter(d.topic, streamOf) _)
+
+  /** The stream of a record; None: several streams have the topic. */
+  private def streamOf(cluster: String, topic: String): Option[String] =
+    streams.values.filter(_.entry(cluster).exists(_.has(topic))).map(_.id).toSeq match {
+      case Seq(one) => Some(one)
+      case _ => None
+    }
+
   private def shared: TaskSender = {
     val waits = guarantee != DeliveryGuarantee.None
-    val letter = deadLetters.filter(_ => waits).map(d => RecordRouting.letter(d.topic) _)
-    new SharedSender(producers, SharedProducers.shared, waits, Clock.System, letter)
+    new SharedSender(producers, SharedProducers.shared, waits, Clock.System, letters.filter(_ => waits))
   }
 
   private def transactions(t: WriterFactory.Transactions, partition: Int, epoch: Long): TaskSender = {

@@ -240,6 +240,7 @@ private[source] final class DynamicBatch(
       id -> TriggerPlanner.question(work, complete = true, afterwards = false)
     }
     val views = streams.ask(questions, superseded = _ => false).getOrElse(Map.empty)
+    configs.checkFirst(topology, views)
     if (!options.allowDuplicateClusters) DuplicateClusters.refuse(starts, views)
     UnansweredPartitions(options.clusters, Clock.System)
       .judge(views, (id, topic) => topology.clusters(id).topics(topic).stream, waits = false)
