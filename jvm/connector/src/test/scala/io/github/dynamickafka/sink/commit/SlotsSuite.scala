@@ -29,7 +29,7 @@ class SlotsSuite extends AnyFunSuite with TimeLimit {
     /** A run of the query. */
     def run(place: Path = folder, prefix: String = "p"): Run = {
       runs += 1
-      val journal = new Journal(folder.toString, hadoop)
+      val journal = new Journal(place.toString, hadoop)
       val claim = journal.claim("q", s"run$runs")
       new Run(
         new TransactionalIds(
@@ -43,7 +43,7 @@ class SlotsSuite extends AnyFunSuite with TimeLimit {
             CommitProbe.NoOp,
             new ManualClock
           ),
-          Some(new Journal(place.toString, hadoop))
+          arePassedOn = true
         )
       )
     }
