@@ -32,7 +32,7 @@ private[dynamickafka] object CompositeOffsetJson {
 
   def write(offset: CompositeOffset): String = {
     val partitions = offset.clusters.valuesIterator.map(_.size).sum
-    def plain = written(OffsetJsonWriter.write(_, offset, OffsetJsonWriter.plain))
+    def plain = written(new OffsetJsonWriter(_, OffsetJsonWriter.plain).write(offset))
     Option.when(partitions * LeastPerPartition <= PackAbove)(plain).filter(_.length <= PackAbove)
       .getOrElse(written { json =>
         json.writeStartObject()
@@ -44,7 +44,7 @@ private[dynamickafka] object CompositeOffsetJson {
 
   /** The positions of one cluster in the JSON format of Spark's Kafka source: `{"orders":{"0":42,"1":7}}`. */
   def writePositions(positions: Positions): String =
-    written(OffsetJsonWriter.positions(_, positions, OffsetJsonWriter.plain))
+    written(new OffsetJsonWriter(_, OffsetJsonWriter.plain).positions(positions))
 
   private[offset] def written(write: JsonGenerator => Unit): String = {
     val out = new StringWriter
@@ -105,7 +105,7 @@ private[offset] object PackedOffset {
       }
       partitions.valuesIterator.foreach(writeVarint(offsets, _))
     }
-    val text = CompositeOffsetJson.written(OffsetJsonWriter.write(_, offset, numbers)).getBytes(UTF_8)
+    val text = CompositeOffsetJson.written(new OffsetJsonWriter(_, numbers).write(offset)).getBytes(UTF_8)
     val packed = new ByteArrayOutputStream
     val deflate = new DeflaterOutputStream(packed)
     val length = new ByteArrayOutputStream
@@ -173,6 +173,138 @@ private[offset] object PackedOffset {
       more = next < 0
     }
     value
+  }
+}
+
+/**
+ * Writes a composite offset. The order of sections is part of the format, because packed offsets have their
+ * numbers in this order.
+ *
+ * @param numbers writes the offsets of the partitions of a topic
+ */
+private[offset] final class OffsetJsonWriter(json: JsonGenerator, numbers: OffsetJsonWriter.Partitions) {
+
+  def write(offset: CompositeOffset): Unit = obj {
+    json.writeNumberField("version", CompositeOffset.Version)
+    json.writeFieldName("clusters")
+    byName(offset.clusters)((_, of) => positions(of))
+    section("entered", offset.entered)((_, of) => positions(of))
+    section("retained", offset.retained)((_, of) => retained(of))
+    section("draining", offset.draining)((_, of) => positions(of))
+    section("ends", offset.ends)((_, topics) => byName(topics)((_, of) => ends(of)))
+    section("identities", offset.identities)((id, known) =>
+      identity(known, offset.position(id), offset.entered.getOrElse(id, Positions.empty))
+    )
+    if (offset.earlier.nonEmpty) {
+      json.writeArrayFieldStart("earlier")
+      offset.earlier.foreach(earlier)
+      json.writeEndArray()
+    }
+    section("history", offset.history)((_, files) => json.writeNumber(files))
+  }
+
+  def positions(positions: Positions): Unit =
+    byName(positions.byTopic)((_, partitions) => numbers(json, partitions))
+
+  private def obj(body: => Unit): Unit = {
+    json.writeStartObject()
+    body
+    json.writeEndObject()
+  }
+
+  private def byName[A](all: SortedMap[String, A])(write: (String, A) => Unit): Unit = obj {
+    all.foreach { case (name, value) =>
+      json.writeFieldName(name)
+      write(name, value)
+    }
+  }
+
+  /** Empty sections are left out. */
+  private def section[A](name: String, all: SortedMap[String, A])(write: (String, A) => Unit): Unit =
+    if (all.nonEmpty) {
+      json.writeFieldName(name)
+      byName(all)(write)
+    }
+
+  private def earlier(earlier: EarlierEntries): Unit = obj {
+    json.writeStringField("batch", earlier.batch)
+    json.writeFieldName("entered")
+    byName(earlier.entries.positions)((_, of) => positions(of))
+    section("epochs", earlier.entries.epochs)((id, known) => epochs(known, earlier.entries.of(id)))
+  }
+
+  private def retained(retained: Retained): Unit = obj {
+    json.writeFieldName("topics")
+    byName(retained.topics)((_, kept) => retainedTopic(kept))
+    for ((name, topics) <- Seq("drained" -> retained.drained, "past" -> retained.past) if topics.nonEmpty) {
+      json.writeArrayFieldStart(name)
+      topics.toSeq.sorted.foreach(json.writeString)
+      json.writeEndArray()
+    }
+  }
+
+  private def retainedTopic(kept: RetainedTopic): Unit = obj {
+    json.writeNumberField("since", kept.since)
+    kept.id.foreach(json.writeStringField("id", _))
+    kept.former.foreach { of =>
+      json.writeFieldName("former")
+      obj {
+        json.writeStringField("id", of.id)
+        of.kafkaId.foreach(json.writeStringField("cluster", _))
+      }
+    }
+    json.writeFieldName("offsets")
+    numbers(json, kept.offsets)
+    if (kept.epochs.nonEmpty) {
+      json.writeFieldName("epochs")
+      epochsOf(kept.epochs, kept.offsets)
+    }
+  }
+
+  private def ends(ends: TopicEnds): Unit = obj {
+    json.writeStringField("by", ends.by)
+    json.writeFieldName("offsets")
+    numbers(json, ends.offsets)
+  }
+
+  private def identity(identity: ClusterIdentity, positions: Positions, entered: Positions): Unit = obj {
+    identity.kafkaId.foreach(json.writeStringField("cluster", _))
+    section("topics", identity.topics)((_, id) => json.writeString(id))
+    for {
+      (name, known, of) <-
+        Seq(("epochs", identity.epochs, positions), ("entered", identity.entered, entered))
+      if known.nonEmpty
+    } {
+      json.writeFieldName(name)
+      epochs(known, of)
+    }
+  }
+
+  private def epochs(epochs: Positions, positions: Positions): Unit =
+    byName(epochs.at(positions).byTopic)((topic, known) => epochsOf(known, positions.of(topic)))
+
+  /** One number if all partitions have the same epoch, otherwise one for each partition, -1 for unknown. */
+  private def epochsOf(epochs: SortedMap[Int, Long], offsets: SortedMap[Int, Long]): Unit = {
+    val all = offsets.keysIterator.map(epochs.getOrElse(_, OffsetJsonWriter.UnknownEpoch)).toArray
+    if (all.forall(_ == all.head)) json.writeNumber(all.head)
+    else {
+      json.writeStartArray()
+      all.foreach(json.writeNumber(_))
+      json.writeEndArray()
+    }
+  }
+}
+
+private[offset] object OffsetJsonWriter {
+  val UnknownEpoch: Long = -1L
+
+  type Partitions = (JsonGenerator, SortedMap[Int, Long]) => Unit
+
+  /** As a JSON object. */
+  val plain: Partitions = (json, partitions) => {
+    json.writeStartObject()
+    partitions.foreach { case (partition, offset) => json.writeNumberField(partition.toString, offset) }
+    json.writeEndObject()
   }
 }
 

@@ -3,9 +3,16 @@ package io.github.dynamickafka.source
 import scala.util.Using
 
 import org.apache.hadoop.conf.Configuration
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.metric.CustomMetric
 import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
-import org.apache.spark.sql.connector.read.{Batch, InputPartition, PartitionReaderFactory, Scan}
+import org.apache.spark.sql.connector.read.{
+  Batch,
+  InputPartition,
+  PartitionReader,
+  PartitionReaderFactory,
+  Scan
+}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.{DynamicKafkaQueries, SparkSession}
 import org.slf4j.LoggerFactory
@@ -25,40 +32,43 @@ import io.github.dynamickafka.metadata.{
   TopicDataset,
   Topology
 }
-import io.github.dynamickafka.offset.{
-  ClusterTransition,
-  ClusterView,
-  CompositeOffset,
-  NextOffset,
-  OffsetRange,
-  Positions,
-  Reconcile,
-  Transition
-}
+import io.github.dynamickafka.offset.{CompositeOffset, NextOffset, OffsetRange, Reconcile}
 import io.github.dynamickafka.page.LivePage
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.cluster.{
   AdminClusterClient,
   ClusterConfigs,
-  ClusterQuestion,
   ClusterStream,
   ClusterStreams,
   SharedClients,
   TopologyCheck
 }
+import io.github.dynamickafka.source.history.{HistoryPartition, HistoryReader}
 import io.github.dynamickafka.source.read.{
   BatchPlanner,
+  BundleReader,
+  ConsumerPool,
   DecodeCounts,
   Decoding,
+  RangeBundle,
+  ReadAhead,
+  ReaderMetrics,
   RecordTimes,
-  SparkKafkaSource
+  SharedTask,
+  SharedTaskReader,
+  SparkKafkaSource,
+  TaskDecoder,
+  TaskTimes
 }
+import io.github.dynamickafka.source.realtime.{RealTimeReader, RealTimeReaders, RealTimeTask}
 import io.github.dynamickafka.source.report.{QueryReporter, TimeLags}
 import io.github.dynamickafka.source.trigger.{
   DuplicateClusters,
   LossPolicy,
+  QueryState,
   TopicPatterns,
   TopologyFeed,
+  TriggerPlanner,
   UnansweredPartitions
 }
 import io.github.dynamickafka.storage.SessionConfiguration
@@ -93,12 +103,12 @@ private[source] final class DynamicKafkaScan(
     val streams = open()
     val (thread, spark) = (Thread.currentThread.getName, SparkSession.active.sparkContext)
     val times = RecordTimes(spark, options.limits.maxBytesPerTrigger.isDefined)
+    val prefix = GaugeNames.prefix(thread, checkpointLocation)
+    val named = options.copy(clusters = options.clusters.named(prefix))
+    val state = new QueryState(named, feed, streams, checkpoint, clock)
     val reporter = new QueryReporter(
-      options.offsets.commit,
+      state,
       checkpointLocation,
-      streams,
-      feed,
-      clock,
       TimeLags(
         times,
         streams,
@@ -114,15 +124,10 @@ private[source] final class DynamicKafkaScan(
         options.subscription.text
       ))
     )
-    val prefix = GaugeNames.prefix(thread, checkpointLocation)
     new DynamicMicroBatchStream(
-      options.copy(clusters = options.clusters.named(prefix)),
-      feed,
-      streams,
-      checkpoint,
+      state,
       BatchPlanner(options, SparkKafkaSource.find()),
       reporter,
-      clock,
       // Spark does not prune the columns of streaming queries.
       decoding.map(_.copy(onAccess = true)),
       Some(times)
@@ -231,7 +236,10 @@ private[source] final class DynamicBatch(
       (id, topic) => configs.ending(id, topic)
     )
     val starts = Reconcile(CompositeOffset.empty, topology, now = 0L, rules)
-    val views = ask(streams, starts)
+    val questions = starts.clusters.map { case (id, work) =>
+      id -> TriggerPlanner.question(work, complete = true, afterwards = false)
+    }
+    val views = streams.ask(questions, superseded = _ => false).getOrElse(Map.empty)
     configs.checkFirst(topology, views)
     if (!options.allowDuplicateClusters) DuplicateClusters.refuse(starts, views)
     UnansweredPartitions(options.clusters, Clock.System)
@@ -258,19 +266,60 @@ private[source] final class DynamicBatch(
       (id, topic) => topology.clusters(id).topics(topic).stream
     )
   }
+}
 
-  private def ask(streams: ClusterStreams, transition: Transition): Map[String, ClusterView] =
-    streams.ask(
-      transition.clusters.map { case (id, work: ClusterTransition) =>
-        id -> ClusterQuestion(
-          work.topics,
-          Positions.empty,
-          work.entering,
-          work.ending,
-          work.only,
-          complete = true
+/**
+ * Creates the readers, on executors, for the partitions of a [[BatchPlanner]], and for those of histories.
+ *
+ * @param decoding None: the columns of Spark's Kafka source, then `cluster` and `stream`
+ * @param times gets the times of the records
+ */
+private[source] final class ReaderFactory(decoding: Option[Decoding], times: Option[TaskTimes] = None)
+    extends PartitionReaderFactory {
+  override def createReader(partition: InputPartition): PartitionReader[InternalRow] = {
+    val decoder = decoding.map(new TaskDecoder(_))
+    partition match {
+      case bundle: RangeBundle =>
+        new BundleReader(bundle, ConsumerPool.shared, ReadAhead.shared, new ReaderMetrics, decoder, times)
+      case history: HistoryPartition => new HistoryReader(history, decoder)
+      case task: SharedTask =>
+        new SharedTaskReader(
+          task,
+          ConsumerPool.shared,
+          ReadAhead.shared,
+          SharedTaskReader.threads,
+          decoder,
+          times
         )
-      },
-      superseded = _ => false
-    ).getOrElse(Map.empty)
+      case task: RealTimeTask => RealTimeReaders.of(new RealTimeReader(task, ConsumerPool.shared, decoder))
+      case other =>
+        throw new IllegalArgumentException(s"not a partition of this source: ${other.getClass.getName}")
+    }
+  }
+}
+
+/** Adds the registries of clusters, which topologies name, to the decoding of a query. */
+private[source] object ClusterDecoding {
+
+  /**
+   * @param topologies those that a batch may read, the newest one last
+   * @throws DynamicKafkaIllegalArgumentException MISSING_OPTION for a cluster without a registry, before a task finds it
+   */
+  def of(base: Decoding, options: SourceOptions, topologies: Seq[Topology]): Decoding = {
+    val registries = (for {
+      topology <- topologies
+      (id, cluster) <- topology.clusters.toSeq
+      topic <- cluster.topics.values.toSeq ++ cluster.patterns.map(_.topic)
+    } yield (id, topic.stream) -> topic.registry).toMap.map { case (of, metadata) =>
+      of -> options.clusterRegistries.of(metadata)
+    }
+    for {
+      ((cluster, _), registry) <- registries
+      layout = base.layout.in(registry)
+      side <- layout.value +: layout.key.toSeq if side.format.format.registry.exists(_.isRequired)
+    } {
+      val _ = side.format.registries.of(cluster)
+    }
+    base.copy(registries = registries)
+  }
 }

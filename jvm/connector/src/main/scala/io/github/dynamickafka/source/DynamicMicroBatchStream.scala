@@ -17,7 +17,6 @@ import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFacto
 import org.apache.spark.sql.{DynamicKafkaQueries, SparkSession}
 import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.{
   Acknowledgements,
   ClusterOptions,
@@ -38,7 +37,7 @@ import io.github.dynamickafka.offset.{
   NextOffset,
   OffsetRange
 }
-import io.github.dynamickafka.source.checkpoint.{InitialOffset, LoggedOffsets, SourceCheckpoint}
+import io.github.dynamickafka.source.checkpoint.InitialOffset
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStreams}
 import io.github.dynamickafka.source.history.{HistoryBatches, HistoryListing}
 import io.github.dynamickafka.source.read.{BatchPlanner, DeadLetterTargets, Decoding, RecordTimes}
@@ -47,14 +46,10 @@ import io.github.dynamickafka.source.replacement.{LastRecords, ReplacedClusters,
 import io.github.dynamickafka.source.report.{QueryReporter, RecordCounts}
 import io.github.dynamickafka.source.trigger.{
   Aligner,
-  DeferredRanges,
-  KnownLatestOffsets,
   Limits,
-  LossPolicy,
-  LostRecords,
   PlannedBatches,
+  QueryState,
   Replay,
-  TopologyFeed,
   TriggerPlanner,
   TriggerSnapshots
 }
@@ -66,13 +61,9 @@ import io.github.dynamickafka.source.trigger.{
  * thread of the query. After the first answer of the metadata service, no method waits for the service.
  */
 private[source] final class DynamicMicroBatchStream(
-    options: SourceOptions,
-    feed: TopologyFeed,
-    streams: ClusterStreams,
-    checkpoint: SourceCheckpoint,
+    state: QueryState,
     batchPlanner: BatchPlanner,
     reporter: QueryReporter,
-    clock: Clock,
     decoding: Option[Decoding] = None,
     recordTimes: Option[RecordTimes] = None
 ) extends SupportsTriggerAvailableNow
@@ -80,11 +71,9 @@ private[source] final class DynamicMicroBatchStream(
     with MicroBatchStream
     with HasDatasetsOfBatch
     with RealTimeStream {
+  import state._
 
   private val log = LoggerFactory.getLogger(classOf[DynamicMicroBatchStream])
-  private val configs = new ClusterConfigs.ByScope(options)
-  private val losses =
-    new LossPolicy(options.failOnDataLoss, DynamicMicroBatchStream.MissingTopicGraceMs, feed)
   private val lastRecords =
     new LastRecords(checkpoint, DynamicMicroBatchStream.lastRecords(recordTimes))
   private val replaced = new ReplacedClusters(
@@ -94,18 +83,10 @@ private[source] final class DynamicMicroBatchStream(
     streams,
     clock
   )
-  private val triggerPlanner =
-    new TriggerPlanner(options, configs, streams, feed, checkpoint, losses, replaced, clock)
-  private val latestOffsets = new KnownLatestOffsets(checkpoint)
-  private val snapshots =
-    new TriggerSnapshots(options, feed, triggerPlanner, losses, latestOffsets, checkpoint, clock)
+  private val snapshots = new TriggerSnapshots(state, new TriggerPlanner(state, replaced))
   private val layout = decoding.map(_.layout)
   private val histories = new HistoryBatches(options, layout, checkpoint)
-  private val startOffset =
-    new StartOffset(options, feed, snapshots, checkpoint, new HistoryListing(layout)(_))
-  private val deferred = new DeferredRanges(checkpoint, options.deferWithState)
-  private val lost = new LostRecords
-  private val logged = new LoggedOffsets
+  private val startOffset = new StartOffset(state, snapshots, new HistoryListing(layout)(_))
   private val aligner = new Aligner(
     options.alignment,
     streams,
@@ -113,34 +94,22 @@ private[source] final class DynamicMicroBatchStream(
     clock
   )
   private val batches = new PlannedBatches(
-    checkpoint,
-    logged,
-    deferred,
-    lost,
+    state,
     aligner,
     histories.unread,
     (next, span) => recordTimes.flatMap(_.found.in(next.identities, EventTimes.key(span))).map(_.size)
   )
-  private val replay = new Replay(options, configs, feed, streams, checkpoint, deferred, lost)
   private val partitions =
-    new BatchPartitions(histories, batches, replay, batchPlanner, streams, checkpoint, reporter)
+    new BatchPartitions(state, histories, batches, new Replay(state), batchPlanner, reporter)
   private val offsets = new OffsetReader
   override protected lazy val realTime: RealTimeBatches = new RealTimeBatches(
-    options,
-    feed,
+    state,
     snapshots,
-    streams,
-    checkpoint,
-    logged,
-    deferred,
-    lost,
-    latestOffsets,
     reporter,
     () => BatchPlanner.settings(options),
     () => SparkSession.active.sparkContext.defaultParallelism,
     () => DynamicKafkaQueries.current(SparkSession.active),
-    histories.pending,
-    clock
+    histories.pending
   )
 
   override def initialOffset(): Offset = {
@@ -285,7 +254,6 @@ private[source] final class DynamicMicroBatchStream(
 }
 
 private[source] object DynamicMicroBatchStream {
-  val MissingTopicGraceMs = 5000L
 
   /** The last record that tasks have read of a partition, with the time that it has in Kafka. */
   private def lastRecords(reported: Option[RecordTimes])(
@@ -385,14 +353,15 @@ private[source] object DeadLetterClusters {
  * thread of the query.
  */
 private[source] final class BatchPartitions(
+    state: QueryState,
     histories: HistoryBatches,
     batches: PlannedBatches,
     replay: Replay,
     planner: BatchPlanner,
-    streams: ClusterStreams,
-    checkpoint: SourceCheckpoint,
     reporter: QueryReporter
 ) {
+  import state._
+
   private var last: Option[((CompositeOffset, CompositeOffset), Array[InputPartition])] = None
 
   /** The same partitions for the same batch: Spark plans a batch several times. */
@@ -418,12 +387,12 @@ private[source] final class BatchPartitions(
  * @param histories lists the histories of a topology
  */
 private[source] final class StartOffset(
-    options: SourceOptions,
-    feed: TopologyFeed,
+    state: QueryState,
     snapshots: TriggerSnapshots,
-    checkpoint: SourceCheckpoint,
     histories: Topology => HistoryPlan
 ) {
+  import state._
+
   private val log = LoggerFactory.getLogger(classOf[StartOffset])
 
   /** The one in the checkpoint, or the one that is determined now. */

@@ -352,7 +352,7 @@ object HangingPlacesSuite {
 
   private val Places: Seq[Place] = Seq(
     tested(
-      "AdminClusterClient",
+      "ClusterClient",
       "client",
       1,
       "HangingOpenersSuite: no call waits for a client that hangs"
@@ -392,7 +392,7 @@ object HangingPlacesSuite {
     waited("SourceCheckpoint", "file system", 1, Query),
     waited("SparkFileManager", "file system", 1, Query),
     waited("Journal", "file system", 1, Query),
-    waited("FileHistory", "file system", 1, Query),
+    waited("HistoryFormat", "file system", 1, Query),
     waited("DynamicKafkaTable", "file system", 1, User),
     waited("CheckpointFiles", "file system", 1, Command),
     waited("Main", "file system", 1, Command),

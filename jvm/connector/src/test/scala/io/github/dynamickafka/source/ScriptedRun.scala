@@ -13,7 +13,7 @@ import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.cluster.{ClusterStream, ClusterStreams, ScriptedCluster}
 import io.github.dynamickafka.source.read.{BatchPlanner, RecordTimes, SparkKafkaSource}
 import io.github.dynamickafka.source.report.{QueryReporter, TimeLags}
-import io.github.dynamickafka.source.trigger.TopologyFeed
+import io.github.dynamickafka.source.trigger.{QueryState, TopologyFeed}
 
 /**
  * The stream of a query, driven as Spark does it, on one scripted cluster: all cluster ids lead to it. Needs a session.
@@ -47,21 +47,12 @@ final class ScriptedRun(options: (String, String)*) extends AutoCloseable {
     Clock.System
   )
   private val path = Files.createTempDirectory("scripted").toUri.toString
+  private val state =
+    new QueryState(parsed, feed, streams, new SourceCheckpoint(path, new Configuration), Clock.System)
   val stream = new DynamicMicroBatchStream(
-    parsed,
-    feed,
-    streams,
-    new SourceCheckpoint(path, new Configuration),
+    state,
     BatchPlanner(parsed, source),
-    new QueryReporter(
-      parsed.offsets.commit,
-      path,
-      streams,
-      feed,
-      Clock.System,
-      TimeLags(new RecordTimes, streams, Clock.System)
-    ),
-    Clock.System
+    new QueryReporter(state, path, TimeLags(new RecordTimes, streams, Clock.System))
   )
 
   /** The metadata have another address of the cluster; returns when the query knows it. */

@@ -3,6 +3,7 @@ package io.github.dynamickafka.offset.history
 import scala.collection.immutable.SortedMap
 
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.metadata.OffsetsPolicy
 import io.github.dynamickafka.offset.{CompositeOffset, Positions}
 
 /**
@@ -153,4 +154,137 @@ private[dynamickafka] final case class HistoryFile(
     least: Long,
     greatest: Long,
     clusters: SortedMap[String, RowTimes] = SortedMap.empty
+)
+
+/**
+ * The files of histories that are not read, as unread records of clusters that are aligned. Pure.
+ *
+ * A file is read as a whole. It is read if all of its records are older than the bound of its trigger. The file with the oldest
+ * unread record of all clusters is read in any case, after those before it: otherwise it would hold all others without an end.
+ *
+ * @param read the number of files that are read, by stream
+ * @param most the most files of a batch
+ */
+private[dynamickafka] final case class UnreadFiles(
+    tables: SortedMap[String, HistoryTable],
+    read: SortedMap[String, Long],
+    most: Int
+) {
+
+  /** The least timestamp of these files; None if all are read. */
+  def least: Option[Long] = tables.flatMap { case (stream, table) => table.least(read(stream)) }.minOption
+
+  /** Whether Kafka's records of a partition have to wait, because some of these files have earlier records of it. */
+  def precede(cluster: String, topic: String, partition: Int): Boolean =
+    tables.exists { case (stream, table) => table.precedes(cluster, topic, partition, read(stream)) }
+
+  /**
+   * The files that are left after the next batch, in the order of their greatest timestamps over all streams; None if the batch is one
+   * of Kafka.
+   *
+   * @param bound only older records are read; None: all
+   */
+  def next(bound: Option[Long], driftMs: Long): Option[UnreadFiles] = {
+    val oldest = least.filter(time => bound.forall(_ >= time + driftMs))
+
+    @annotation.tailrec
+    def after(files: UnreadFiles, left: Int): UnreadFiles = files.head match {
+      case Some((stream, file)) if left > 0 && (bound.forall(file.greatest < _) || files.least == oldest) =>
+        after(files.copy(read = files.read.updated(stream, files.read(stream) + 1)), left - 1)
+      case _ => files
+    }
+    Some(after(this, most)).filter(_.read != read)
+  }
+
+  private def head: Option[(String, HistoryFile)] = tables.iterator.flatMap { case (stream, table) =>
+    table.files.lift(read(stream).toInt).map(stream -> _)
+  }.minByOption(_._2.greatest)
+}
+
+/** Times of rows, in milliseconds since the epoch. */
+private[dynamickafka] final case class RowTimes(least: Long, greatest: Long)
+
+/**
+ * The rows of one cluster in the files of histories, in milliseconds since the epoch.
+ *
+ * @param read the greatest time of the rows that are read
+ * @param unread the least time of the rows that are not read, if there are any
+ */
+private[dynamickafka] final case class ClusterFiles(
+    read: Option[Long] = None,
+    unread: Option[Long] = None
+) {
+  def and(other: ClusterFiles): ClusterFiles =
+    ClusterFiles((read ++ other.read).maxOption, (unread ++ other.unread).minOption)
+
+  /** Whether no row is left to read. */
+  def areRead: Boolean = unread.isEmpty
+}
+
+private[dynamickafka] object ClusterFiles {
+  val none: ClusterFiles = ClusterFiles()
+}
+
+/**
+ * Where Kafka follows on histories, by cluster and topic: by offsets where a history has them, otherwise by times. Pure.
+ *
+ * @param offsets the next offset of each partition
+ * @param times the timestamp of the first record to read of each partition, in milliseconds
+ * @param topicTimes the same of all other partitions of a topic
+ */
+private[dynamickafka] final case class HandOver(
+    offsets: SortedMap[String, Positions] = SortedMap.empty,
+    times: SortedMap[String, Positions] = SortedMap.empty,
+    topicTimes: SortedMap[String, SortedMap[String, Long]] = SortedMap.empty
+) {
+
+  /**
+   * The start position of a topic.
+   *
+   * @param rest for partitions without history
+   */
+  def start(cluster: String, topic: String, rest: OffsetsPolicy): OffsetsPolicy = {
+    def of(all: SortedMap[String, Positions]) = all.get(cluster).fold(SortedMap.empty[Int, Long])(_.of(topic))
+    if (!has(cluster, topic)) rest
+    else OffsetsPolicy.After(of(offsets), of(times), topicTimes.get(cluster).flatMap(_.get(topic)), rest)
+  }
+
+  def has(cluster: String, topic: String): Boolean =
+    Seq(offsets, times).exists(_.get(cluster).exists(_.topics(topic))) ||
+      topicTimes.get(cluster).exists(_.contains(topic))
+}
+
+private[dynamickafka] object HandOver {
+  val none: HandOver = HandOver()
+
+  /** @param ends of all histories */
+  def of(ends: Iterable[HistoryEnd]): HandOver = {
+    def greatest(some: Iterable[(HistoryEnd, Int, Long)]): SortedMap[String, Positions] =
+      SortedMap.from(some.groupBy(_._1.cluster).map { case (id, of) =>
+        val byPartition = of.groupMapReduce(x => (x._1.topic, x._2))(_._3)(math.max)
+        id -> Positions.from(byPartition.iterator.map { case ((topic, p), value) => (topic, p, value) })
+      })
+    HandOver(
+      greatest(for (e <- ends; p <- e.partition; offset <- e.offset) yield (e, p, offset + 1)),
+      greatest(for (e <- ends; p <- e.partition; if e.offset.isEmpty; ms <- e.time) yield (e, p, ms + 1)),
+      SortedMap.from(ends.filter(_.partition.isEmpty).groupBy(_.cluster).map { case (id, of) =>
+        val byTopic = of.flatMap(e => e.time.map(e.topic -> _)).groupMapReduce(_._1)(_._2)(math.max)
+        id -> byTopic.map { case (topic, ms) => topic -> (ms + 1) }.to(SortedMap)
+      }.filter(_._2.nonEmpty))
+    )
+  }
+}
+
+/**
+ * The end of a history in a partition, or in a topic if it has no partitions.
+ *
+ * @param offset the greatest offset
+ * @param time the greatest timestamp in milliseconds
+ */
+private[dynamickafka] final case class HistoryEnd(
+    cluster: String,
+    topic: String,
+    partition: Option[Int],
+    offset: Option[Long],
+    time: Option[Long]
 )

@@ -28,7 +28,7 @@ import io.github.dynamickafka.offset.{ClusterView, Positions}
 private[dynamickafka] final class ClusterAdmin(
     cluster: String,
     config: ClusterConfig,
-    client: ClusterClient,
+    val client: ClusterClient,
     clock: Clock
 ) {
   import ClusterAdmin._
@@ -40,11 +40,6 @@ private[dynamickafka] final class ClusterAdmin(
   private val listings = new PartitionListings(config, client, clock)
   @volatile private var last: Option[Last] = None
   @volatile private var committing: CompletableFuture[Unit] = CompletableFuture.completedFuture(())
-
-  /** The cheapest request to find out whether the cluster is reachable. */
-  def kafkaClusterId: CompletableFuture[String] = client.clusterId
-
-  def topics: CompletableFuture[Set[String]] = client.topics
 
   /** The topic ids (KIP-516) of these topics, without topics that do not exist. */
   def topicIds(topics: Set[String]): CompletableFuture[Map[String, String]] =
@@ -205,16 +200,10 @@ private[dynamickafka] final class ClusterAdmin(
     committing
   }
 
-  /** Later connections use another client. */
-  def abandon(): Unit = client.abandon()
-
   /** Closes when no commit is pending. */
   def retire(): Unit = {
-    val _ = committing.whenComplete((_, _) => close())
+    val _ = committing.whenComplete((_, _) => client.close())
   }
-
-  /** Does not wait for pending requests. */
-  def close(): Unit = client.close()
 }
 
 private object ClusterAdmin {

@@ -1,6 +1,6 @@
 package io.github.dynamickafka.source.cluster
 
-import java.util.concurrent.{CompletableFuture, CompletionException, Executor, TimeUnit, TimeoutException}
+import java.util.concurrent.{CompletableFuture, Executor, TimeUnit, TimeoutException}
 
 import scala.util.control.NonFatal
 
@@ -59,28 +59,37 @@ private[source] final class ClusterStream(
   ): CompletableFuture[ClusterView.Reachable] = {
     val leaderMs = if (question.complete) config.attemptMs else math.min(config.attemptMs, LeaderMs)
     val patience = Patience(config.attemptMs, leaderMs, until)
-    val isOver = () => clock.monotonicMs() + RetryMs >= until
-    def again() = later(executor)(attempt(question, executor, until, functions))
-    using { admin =>
+    retrying(executor, until) { admin =>
       val spared = if (question.complete) Map.empty[TopicPartition, SilentLeader] else silent.current()
-      admin.ask(question, spared, patience, functions).handle[Response] {
-        (answer, error) => Option(error).map(Futures.cause).toLeft(answer)
-      }.thenCompose[ClusterView.Reachable] {
-        case Right(answer) =>
-          silent.found(answer.silent)
-          // The client would ask the same leaders again, also when there are others.
-          if (answer.silent.exists { case (tp, leader) => !spared.get(tp).contains(leader) }) renew(admin)
-          if (question.complete && answer.view.unanswered.nonEmpty && !isOver()) again()
-          else CompletableFuture.completedFuture(answer.view)
-        case Left(error) if isTransient(error) && !isOver() =>
-          renew(admin)
-          again()
-        case Left(error) => throw new CompletionException(error)
+      admin.ask(question, spared, patience, functions).thenApply[ClusterAnswer] { answer =>
+        silent.found(answer.silent)
+        // The client would ask the same leaders again, also when there are others.
+        if (answer.silent.exists { case (tp, leader) => !spared.get(tp).contains(leader) }) renew(admin)
+        answer
       }
+    }.thenCompose[ClusterView.Reachable] { answer =>
+      if (question.complete && answer.view.unanswered.nonEmpty && !isOver(until))
+        later(executor)(attempt(question, executor, until, functions))
+      else CompletableFuture.completedFuture(answer.view)
     }
   }
 
-  def topics: CompletableFuture[Set[String]] = using(_.topics)
+  private def isOver(until: Long) = clock.monotonicMs() + RetryMs >= until
+
+  /** Asks again, with a new client, after an error that may pass. */
+  private def retrying[A](executor: Executor, until: Long)(
+      ask: ClusterAdmin => CompletableFuture[A]
+  ): CompletableFuture[A] = using { admin =>
+    ask(admin).exceptionallyCompose { e =>
+      val error = Futures.cause(e)
+      if (isTransient(error) && !isOver(until)) {
+        renew(admin)
+        later(executor)(retrying(executor, until)(ask))
+      } else CompletableFuture.failedFuture[A](error)
+    }
+  }
+
+  def topics: CompletableFuture[Set[String]] = using(_.client.topics)
 
   /**
    * The first record of each of these times or later, by several attempts as [[ask]].
@@ -88,23 +97,7 @@ private[source] final class ClusterStream(
    * @param executor runs the attempts
    */
   def times(asked: Map[TopicPartition, Long], executor: Executor): CompletableFuture[ClusterStream.Times] =
-    times(asked, executor, clock.monotonicMs() + config.requestTimeoutMs)
-
-  private def times(
-      asked: Map[TopicPartition, Long],
-      executor: Executor,
-      until: Long
-  ): CompletableFuture[ClusterStream.Times] = using { admin =>
-    admin.times(asked).handle[Either[Throwable, ClusterStream.Times]] {
-      (answer, error) => Option(error).map(Futures.cause).toLeft(answer)
-    }.thenCompose[ClusterStream.Times] {
-      case Right(answer) => CompletableFuture.completedFuture(answer)
-      case Left(error) if isTransient(error) && clock.monotonicMs() + RetryMs < until =>
-        renew(admin)
-        later(executor)(times(asked, executor, until))
-      case Left(error) => throw new CompletionException(error)
-    }
-  }
+    retrying(executor, clock.monotonicMs() + config.requestTimeoutMs)(_.times(asked))
 
   private def later[A](executor: Executor)(next: => CompletableFuture[A]): CompletableFuture[A] =
     CompletableFuture.completedFuture(()).thenComposeAsync[A](
@@ -118,16 +111,13 @@ private[source] final class ClusterStream(
 
   /** The `cluster.id` of Kafka, requested again. */
   def kafkaClusterIdNow: CompletableFuture[String] = synchronized {
-    val answer = probe()
+    val answer = using(_.client.clusterId)
     kafkaId = Some(answer)
     answer
   }
 
   /** The topic ids of Kafka of these topics, without topics that do not exist. */
   def topicIds(topics: Set[String]): CompletableFuture[Map[String, String]] = using(_.topicIds(topics))
-
-  /** Completes when the cluster responds. */
-  def probe(): CompletableFuture[String] = using(_.kafkaClusterId)
 
   def commit(group: String, positions: Positions): CompletableFuture[Unit] =
     using(_.commit(group, positions))
@@ -153,9 +143,9 @@ private[source] final class ClusterStream(
       opened
     }
     last.foreach { opened =>
-      if (opened.isDone) Futures.outcome(opened).foreach(_.close())
+      if (opened.isDone) Futures.outcome(opened).foreach(_.client.close())
       // Not waited for: it may never be open.
-      else opened.thenAccept(late => ClientCloser.close(() => late.close()))
+      else opened.thenAccept(late => ClientCloser.close(late.client))
     }
   }
 
@@ -221,7 +211,7 @@ private[source] final class ClusterStream(
       if (isCurrent) {
         admin = None
         kafkaId = None
-        used.abandon()
+        used.client.abandon()
       }
       isCurrent
     }
@@ -230,7 +220,6 @@ private[source] final class ClusterStream(
 }
 
 private[source] object ClusterStream {
-  private type Response = Either[Throwable, ClusterAnswer]
 
   /** The first record of a time or later, by partition. */
   type Times = Map[TopicPartition, ListedOffset]

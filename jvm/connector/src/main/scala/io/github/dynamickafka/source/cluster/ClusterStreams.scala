@@ -163,8 +163,7 @@ private[source] final class ClusterStreams(
     entries ++= questions.filterNot { case (id, question) =>
       entries.get(id).exists(_.holds(question, now - maxAgeMs))
     }.map { case (id, question) =>
-      val stream = streams(id)
-      val answer = limited(stream)(request(stream, question))
+      val answer = limited(streams(id))(request(_, question))
         .thenApply[(ClusterView.Reachable, Long)](view => (view, clock.monotonicMs()))
       id -> Entering(question, now, answer)
     }
@@ -257,7 +256,7 @@ private[source] final class ClusterStreams(
       question: ClusterQuestion
   ): CompletableFuture[ClusterView.Reachable] =
     // Start positions are resolved when a topic enters.
-    limited(stream)(request(stream, question.copy(ahead = true, entering = Map.empty)))
+    limited(stream)(request(_, question.copy(ahead = true, entering = Map.empty)))
 
   /** @param begun when the trigger began */
   private def viewOf(
@@ -329,10 +328,8 @@ private[source] final class ClusterStreams(
       )
 
   /** Same as [[timesNow]] of one cluster, without waiting. A failure changes nothing. */
-  def timesAhead(id: String, asked: Map[TopicPartition, Long]): CompletableFuture[ClusterStream.Times] = {
-    val stream = streams(id)
-    limited(stream)(stream.times(asked, nonBlockingThreads))
-  }
+  def timesAhead(id: String, asked: Map[TopicPartition, Long]): CompletableFuture[ClusterStream.Times] =
+    limited(streams(id))(_.times(asked, nonBlockingThreads))
 
   /** Whether clusters are asked ahead of the triggers. */
   def asksAhead: Boolean = maxAgeMs > 0
@@ -341,20 +338,14 @@ private[source] final class ClusterStreams(
   def isLate(id: String): Boolean = agents.isLate(id)
 
   /** All topics of a cluster, without waiting. A failure changes nothing. */
-  def topicsAhead(id: String): CompletableFuture[Set[String]] = {
-    val stream = streams(id)
-    limited(stream)(stream.topics)
-  }
+  def topicsAhead(id: String): CompletableFuture[Set[String]] = limited(streams(id))(_.topics)
 
   private def gather[A](
       request: Outage.Request,
       ids: Set[String],
       superseded: Set[String] => Boolean
   )(ask: ClusterStream => CompletableFuture[A]): Option[Map[String, Option[A]]] = {
-    def send(id: String) = {
-      val stream = streams(id)
-      limited(stream)(ask(stream))
-    }
+    def send(id: String) = limited(streams(id))(ask)
     val reachable = ids.filter(id => !outages.isOut(request, id, () => send(id)))
     val answers = reachable.iterator.map(id => id -> send(id)).toMap
     if (!Futures.await(answers, superseded)) None
@@ -375,8 +366,7 @@ private[source] final class ClusterStreams(
   /** What Kafka calls these clusters and topics, if they respond within their request timeout; all are asked at once. */
   def identities(topics: Map[String, Set[String]]): Map[String, Either[Throwable, ClusterIdentity]] = {
     val sent = topics.map { case (id, ofCluster) =>
-      val stream = streams(id)
-      id -> limited(stream) {
+      id -> limited(streams(id)) { stream =>
         // A user that may read a topic may describe it; if not, the task reports the topic.
         val ids = stream.topicIds(ofCluster).exceptionally(_ => Map.empty[String, String])
         stream.kafkaClusterIdNow.thenCombine[Map[String, String], ClusterIdentity](
@@ -391,9 +381,8 @@ private[source] final class ClusterStreams(
 
   /** The latest offsets of these topics, as far as the cluster responds. */
   def ends(id: String, topics: Set[String]): Positions = {
-    val stream = streams(id)
     val question = ClusterQuestion(topics, Positions.empty, Map.empty)
-    val answer = limited(stream)(stream.ask(question, nonBlockingThreads))
+    val answer = limited(streams(id))(_.ask(question, nonBlockingThreads))
     Futures.await(Map(id -> answer), _ => false)
     Futures.outcome(answer).fold(_ => Positions.empty, _.ends)
   }
@@ -412,7 +401,7 @@ private[source] final class ClusterStreams(
   ): Unit = {
     val here = reached.position(id).filterTopics(reached.identity(id).isOf(view))
     streams.get(id).filter(_ => here.nonEmpty).foreach { stream =>
-      stream.commits(GroupCommitQueue.of(stream, limited(stream)(_), commitCounter, clock)).offer(here)
+      stream.commits(GroupCommitQueue.of(stream, limited(stream), commitCounter, clock)).offer(here)
     }
   }
 
@@ -430,8 +419,10 @@ private[source] final class ClusterStreams(
   }
 
   /** Asks within the time limit of the cluster. Never blocks. */
-  private def limited[A](stream: ClusterStream)(ask: => CompletableFuture[A]): CompletableFuture[A] =
-    CompletableFuture.supplyAsync[CompletableFuture[A]](() => ask, nonBlockingThreads)
+  private def limited[A](stream: ClusterStream)(
+      ask: ClusterStream => CompletableFuture[A]
+  ): CompletableFuture[A] =
+    CompletableFuture.supplyAsync[CompletableFuture[A]](() => ask(stream), nonBlockingThreads)
       .thenCompose[A](answer => answer)
       .orTimeout(stream.config.requestTimeoutMs, TimeUnit.MILLISECONDS)
 

@@ -91,13 +91,13 @@ private[source] object GroupCommitQueue {
    */
   def of(
       stream: ClusterStream,
-      ask: (=> CompletableFuture[Unit]) => CompletableFuture[Unit],
+      ask: (ClusterStream => CompletableFuture[Unit]) => CompletableFuture[Unit],
       commitCounter: CommitCounter,
       clock: Clock
   ): GroupCommitQueue = {
     val group = stream.config.committedGroup.getOrElse("")
     def send(positions: Positions): CompletableFuture[Unit] =
-      if (group.isEmpty) CompletableFuture.failedFuture(new NoGroup) else ask(stream.commit(group, positions))
+      if (group.isEmpty) CompletableFuture.failedFuture(new NoGroup) else ask(_.commit(group, positions))
     def tell(error: Option[Throwable]): Unit = error.map(Futures.cause) match {
       case None => commitCounter.succeeded(stream.id, group)
       case Some(e) => commitCounter.failed(stream.id, group, stream.explain(e))

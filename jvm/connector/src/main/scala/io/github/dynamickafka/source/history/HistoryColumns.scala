@@ -1,6 +1,7 @@
 package io.github.dynamickafka.source.history
 
 import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{
   BinaryType,
   DataType,
@@ -17,6 +18,7 @@ import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Error
 import io.github.dynamickafka.format.ColumnOrigin.{CorruptRecord, DecodeError, OfRecord}
 import io.github.dynamickafka.format.table.StoreAssignment
 import io.github.dynamickafka.format.{Layout, LayoutColumn, MetadataColumn}
+import io.github.dynamickafka.offset.history.HistoryTable
 
 /**
  * How the columns of files become those of a table.
@@ -66,26 +68,52 @@ private[history] object HistoryColumns {
    * @param otherwise the value without a column
    */
   final case class Target(field: StructField, column: Option[String], otherwise: Literal)
+}
+
+/**
+ * The files of the history of a stream.
+ *
+ * @param layout of the table; None: the columns of Spark's Kafka source
+ */
+private[history] final class HistorySource(
+    stream: String,
+    formatName: String,
+    path: String,
+    layout: Option[Layout]
+) {
+
+  /** For errors. */
+  val where: String = s"stream '$stream', history '$path'"
+
+  private val caseSensitive = SQLConf.get.caseSensitiveAnalysis
+
+  /** @throws DynamicKafkaIllegalArgumentException `METADATA_INVALID` */
+  def format: HistoryFormat = {
+    if (!HistoryFormat.names.exists(_.equalsIgnoreCase(formatName)))
+      throw Errors.metadataInvalid(
+        where,
+        s"the format '$formatName' cannot be read as a history, use one of ${HistoryFormat.names.mkString("'", "', '", "'")}"
+      )
+    HistoryFormat.find(formatName).getOrElse(throw Errors.metadataInvalid(
+      where,
+      s"Spark has no data source '$formatName' on its class path${HistoryFormat.missing(formatName)}"
+    ))
+  }
+
+  def schemaOf(table: HistoryTable): StructType = DataType.fromJson(table.schema).asInstanceOf[StructType]
 
   /**
-   * @param where the stream and the path, for errors
-   * @param layout of the table; None: the columns of Spark's Kafka source
-   * @param fixed values of columns that the files do not have
+   * @param cluster of files without a column `cluster`
+   * @param topic of files without a column `topic`
    * @throws DynamicKafkaIllegalArgumentException `INVALID_SCHEMA` if the files have neither records nor the decoded columns
    */
-  def of(
-      where: String,
-      format: String,
-      files: StructType,
-      layout: Option[Layout],
-      caseSensitive: Boolean,
-      fixed: Map[MetadataColumn, String]
-  ): HistoryColumns = {
-    def find(name: String): Option[StructField] =
-      files.find(_.name == name).orElse(files.find(f => !caseSensitive && f.name.equalsIgnoreCase(name)))
+  def columns(files: StructType, cluster: Option[String], topic: Option[String]): HistoryColumns = {
+    val fixed = Map[MetadataColumn, String](MetadataColumn.Stream -> stream) ++
+      cluster.map(MetadataColumn.Cluster -> _) ++ topic.map(MetadataColumn.Topic -> _)
+    def find(name: String) = this.find(files, name)
     def hasValue(types: DataType*) = find(MetadataColumn.Value.name).exists(f => types.contains(f.dataType))
     def target(field: StructField, column: MetadataColumn) =
-      Target(field, find(field.name).map(_.name), otherwise(column, fixed))
+      HistoryColumns.Target(field, find(field.name).map(_.name), otherwise(column, fixed))
     def records = HistoryColumns(
       isDecoded = false,
       HistoryRecord.columns.map(c => target(StructField(c.name, c.dataType), c))
@@ -100,10 +128,10 @@ private[history] object HistoryColumns {
         layout.toSeq.flatMap(_.columns).map {
           case LayoutColumn(field, OfRecord(column)) => target(field, column)
           case LayoutColumn(field, _) =>
-            Target(field, find(field.name).map(_.name), Literal(null, field.dataType))
+            HistoryColumns.Target(field, find(field.name).map(_.name), Literal(null, field.dataType))
         }
       )
-    else if (format.equalsIgnoreCase("json") && hasValue(StringType)) records
+    else if (formatName.equalsIgnoreCase("json") && hasValue(StringType)) records
     else {
       val alternative =
         if (missing.isEmpty) "" else s", nor the columns ${missing.map(n => s"'$n'").mkString(", ")}"
@@ -113,23 +141,16 @@ private[history] object HistoryColumns {
     }
   }
 
-  /** The name of the column of the files with this column of the record, if they have it. */
-  def recordColumn(
-      column: MetadataColumn,
-      columns: HistoryColumns,
-      files: StructType,
-      layout: Option[Layout],
-      caseSensitive: Boolean
-  ): Option[String] = {
+  /** The column of the files with this column of the record, if they have it. */
+  def recordColumn(column: MetadataColumn, columns: HistoryColumns, files: StructType): Option[String] = {
     val ofLayout = layout.filter(_ => columns.isDecoded).toSeq.flatMap(_.columns)
     val name = ofLayout.find(_.origin == OfRecord(column)).map(_.field.name)
       .orElse(Option.when(!ofLayout.exists(_.field.name.equalsIgnoreCase(column.name)))(column.name))
-    name.flatMap(n =>
-      files.find(
-        _.name == n
-      ).orElse(files.find(f => !caseSensitive && f.name.equalsIgnoreCase(n))).map(_.name)
-    )
+    name.flatMap(find(files, _)).map(_.name)
   }
+
+  private def find(files: StructType, name: String): Option[StructField] =
+    files.find(_.name == name).orElse(files.find(f => !caseSensitive && f.name.equalsIgnoreCase(name)))
 
   private def isRequired(column: LayoutColumn) = column.origin match {
     case OfRecord(_) | CorruptRecord | DecodeError => false

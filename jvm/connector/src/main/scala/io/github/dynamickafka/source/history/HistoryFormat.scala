@@ -1,17 +1,37 @@
 package io.github.dynamickafka.source.history
 
+import java.io.FileNotFoundException
+import java.net.URI
 import java.util.ServiceLoader
+import java.{util => ju}
 
 import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
 
-import org.apache.spark.sql.connector.catalog.TableProvider
-import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory, Scan}
+import com.fasterxml.jackson.databind.ObjectMapper
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.catalog.{SupportsRead, Table, TableProvider}
+import org.apache.spark.sql.connector.expressions.filter.Predicate
+import org.apache.spark.sql.connector.expressions.{Expressions, Literal, Transform}
+import org.apache.spark.sql.connector.read.{
+  InputPartition,
+  PartitionReaderFactory,
+  Scan,
+  ScanBuilder,
+  SupportsPushDownRequiredColumns,
+  SupportsPushDownV2Filters
+}
 import org.apache.spark.sql.sources.DataSourceRegister
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{DataType, StringType, StructType, TimestampType}
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.sql.{Column, DataFrame, SparkSession}
+import org.apache.spark.unsafe.types.UTF8String
 
+import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.metadata.TopologyHistory
 import io.github.dynamickafka.offset.history.{HistoryFile, HistoryTable}
+import io.github.dynamickafka.storage.SessionConfiguration
 
 /** Lists and plans the files of histories of one format, only through public interfaces. */
 private[history] trait HistoryFormat {
@@ -111,4 +131,187 @@ private[history] object HistoryFormat {
     case register: DataSourceRegister => register.shortName().equalsIgnoreCase(name)
     case _ => false
   }
+}
+
+/**
+ * Files of one of Spark's file formats: their options for paths are those of Spark's `DataFrameReader`, and Spark's sinks and committers
+ * write them.
+ */
+private[history] final class FileHistory(provider: TableProvider) extends HistoryFormat {
+  import FileHistory._
+
+  override def options(
+      where: String,
+      history: TopologyHistory,
+      session: SparkSession
+  ): Map[String, String] = {
+    val path = new Path(history.path)
+    val status =
+      try path.getFileSystem(SessionConfiguration.of(session)).getFileStatus(path)
+      catch {
+        case e: FileNotFoundException => throw Errors.metadataInvalid(where, "the path does not exist", e)
+      }
+    def isSet(name: String) = history.options.keys.exists(_.equalsIgnoreCase(name))
+    // Columns in the names of folders, also for single files.
+    val base = Option.when(status.isDirectory && !isSet("basePath"))("basePath" -> status.getPath.toString)
+    // Otherwise a bad line is a row without values.
+    val mode = Option.when(history.format.equalsIgnoreCase("json") && !isSet("mode"))("mode" -> "FAILFAST")
+    history.options ++ base ++ mode
+  }
+
+  override def load(
+      session: SparkSession,
+      history: TopologyHistory,
+      options: Map[String, String],
+      schema: Option[StructType]
+  ): DataFrame = {
+    val reader = session.read.format(history.format).options(options + plainPaths)
+    schema.fold(reader)(reader.schema(_)).load(history.path)
+  }
+
+  override def file(rows: DataFrame): Column = rows.metadataColumn("_metadata").getField("file_path")
+
+  override def path(file: String): String = new Path(new URI(file)).toString
+
+  override def plan(
+      where: String,
+      table: HistoryTable,
+      columns: Set[String],
+      time: Option[String],
+      files: Seq[HistoryFile]
+  ): PlannedFiles = {
+    val schema = DataType.fromJson(table.schema).asInstanceOf[StructType]
+    val settings = table.options ++ paths(files.map(_.path))
+    val options = new CaseInsensitiveStringMap(settings.asJava)
+    val builder = scanBuilder(provider.getTable(schema, Array.empty[Transform], options), options)
+    prune(builder, StructType(schema.filter(f => columns(f.name))))
+    PlannedFiles(builder.build(), _ => None)
+  }
+}
+
+private[history] object FileHistory {
+  private val mapper = new ObjectMapper
+
+  /** Paths are names, and not patterns. */
+  private val plainPaths: (String, String) = "__globPaths__" -> "false"
+
+  /** As `DataFrameReader.load` passes paths to a data source. */
+  private def paths(files: Seq[String]) = Map("paths" -> mapper.writeValueAsString(files.asJava), plainPaths)
+
+  def scanBuilder(table: Table, options: CaseInsensitiveStringMap): ScanBuilder = table match {
+    case found: SupportsRead => found.newScanBuilder(options)
+    case other =>
+      throw new IllegalStateException(s"the data source returned a table that cannot be read: $other")
+  }
+
+  def prune(builder: ScanBuilder, columns: StructType): Unit = builder match {
+    case pruning: SupportsPushDownRequiredColumns => pruning.pruneColumns(columns)
+    case _ => ()
+  }
+}
+
+/**
+ * The files of one snapshot of a table of Iceberg, which its id names: a snapshot never changes. Iceberg reads it as a whole, because it
+ * also knows which rows are deleted. So a batch asks for rows with the times of its files, by which Iceberg leaves out others, and
+ * takes those of its files.
+ */
+private[history] final class IcebergHistory(provider: TableProvider) extends HistoryFormat {
+  import IcebergHistory._
+
+  override def options(where: String, history: TopologyHistory, session: SparkSession): Map[String, String] =
+    history.options.find(_._1.equalsIgnoreCase(VersionAsOf)) match {
+      case Some((_, id)) if id.matches("[0-9]+") => history.options
+      case Some((name, _)) => throw Errors.metadataInvalid(where, s"'$name' is not the id of a snapshot")
+      case None =>
+        val newest = table(history.options + (PathOption -> history.path)).properties.get(CurrentSnapshot)
+        if (newest == null || newest == NoSnapshot)
+          throw Errors.metadataInvalid(where, "the table has no snapshot")
+        history.options + (VersionAsOf -> newest)
+    }
+
+  override def load(
+      session: SparkSession,
+      history: TopologyHistory,
+      options: Map[String, String],
+      schema: Option[StructType]
+  ): DataFrame = session.read.format(history.format).options(options).load(history.path)
+
+  override def file(rows: DataFrame): Column = rows.metadataColumn(File)
+
+  override def path(file: String): String = file
+
+  override def plan(
+      where: String,
+      table: HistoryTable,
+      columns: Set[String],
+      time: Option[String],
+      files: Seq[HistoryFile]
+  ): PlannedFiles = {
+    val (versions, options) = table.options.partition(_._1.equalsIgnoreCase(VersionAsOf))
+    val snapshot = versions.values.headOption.getOrElse(
+      throw Errors.invalidOffset(s"the history of $where has no snapshot in the checkpoint")
+    )
+    val schema = DataType.fromJson(table.schema).asInstanceOf[StructType]
+    val wanted = StructType(schema.filter(f => columns(f.name))).add(File, StringType, nullable = false)
+    val selector = if (table.path.contains("/")) "#" else "."
+    val settings = options + (PathOption -> s"${table.path}${selector}snapshot_id_$snapshot")
+    try {
+      val builder =
+        FileHistory.scanBuilder(this.table(settings), new CaseInsensitiveStringMap(settings.asJava))
+      time.filter(schema(_).dataType == TimestampType).foreach(restrict(builder, _, files))
+      FileHistory.prune(builder, wanted)
+      PlannedFiles(builder.build(), rows => Some(RowsOfFiles(rows.fieldIndex(File), files.map(_.path))))
+    } catch {
+      case NonFatal(e) =>
+        throw Errors.metadataInvalid(
+          where,
+          s"snapshot $snapshot, which the query reads since its first start, cannot be read: " +
+            "it has expired, or the table was replaced by another one, or its catalog does not respond",
+          e
+        )
+    }
+  }
+
+  private def table(options: Map[String, String]): Table =
+    provider.getTable(new StructType, Array.empty[Transform], options.asJava)
+}
+
+private object IcebergHistory {
+
+  /** Spark's option for time travel, which other options of Iceberg for this purpose are not in all versions. */
+  private val VersionAsOf = "versionAsOf"
+  private val PathOption = "path"
+  private val CurrentSnapshot = "current-snapshot-id"
+  private val NoSnapshot = "none"
+
+  /** A metadata column of Iceberg. It cannot be filtered by Iceberg. */
+  private val File = "_file"
+
+  /** Leaves out files that have no row with a time of these ones. Their rows are chosen by [[RowsOfFiles]] in any case. */
+  private def restrict(builder: ScanBuilder, time: String, files: Seq[HistoryFile]): Unit = builder match {
+    case filtering: SupportsPushDownV2Filters =>
+      val column = Expressions.column(s"`${time.replace("`", "``")}`")
+      def compare(operator: String, ms: Long) =
+        new Predicate(operator, Array(column, Time(Math.multiplyExact(ms, 1000L))))
+      val _ = filtering.pushPredicates(
+        Array(compare(">=", files.map(_.least).min), compare("<", files.map(_.greatest).max + 1))
+      )
+    case _ => ()
+  }
+
+  /** A literal as Spark passes it to data sources. One that `Expressions.literal` makes of an instant, Iceberg does not understand. */
+  private final case class Time(micros: Long) extends Literal[java.lang.Long] {
+    override def value: java.lang.Long = micros
+    override def dataType: DataType = TimestampType
+  }
+}
+
+/** @param column the index of the column with the file of the row */
+private[history] final case class RowsOfFiles(column: Int, files: ju.Set[UTF8String]) {
+  def has(row: InternalRow): Boolean = files.contains(row.getUTF8String(column))
+}
+
+private object RowsOfFiles {
+  def apply(column: Int, files: Seq[String]): RowsOfFiles =
+    RowsOfFiles(column, new ju.HashSet(files.map(UTF8String.fromString).asJava): ju.Set[UTF8String])
 }

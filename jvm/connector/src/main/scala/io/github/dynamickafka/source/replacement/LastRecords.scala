@@ -1,6 +1,6 @@
 package io.github.dynamickafka.source.replacement
 
-import java.util.concurrent.{ConcurrentHashMap, CountDownLatch, Executor, TimeUnit}
+import java.util.concurrent.{ArrayBlockingQueue, ConcurrentHashMap, ThreadPoolExecutor, TimeUnit}
 
 import scala.util.control.NonFatal
 
@@ -28,16 +28,14 @@ private[source] trait ReadBefore {
  * longer than a small batch, or hangs. Used only by the thread of the query.
  *
  * @param reported the last record that the tasks of this run have read of a partition, whose log these positions are about
- * @param executor starts the thread that writes
  */
 private[source] final class LastRecords(
     checkpoint: SourceCheckpoint,
-    reported: (CompositeOffset, LogKey) => Option[LastRecord],
-    executor: Executor = new DaemonThreads("dynamic-kafka-last-records")
+    reported: (CompositeOffset, LogKey) => Option[LastRecord]
 ) extends ReadBefore {
   import LastRecords._
 
-  private val writer = new NewestWriter(checkpoint.writeRecordsRead, failed, executor)
+  private val writer = new NewestWriter("dynamic-kafka-last-records", checkpoint.writeRecordsRead, failed)
   private val logged = ConcurrentHashMap.newKeySet[Class[_]]
   private lazy val stored = checkpoint.recordsRead
   private var current: Option[RecordsRead] = None
@@ -98,44 +96,28 @@ private[source] object LastRecords {
  * The thread ends when everything is written, so that nothing is left of a writer that is never closed.
  *
  * @param failed gets the errors of `write`, on the same thread
- * @param executor starts the thread
  */
 private[replacement] final class NewestWriter[A](
+    threadName: String,
     write: A => Unit,
-    failed: Throwable => Unit,
-    executor: Executor
+    failed: Throwable => Unit
 ) {
-  private var state = NewestState[A]()
-  private var thread: Option[Thread] = None
-  private var done = new CountDownLatch(0)
+  // One thread at most, and one state that waits for it, which a newer one replaces.
+  private val thread = new ThreadPoolExecutor(
+    0,
+    1,
+    0L,
+    TimeUnit.MILLISECONDS,
+    new ArrayBlockingQueue[Runnable](1),
+    new DaemonThreads(threadName),
+    new ThreadPoolExecutor.DiscardOldestPolicy
+  )
 
   /** Does not wait. */
-  def offer(newer: A): Unit = {
-    val isDue = synchronized {
-      val (next, isDue) = state.offered(newer)
-      state = next
-      if (isDue) done = new CountDownLatch(1)
-      isDue
-    }
-    if (isDue) executor.execute(() => run())
-  }
-
-  @annotation.tailrec
-  private def run(): Unit = take() match {
-    case None => ()
-    case Some(next) =>
-      // Every Throwable: a missing class must not end the thread while it counts as writing.
-      try write(next)
-      catch { case e: Throwable => failed(e) }
-      run()
-  }
-
-  private def take(): Option[A] = synchronized {
-    val (next, found) = state.taken
-    state = next
-    thread = found.map(_ => Thread.currentThread)
-    if (found.isEmpty) done.countDown()
-    found
+  def offer(newer: A): Unit = thread.execute { () =>
+    // Every Throwable: a missing class must not end the thread while a state waits.
+    try write(newer)
+    catch { case e: Throwable => failed(e) }
   }
 
   /**
@@ -144,44 +126,12 @@ private[replacement] final class NewestWriter[A](
    * @return whether the newest state is written, or has failed
    */
   def close(waitMs: Long): Boolean = {
-    val isDone =
-      try synchronized(done).await(waitMs, TimeUnit.MILLISECONDS)
-      catch {
-        case _: InterruptedException =>
-          Thread.currentThread.interrupt()
-          false
-      }
-    synchronized {
-      state = state.closed
-      thread.foreach(_.interrupt())
-    }
-    isDone
+    thread.shutdown()
+    try thread.awaitTermination(waitMs, TimeUnit.MILLISECONDS)
+    catch {
+      case _: InterruptedException =>
+        Thread.currentThread.interrupt()
+        false
+    } finally { val _ = thread.shutdownNow() }
   }
-}
-
-/**
- * The state that is written next: the newest one, and never two at a time. Immutable and pure.
- *
- * @param waiting the newest state, unless a writer has taken it
- * @param isWriting whether a writer runs, which takes what is waiting before it ends
- * @param isClosed whether no write may begin
- */
-private[replacement] final case class NewestState[A](
-    waiting: Option[A] = None,
-    isWriting: Boolean = false,
-    isClosed: Boolean = false
-) {
-
-  /**
-   * With a newer state, which replaces one that waits.
-   *
-   * @return also whether a writer has to be started
-   */
-  def offered(state: A): (NewestState[A], Boolean) =
-    if (isClosed) (this, false) else (copy(waiting = Some(state), isWriting = true), !isWriting)
-
-  /** What the writer writes now. Without a state, the writer ends. */
-  def taken: (NewestState[A], Option[A]) = (copy(waiting = None, isWriting = waiting.isDefined), waiting)
-
-  def closed: NewestState[A] = copy(waiting = None, isClosed = true)
 }

@@ -19,8 +19,8 @@ import io.github.dynamickafka.offset.{
   Positions
 }
 import io.github.dynamickafka.page.PageQuery
-import io.github.dynamickafka.source.cluster.{ClusterStreams, CommitCounter}
-import io.github.dynamickafka.source.trigger.{TopologyFeed, TriggerSnapshot}
+import io.github.dynamickafka.source.cluster.CommitCounter
+import io.github.dynamickafka.source.trigger.{QueryState, TriggerSnapshot}
 
 /**
  * Reports the state of a query outside of its progress: commits offsets to a consumer group of each cluster, and sets
@@ -31,22 +31,20 @@ import io.github.dynamickafka.source.trigger.{TopologyFeed, TriggerSnapshot}
  * last batch of a stopped query or of `Trigger.Once`; when it requests the next offset, which after a restart starts
  * from the commit log; and by `commit`, with the next batch.
  *
- * @param commits whether to commit offsets to a consumer group
  * @param checkpoint the directory of the source in the checkpoint
  * @param timeLags the record times at the position of the query
  * @param watermark the watermark of the query, in milliseconds since the epoch, if it has one
  * @param page the query on the page of the driver, if it is shown
  */
 private[source] final class QueryReporter(
-    commits: Boolean,
+    state: QueryState,
     checkpoint: String,
-    streams: ClusterStreams,
-    feed: TopologyFeed,
-    clock: Clock,
     timeLags: TimeLags,
     watermark: () => Option[Long] = () => None,
     page: Option[PageQuery] = None
 ) {
+  import state.{clock, feed, streams}
+
   private val log = LoggerFactory.getLogger(classOf[QueryReporter])
   private val commitCounter = new CommitCounter
   private val metrics =
@@ -191,7 +189,7 @@ private[source] final class QueryReporter(
   /** Where the cluster of this snapshot is not known, nothing is committed. */
   private def reached(offset: CompositeOffset, snapshot: Option[TriggerSnapshot]): Unit = {
     consumed = offset
-    if (commits)
+    if (state.options.offsets.commit)
       for {
         id <- offset.clusters.keys
         view <- snapshot.flatMap(_.views.get(id)).collect { case view: ClusterView.Reachable => view }

@@ -6,7 +6,6 @@ import org.apache.spark.sql.connector.read.streaming.ReadLimit
 
 import io.github.dynamickafka.offset.history.UnreadFiles
 import io.github.dynamickafka.offset.{CompositeOffset, MeanSize, NextOffset, OffsetRange, Positions, Span}
-import io.github.dynamickafka.source.checkpoint.{LoggedOffsets, SourceCheckpoint}
 
 /**
  * Determines where batches end, and stores what is required to plan them again. Used only by the thread of the query.
@@ -15,15 +14,13 @@ import io.github.dynamickafka.source.checkpoint.{LoggedOffsets, SourceCheckpoint
  * @param sizes of the records of a log that a trigger reads, as tasks have reported them
  */
 private[source] final class PlannedBatches(
-    checkpoint: SourceCheckpoint,
-    logged: LoggedOffsets,
-    deferred: DeferredRanges,
-    lost: LostRecords,
+    state: QueryState,
     aligner: Aligner,
     unread: CompositeOffset => Option[UnreadFiles],
     sizes: (NextOffset, Span) => Option[MeanSize]
 ) {
   import PlannedBatches._
+  import state._
 
   private val limits = new Limits
   private var last: Option[PlannedBatch] = None

@@ -2,10 +2,9 @@ package io.github.dynamickafka.source.trigger
 
 import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.metadata.Topology
+import io.github.dynamickafka.metadata.{OffsetsPolicy, Topology, TopologyTopic}
 import io.github.dynamickafka.offset.history.HandOver
 import io.github.dynamickafka.offset.replacement.ReplacingClusters
 import io.github.dynamickafka.offset.{
@@ -17,24 +16,18 @@ import io.github.dynamickafka.offset.{
   Loss,
   NextOffset,
   Positions,
+  Reconcile,
   RenamedTopic,
   Transition
 }
-import io.github.dynamickafka.source.checkpoint.{MigratedPositions, SourceCheckpoint}
-import io.github.dynamickafka.source.cluster.{ClusterConfig, ClusterConfigs, ClusterQuestion, ClusterStreams}
+import io.github.dynamickafka.source.checkpoint.{DecidedEntries, InitialOffset, MigratedPositions}
+import io.github.dynamickafka.source.cluster.{ClusterConfig, ClusterConfigs, ClusterQuestion}
 import io.github.dynamickafka.source.replacement.ReplacedClusters
 
 /** Sends the requests of a trigger to the clusters. Used only by the thread of the query. */
-private[source] final class TriggerPlanner(
-    options: SourceOptions,
-    configs: ClusterConfigs.ByScope,
-    streams: ClusterStreams,
-    feed: TopologyFeed,
-    checkpoint: SourceCheckpoint,
-    losses: LossPolicy,
-    replaced: ReplacedClusters,
-    clock: Clock
-) {
+private[source] final class TriggerPlanner(state: QueryState, replaced: ReplacedClusters) {
+  import state._
+
   private val log = LoggerFactory.getLogger(classOf[TriggerPlanner])
 
   // Kept in memory and not in the checkpoint, because properties may contain secrets.
@@ -456,5 +449,186 @@ private[source] final case class TriggerSnapshot(
   def unansweredTopics: Map[String, Set[String]] = views.collect {
     case (id, view: ClusterView.Reachable) if view.unanswered.nonEmpty =>
       id -> view.unanswered.keySet.map(_._1)
+  }
+}
+
+/** Refuses to read a topic twice through two cluster ids of one Kafka cluster. Pure. */
+private[source] object DuplicateClusters {
+
+  /**
+   * The topics, (cluster id, name), that yield to the same topic under another id of the same Kafka cluster, because the last answer
+   * of the service lacks them: their removal is not confirmed, or they drain. If it has the topic under no id, the one that is
+   * read stays.
+   */
+  def yielding(
+      topology: Topology,
+      start: CompositeOffset,
+      transition: Transition,
+      views: Map[String, ClusterView]
+  ): Set[(String, String)] = {
+    val found = kafkaIdsOf(views)
+    // Known positions are about the Kafka cluster that they were read from.
+    def kafkaId(id: String) =
+      Option.when(start.position(id).nonEmpty)(start.identity(id).kafkaId).flatten.orElse(found.get(id))
+    val all = for {
+      (id, work) <- transition.clusters.toSeq
+      known <- kafkaId(id).toSeq
+      topic <- work.topics
+    } yield (known, topic) -> id
+    all.groupMap(_._1)(_._2).iterator.filter(_._2.size > 1).flatMap { case ((_, topic), ids) =>
+      val named = ids.filter(topology.names(_, topic))
+      val stays =
+        if (named.nonEmpty) named
+        else ids.filter(start.position(_).topics(topic)).headOption.orElse(ids.headOption).toSeq
+      ids.diff(stays).map(_ -> topic)
+    }.toSet
+  }
+
+  /** The topics, of these, that would still be read. */
+  def stillYielding(
+      topics: Set[(String, String)],
+      topology: Topology,
+      start: CompositeOffset
+  ): Set[(String, String)] = topics.filter { case (id, topic) =>
+    !topology.names(id, topic) &&
+    (topology.clusters.get(id).exists(_.topics.contains(topic)) || start.position(id).topics(topic))
+  }
+
+  /** @throws DynamicKafkaRuntimeException `DUPLICATE_CLUSTER` */
+  def refuse(transition: Transition, views: Map[String, ClusterView]): Unit =
+    kafkaIdsOf(
+      views
+    ).toSeq.filter { case (id, _) => transition.clusters.contains(id) }.groupMap(_._2)(_._1).foreach {
+      case (kafkaId, ids) =>
+        val byTopic =
+          ids.sorted.flatMap(id => transition.clusters(id).topics.map(_ -> id)).groupMap(_._1)(_._2)
+        byTopic.valuesIterator.find(_.size > 1).foreach { both =>
+          val shared =
+            byTopic.collect { case (topic, readers) if both.take(2).forall(readers.contains) => topic }
+          throw Errors.duplicateCluster(both(0), both(1), kafkaId, shared.toSeq)
+        }
+    }
+
+  private def kafkaIdsOf(views: Map[String, ClusterView]): Map[String, String] = views.flatMap {
+    case (id, view: ClusterView.Reachable) => view.kafkaId.map(id -> _)
+    case _ => None
+  }
+}
+
+/**
+ * What a trigger decides with. Created once, when the trigger begins, and passed down: a topology that the metadata service
+ * returns meanwhile is that of the next trigger.
+ *
+ * @param start the positions that the query has reached
+ * @param topology the newest one, without the topics that match patterns
+ * @param topologyConfigs the configurations of the clusters of the topology
+ * @param configs the same, with the clusters that are read although they have left the topology
+ * @param now epoch milliseconds
+ * @param origin how the query has started
+ * @param complete see [[io.github.dynamickafka.source.cluster.ClusterQuestion]]
+ * @param pinned responses to use instead of new requests
+ */
+private[dynamickafka] final case class TriggerContext(
+    start: CompositeOffset,
+    topology: Topology,
+    topologyConfigs: ClusterConfigs,
+    configs: ClusterConfigs,
+    now: Long,
+    origin: TriggerContext.Origin,
+    complete: Boolean,
+    pinned: Option[Map[String, ClusterView]]
+) {
+
+  /** Where topics enter, as an earlier run has decided. */
+  def decided: DecidedEntries = origin match {
+    case TriggerContext.FirstStart(_) => DecidedEntries.none
+    case TriggerContext.Started(_, decided) => decided
+  }
+
+  /** The same at what was read since, if it began as a trigger of a running query. */
+  def readFurther(reached: CompositeOffset, now: Long, decided: DecidedEntries): Option[TriggerContext] =
+    origin match {
+      case started: TriggerContext.Started if pinned.isEmpty =>
+        Some(copy(start = reached, now = now, origin = started.copy(decided = decided)))
+      case _ => None
+    }
+
+  /** @param expanded the topology with the topics that match patterns */
+  def transition(options: SourceOptions, expanded: Topology): Transition = {
+    val rules = Reconcile.Rules(
+      options.removedClusterRetentionMs,
+      options.drainRemovedClusters,
+      entry,
+      configs.ending(_, _),
+      startsOnce,
+      topologyConfigs.entering(_, _, _, unresolvedAtStart = false)
+    )
+    Reconcile(start, expanded, now, rules)
+  }
+
+  private def startsOnce(id: String, name: String): Boolean = origin match {
+    case TriggerContext.Started(Some(i), _) =>
+      i.unresolved(id) || i.isUnresolved(id, name) || i.handOver.has(id, name)
+    case _ => false
+  }
+
+  /** The start position of a topic without a position, if it has not been read. */
+  private def entry(
+      id: String,
+      name: String,
+      topic: TopologyTopic,
+      clusterIsKnown: Boolean
+  ): OffsetsPolicy = origin match {
+    case TriggerContext.FirstStart(handOver) => handOver.start(id, name, topologyConfigs.starting(id, topic))
+    case TriggerContext.Started(initial, _) =>
+      val isUnresolved = initial.exists(_.isUnresolved(id, name))
+      val policy = topologyConfigs.entering(
+        id,
+        topic,
+        clusterIsKnown && !isUnresolved,
+        isUnresolved || initial.exists(_.unresolved(id))
+      )
+      // Also a topic that enters long after the first start follows on its history.
+      initial.fold(policy)(_.handOver.start(id, name, policy))
+  }
+}
+
+private[dynamickafka] object TriggerContext {
+  sealed trait Origin
+
+  /**
+   * The trigger determines the start offset of batch 0.
+   *
+   * @param handOver where Kafka follows on histories
+   */
+  final case class FirstStart(handOver: HandOver) extends Origin
+
+  /**
+   * @param initial how the start offset of batch 0 was determined, if the checkpoint has it
+   * @param decided where topics enter, as an earlier run has decided
+   */
+  final case class Started(initial: Option[InitialOffset], decided: DecidedEntries = DecidedEntries.none)
+      extends Origin
+
+  def begin(
+      start: CompositeOffset,
+      topology: Topology,
+      configs: ClusterConfigs.ByScope,
+      now: Long,
+      origin: Origin,
+      complete: Boolean = false,
+      pinned: Option[Map[String, ClusterView]] = None
+  ): TriggerContext = {
+    val ids = topology.clusters.keySet.toSet
+    TriggerContext(
+      start,
+      topology,
+      configs(ids),
+      configs(ids ++ start.clusters.keySet),
+      now,
+      origin,
+      complete,
+      pinned
+    )
   }
 }

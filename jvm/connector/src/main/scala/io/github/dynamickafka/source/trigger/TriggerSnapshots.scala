@@ -5,8 +5,6 @@ import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.base.Clock
-import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.metadata.Topology
 import io.github.dynamickafka.offset.history.HandOver
 import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, Loss, Positions}
@@ -16,16 +14,9 @@ import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
  * The snapshots of the triggers of a query. With `Trigger.AvailableNow`, all triggers of a run have the clusters, topics and
  * latest offsets of its beginning. Used only by the thread of the query.
  */
-private[source] final class TriggerSnapshots(
-    options: SourceOptions,
-    feed: TopologyFeed,
-    planner: TriggerPlanner,
-    losses: LossPolicy,
-    latestOffsets: KnownLatestOffsets,
-    checkpoint: SourceCheckpoint,
-    clock: Clock
-) {
+private[source] final class TriggerSnapshots(state: QueryState, planner: TriggerPlanner) {
   import TriggerSnapshots._
+  import state._
 
   private val log = LoggerFactory.getLogger(classOf[TriggerSnapshots])
   private val unanswered = UnansweredPartitions(options.clusters, clock)

@@ -4,15 +4,15 @@ import java.io.{IOException, InterruptedIOException}
 import java.net.URI
 import java.nio.file.Files
 import java.util.concurrent.atomic.AtomicInteger
-import java.util.concurrent.{CompletableFuture, CountDownLatch, Executor, TimeUnit}
+import java.util.concurrent.{CompletableFuture, CountDownLatch, LinkedBlockingQueue, TimeUnit}
 
 import scala.collection.immutable.SortedMap
+import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{Path, RawLocalFileSystem}
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.base.DaemonThreads
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.offset.replacement.LastRecord
 import io.github.dynamickafka.offset.{CompositeOffset, Positions}
@@ -28,12 +28,16 @@ class LastRecordsSuite extends AnyFunSuite with TimeLimit {
 
   private def start() = new LastRecords(
     new SourceCheckpoint(home.resolve("sources/0").toUri.toString, new Configuration),
-    (_, _) => reported,
-    _.run()
+    (_, _) => reported
   )
   private def at(offset: Long) = CompositeOffset(SortedMap("a" -> Positions.from(Seq(("t", 0, offset)))))
   private def known(records: LastRecords, offset: Long) =
     records.of("a", at(offset).position("a")).get(("t", 0))
+
+  /** The thread ends when everything is written. */
+  private def awaitWriter(): Unit =
+    while (Thread.getAllStackTraces.keySet.asScala.exists(_.getName == "dynamic-kafka-last-records"))
+      Thread.sleep(1)
 
   test(
     "a run knows what the one before has read; an idle trigger writes nothing; a damaged file is no error"
@@ -42,12 +46,14 @@ class LastRecordsSuite extends AnyFunSuite with TimeLimit {
     reported = Some(LastRecord(9L, 100L))
     val end = at(10L)
     first.finished(end, end)
+    awaitWriter()
     assert(known(first, 10L) == reported && known(start(), 10L) == reported)
     val written = Files.readString(file)
     Files.writeString(file, "{")
     Files.deleteIfExists(file.resolveSibling(".read.json.crc"))
     first.finished(end, end)
     first.finished(at(10L), at(10L))
+    awaitWriter()
     assert(Files.readString(file) == "{", "nothing is written")
     // Nothing was logged either.
     assert(known(start(), 10L).isEmpty && start().lastBatchMs == 0L)
@@ -61,17 +67,14 @@ class LastRecordsSuite extends AnyFunSuite with TimeLimit {
   }
 
   /** On a file system that does this before `read.json` appears. */
-  private def slow(
-      beforeRename: () => Unit,
-      executor: Executor = new DaemonThreads("dynamic-kafka-test")
-  )(body: (LastRecords, SourceCheckpoint) => Any): Unit = {
+  private def slow(beforeRename: () => Unit)(body: (LastRecords, SourceCheckpoint) => Any): Unit = {
     SlowFileSystem.beforeRename = beforeRename
     val hadoop = new Configuration
     hadoop.set("fs.slow.impl", classOf[SlowFileSystem].getName)
     val checkpoint = new SourceCheckpoint(s"slow://${Files.createTempDirectory("slow")}", hadoop)
     // On a thread of its own, which a file system that hangs would hold up.
     val all = CompletableFuture.runAsync { () =>
-      val _ = body(new LastRecords(checkpoint, (_, _) => reported, executor), checkpoint)
+      val _ = body(new LastRecords(checkpoint, (_, _) => reported), checkpoint)
     }
     val _ = all.get(3, TimeUnit.MINUTES)
   }
@@ -120,10 +123,18 @@ class LastRecordsSuite extends AnyFunSuite with TimeLimit {
   }
 
   test("errors are logged once for each kind") {
-    val errors =
-      Iterator(new IOException("a"), new IOException("b"), new InterruptedIOException("c"))
+    val errors = new LinkedBlockingQueue[IOException](
+      List(new IOException("a"), new IOException("b"), new InterruptedIOException("c")).asJava
+    )
     val lines = Logs.during(classOf[LastRecords]) {
-      slow(() => throw errors.next(), _.run())((records, _) => finish(records, 10L, 11L, 12L))
+      slow(() => throw errors.take()) { (records, _) =>
+        Seq(10L, 11L, 12L).foreach { offset =>
+          val left = errors.size
+          finish(records, offset)
+          while (errors.size == left) Thread.sleep(1)
+        }
+        records.close(TimeUnit.MINUTES.toMillis(2))
+      }
     }
     assert(lines.size == 2 && errors.isEmpty, lines)
   }

@@ -2,7 +2,7 @@ package io.github.dynamickafka.source.trigger
 
 import org.apache.spark.sql.streaming.Trigger
 
-import io.github.dynamickafka.source.{DynamicMicroBatchStream, Entry, Results, Scene, SourceTest}
+import io.github.dynamickafka.source.{Entry, Results, Scene, SourceTest}
 import io.github.dynamickafka.testkit.TestAll
 
 /** Records, partitions and topics that Kafka has deleted: `failOnDataLoss` decides. */
@@ -134,7 +134,7 @@ class DataLossSuite extends SourceTest {
         val e = failure(query)
         assert(condition(e) == "DATA_LOSS" && text(e).contains("'blue'") && text(e).contains(leaving))
       }
-      assert(ms >= DynamicMicroBatchStream.MissingTopicGraceMs, "not before the grace period is over")
+      assert(ms >= QueryState.MissingTopicGraceMs, "not before the grace period is over")
       val waited = elapsedMs(assert(condition(refused(s.start(Trigger.AvailableNow()))) == "DATA_LOSS"))
       assert(waited >= 5000L, "AvailableNow waits for a topic that may be missing for a moment")
       // Longer than the test: a query that waits for the deleted topic does not make progress within it.

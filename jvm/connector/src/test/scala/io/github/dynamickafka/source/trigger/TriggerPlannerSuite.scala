@@ -21,7 +21,7 @@ import io.github.dynamickafka.offset.replacement.LastRecord
 import io.github.dynamickafka.offset.replacement.SameOffsets.Answer
 import io.github.dynamickafka.offset.{ClusterIdentity, ClusterView, CompositeOffset, Positions, Retained}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
-import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStream, ClusterStreams, ScriptedCluster}
+import io.github.dynamickafka.source.cluster.{ClusterStream, ClusterStreams, ScriptedCluster}
 import io.github.dynamickafka.source.replacement.{LastRecords, RecordsAt, ReplacedClusters, Replacements}
 import io.github.dynamickafka.source.{Entry, EntryService, Logs}
 import io.github.dynamickafka.testkit.TimeLimit
@@ -67,20 +67,14 @@ class TriggerPlannerSuite extends AnyFunSuite with TimeLimit with Eventually {
     val lastRecords = new LastRecords(checkpoint, (_, key) => read(key))
     private val planner =
       new TriggerPlanner(
-        options,
-        new ClusterConfigs.ByScope(options),
-        streams,
-        feed,
-        checkpoint,
-        new LossPolicy(failOnDataLoss = true, graceMs = 5000L),
+        new QueryState(options, feed, streams, checkpoint, Clock.System),
         new ReplacedClusters(
           policy,
           new Replacements(policy, records),
           lastRecords,
           streams,
           Clock.System
-        ),
-        Clock.System
+        )
       )
 
     def next(start: CompositeOffset): TriggerSnapshot =
