@@ -7,8 +7,8 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.github.dynamickafka.testkit.TimeLimit
 
 /**
- * The walks of docs/dev/architecture.md: numbered lists of files that one record, one trigger and one written batch pass. Each item calls
- * what the next one defines, so that a walk that is no longer true fails.
+ * The walks of docs/dev/architecture.md: numbered lists of files that one record, one trigger and one written row pass. An item calls
+ * what it says, and defines something that an item before it calls, so that a walk that is no longer true fails.
  */
 class WalksSuite extends AnyFunSuite with TimeLimit {
   private val root = Path.of(System.getProperty("dynamickafka.root"))
@@ -52,10 +52,7 @@ class WalksSuite extends AnyFunSuite with TimeLimit {
     val all = steps(walk)
     assert(all.size > 2 && all.size <= most)
     for (step <- all; name <- step.calls) assert(calls(step, name), s"${step.file} does not call $name")
-    for ((step, next) <- all.zip(all.tail))
-      assert(
-        step.calls.exists(defines(next, _)),
-        s"${step.file} calls nothing that ${next.file} defines: ${step.calls}"
-      )
+    for ((step, i) <- all.zipWithIndex.tail; before = all.take(i).flatMap(_.calls))
+      assert(before.exists(defines(step, _)), s"${step.file} defines nothing that is called before: $before")
   }
 }
