@@ -365,7 +365,7 @@ object HangingPlacesSuite {
       1,
       "TransactionalSenderSuite: a producer that hangs while it is opened"
     ),
-    tested("TransactionAdmin", "client", 1, "HangingClientSuite: what does not use the cluster continues"),
+    tested("Clusters", "client", 1, "HangingClientSuite: what does not use the cluster continues"),
     waited("Replacements", "client", 2, "a thread of its own, for the time limit of the cluster"),
     tested("KafkaTopicMetadataService", "client", 3, Service),
     tested("SingleClusterMetadataService", "client", 1, Service),
@@ -397,7 +397,7 @@ object HangingPlacesSuite {
     waited("CheckpointFiles", "file system", 1, Command),
     waited("Main", "file system", 1, Command),
     tested(
-      "QuerySink",
+      "DynamicKafkaSinkTable",
       "listener of Spark",
       1,
       "HangingClientSuite: what does not use the cluster continues, the query stops, and the listeners"
