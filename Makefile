@@ -18,6 +18,8 @@ TESTS ?= default
 SEED ?=
 PYTEST := -m pytest -q $(if $(filter all,$(TESTS)),,-m "not test_all")
 SBT_TESTS := -Dtests=$(TESTS)
+# The Scala documentation takes half a minute of what the end-to-end tests wait for; `make test-all` generates and tests it.
+API_DOCS = $(if $(filter all,$(TESTS)),,-DapiDocs=false)
 ifneq ($(SEED),)
 export DYNAMIC_KAFKA_SEED := $(SEED)
 endif
@@ -91,7 +93,7 @@ test-all: lint-python ## Everything, on each Spark line, with new seeds: hours. 
 # Formatting is checked beside the suites, which wait for brokers. What the end-to-end tests need comes first: they start beside the compiler, which leaves one of two cores idle.
 test-scala: $(IVY) ## Suites, on real brokers, and Scala's formatting; warnings are errors
 	@mkdir -p target
-	@status=0; trap 'touch $(BUILT).failed' EXIT; $(call TIMED,sbt) ./sbt $(TO_HOME_OF_TESTS) $(SBT_TESTS) $(BUILD_JARS) connector/publishM2 "touch $(BUILT)" \
+	@status=0; trap 'touch $(BUILT).failed' EXIT; $(call TIMED,sbt) ./sbt $(TO_HOME_OF_TESTS) $(SBT_TESTS) $(API_DOCS) $(BUILD_JARS) connector/publishM2 "touch $(BUILT)" \
 	  Test/compile $(foreach line,$(SMOKE_LINES),"sparkLine $(line)" connector/localJars smoke/runWithOtherClients) $(SMOKE) "all scalafmtCheckAll scalafmtSbtCheck test" \
 	  2>&1 | tee target/scalatest.log || status=$$?; \
 	  awk '/Suites: completed/ { bad += $$NF } /Tests: succeeded/ { gsub(",", ""); for (i = 1; i < NF; i++) { if ($$i == "succeeded") ok += $$(i + 1); if ($$i == "failed") bad += $$(i + 1) } } \

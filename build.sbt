@@ -182,6 +182,8 @@ lazy val connector = (project in file("jvm/connector"))
     Compile / packageBin / mappings ++= Seq("LICENSE", "NOTICE").map { file =>
       (ThisBuild / baseDirectory).value / file -> s"META-INF/$file"
     },
+    // -DapiDocs=false: `make test` publishes for its own tests, which do not read them.
+    Compile / packageDoc / publishArtifact := sys.props.getOrElse("apiDocs", "true").toBoolean,
     mimaPreviousArtifacts := releases.map(organization.value %% moduleName.value % _).toSet,
     mimaFailOnNoPrevious := false,
     name := s"dynamic-kafka-spark-${SparkLines.current.minor}",

@@ -5,10 +5,10 @@ object SuiteGroups {
 
   /**
    * As many groups run at a time. Each has one JVM and brokers of its own, and runs one suite after the other. The connector's three
-   * start together and end together; beside them run the simulations and the suites of the small modules, and the end-to-end tests:
-   * more than two cores can do, and what else runs at once takes more of their time for the same work.
+   * start together and end together, beside the simulations, the suites of the small modules and the end-to-end tests: a group that
+   * waits for a small one ends alone, on cores that are half idle.
    */
-  val AtATime = 4
+  val AtATime = 5
 
   /**
    * Suites without brokers that compute for minutes. The optimizing compiler, which the other JVMs do without, runs three times

@@ -33,7 +33,7 @@ def test_a_decision_of_a_driver_that_died_is_resolved(pipelines: Pipelines) -> N
         expected = [(t["cluster"], t["transactionalId"], "open") for t in decided["transactions"]]
         assert expected
         assert [tuple(t.values()) for t in decision["transactions"]] == expected
-        assert (decision["batch"], decision["generation"]) == (BATCH, decided["generation"])
+        assert (decision["batch"], decision["generation"]) == (BATCH, decided["claim"]["generation"])
 
         closed, _ = _run(writer, "resolve", "--batch", str(BATCH), "--rewrite", exit_code=0)
         assert {t["state"] for t in closed["transactions"]} == {"aborted"}

@@ -8,9 +8,11 @@ import signal
 import subprocess
 import sys
 from datetime import datetime, timezone
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
+from dynamic_kafka_testkit import Testkit
 
 from tests.harness.waiting import until
 
@@ -75,6 +77,30 @@ def test_a_query_is_idle_by_offsets_of_later_than_the_last_order(
     assert found_nothing(progress, since=datetime(2026, 11, 22, 20, tzinfo=timezone.utc)) is expected
 
 
+def test_the_first_half_of_the_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The main job, with a driver that is killed; all of it has eight drivers and MirrorMaker."""
+    script = spec_from_file_location("demo_script", ROOT / "examples" / "demo.py")
+    assert script and script.loader
+    program = module_from_spec(script)
+    script.loader.exec_module(program)
+    monkeypatch.setenv(program.UI_PORT, str(program.free_port()))
+    demo = program.Demo(tmp_path, dwell_s=1)
+    # Its clusters have fixed names, which the testkit of the other tests has as well.
+    with Testkit() as testkit:
+        blue, green = testkit.start_all("blue", "green")
+        demo.clusters.update(blue=blue, green=green)
+        try:
+            with demo.screen:
+                demo.story(blue, green)
+        finally:
+            demo.query.stop()
+            demo.producer.stop()
+    verdict = demo.verdict()
+    assert verdict.passed, verdict.details(at_most=20)
+    assert len(demo.producer.acknowledged) > 500
+
+
+@pytest.mark.test_all
 @pytest.mark.timeout(1900)
 def test_demo_neither_loses_nor_duplicates_orders(tmp_path: Path) -> None:
     demo = _start(tmp_path)

@@ -60,7 +60,7 @@ def test_at_each_step(pipelines: Pipelines) -> None:
             if f"{BATCH}-0" in decided[name]:
                 assert again[f"{BATCH}-0"] == decided[name][f"{BATCH}-0"], name
             else:
-                assert again[f"{BATCH}-0"]["run"] != again["0-0"]["run"], name
+                assert again[f"{BATCH}-0"]["claim"] != again["0-0"]["claim"], name
             assert query.done() == set(again)
     pipelines.await_readers_pass(*queries.values())
 

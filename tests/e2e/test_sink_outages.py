@@ -23,14 +23,8 @@ OUTAGES: dict[str, tuple[str, Callable[[Cluster], None], Callable[[Cluster], Non
 }
 
 
-@pytest.mark.parametrize(
-    "outage",
-    [
-        "killed",
-        pytest.param("frozen", marks=pytest.mark.test_all),
-        pytest.param("restarted", marks=pytest.mark.test_all),
-    ],
-)
+@pytest.mark.test_all
+@pytest.mark.parametrize("outage", OUTAGES)
 def test_a_broker_in_prepare_and_in_commit(pipelines: Pipelines, outage: str) -> None:
     name, begin, end = OUTAGES[outage]
     other = next(cluster for cluster in TARGETS if cluster != name)

@@ -38,6 +38,7 @@ def test_the_python_documentation_is_generated_without_a_warning(tmp_path: Path)
     assert not [module for module in tmp_path.rglob("_*.html")], "a private module is shown"
 
 
+@pytest.mark.test_all
 def test_the_scala_documentation_has_the_public_classes() -> None:
     """sbt generates it, with warnings as errors, when the connector is published."""
     _, artifact, version = COORDINATE.split(":")

@@ -39,7 +39,12 @@ if TYPE_CHECKING:
     from dynamic_kafka_testkit import Cluster
 
 JARS = sorted(docs.ROOT.glob("jvm/connector/target/jars/*.jar"))
-PYTHON_DOCUMENTS = sorted({block.document for block in docs.blocks("python")})
+# Their steps take two minutes and more.
+LONG = {"docs/moving.md", "docs/change-data.md"}
+PYTHON_DOCUMENTS = [
+    pytest.param(document, marks=pytest.mark.test_all if document in LONG else ())
+    for document in sorted({block.document for block in docs.blocks("python")})
+]
 AWAIT_TERMINATION = StreamingQuery.awaitTermination
 # The addresses of blue and green in the documents.
 ADDRESSES = {"blue": "localhost:19092", "green": "localhost:29092"}

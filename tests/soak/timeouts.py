@@ -169,7 +169,7 @@ class Timeouts:
             return
         now = query.decisions().get(f"{batch}-0")
         assert now is not None
-        assert before is None or now["run"] != before["run"], f"batch {batch} was not decided again"
+        assert before is None or now["claim"] != before["claim"], f"batch {batch} was not decided again"
 
 
 def check_reached(minutes: float | None, reached: Mapping[str, int]) -> None:

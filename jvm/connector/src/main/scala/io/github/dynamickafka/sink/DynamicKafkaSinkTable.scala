@@ -4,21 +4,38 @@ import java.{util => ju}
 
 import scala.jdk.CollectionConverters._
 
-import org.apache.spark.sql.SparkSession
+import org.apache.hadoop.conf.Configuration
+import org.apache.spark.SparkContext
+import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
 import org.apache.spark.sql.connector.catalog.{SupportsWrite, TableCapability}
+import org.apache.spark.sql.connector.distributions.{Distribution, Distributions}
+import org.apache.spark.sql.connector.expressions.{Expression, Expressions, SortOrder}
 import org.apache.spark.sql.connector.read.streaming.ReportsSinkMetrics
-import org.apache.spark.sql.connector.write.{LogicalWriteInfo, WriteBuilder}
+import org.apache.spark.sql.connector.write._
+import org.apache.spark.sql.connector.write.streaming.{StreamingDataWriterFactory, StreamingWrite}
+import org.apache.spark.sql.internal.connector.SupportsStreamingUpdateAsAppend
+import org.apache.spark.sql.streaming.StreamingQueryListener.QueryTerminatedEvent
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
+import org.apache.spark.sql.{DynamicKafkaQueries, SparkSession}
 
-import io.github.dynamickafka.config.{SinkOptionSpecs, SinkOptions, SourceOptionSpecs, Subscription}
+import io.github.dynamickafka.config.{
+  DeliveryGuarantee,
+  SinkOptionSpecs,
+  SinkOptions,
+  SourceOptionSpecs,
+  Subscription
+}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.table.FormatTable
 import io.github.dynamickafka.format.{DeclaredSchema, MetadataColumn, NewestSchemas, SideFormat}
-import io.github.dynamickafka.metadata.KafkaStream
+import io.github.dynamickafka.gauge.GaugeNames
 import io.github.dynamickafka.metadata.service.MetadataServices
 import io.github.dynamickafka.metadata.watch.StreamSubjects
+import io.github.dynamickafka.metadata.{HasDatasets, KafkaStream, TopicDataset}
 import io.github.dynamickafka.option.SessionDefaults
+import io.github.dynamickafka.sink.commit.{CommitProbe, Journal}
+import io.github.dynamickafka.storage.SessionConfiguration
 
 /**
  * The table for writing to streams. Spark creates one for each query and job.
@@ -35,6 +52,7 @@ private[dynamickafka] final class DynamicKafkaSinkTable(
     answer: () => Option[KafkaStream] = () => None
 ) extends SupportsWrite
     with ReportsSinkMetrics {
+  import DynamicKafkaSinkTable._
 
   private var sinks = Map.empty[String, QuerySink]
 
@@ -58,19 +76,40 @@ private[dynamickafka] final class DynamicKafkaSinkTable(
 
   /** Spark calls this for each batch of a query. */
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = synchronized {
-    val sink = sinks.getOrElse(
-      info.queryId, {
-        val own =
-          SessionDefaults.without(options(info.options), SinkOptionSpecs.table, SourceOptionSpecs.table)
-        val ofStatement =
-          catalogTable.fold(Set.empty[String])(_ => info.options.asCaseSensitiveMap.keySet.asScala.toSet)
-        if (catalogTable.isDefined) DynamicKafkaSinkTable.refuseNameless(info.schema, tableSchema)
-        DynamicKafkaSinkTable.check(own, info.schema, info.queryId, catalogTable, answer, ofStatement)
-      }
-    )
+    val sink = sinks.getOrElse(info.queryId, newSink(info))
     sinks += info.queryId -> sink
-    new DynamicKafkaWriteBuilder(sink)
+    sink.distribution.fold(new SinkWrite(sink))(new DistributedWrite(sink, _))
   }
+
+  private def newSink(info: LogicalWriteInfo): QuerySink = {
+    val own = SessionDefaults.without(options(info.options), SinkOptionSpecs.table, SourceOptionSpecs.table)
+    val ofStatement =
+      catalogTable.fold(Set.empty[String])(_ => info.options.asCaseSensitiveMap.keySet.asScala.toSet)
+    if (catalogTable.isDefined) refuseNameless(info.schema)
+    val parsed = TargetSchemas.withSchema(check(own, info.schema, catalogTable.isDefined, ofStatement))
+    for (table <- catalogTable; name <- InputColumns.ignored(info.schema, parsed.format).headOption)
+      throw Errors.invalidColumn(
+        name,
+        s"the records of '$table' have no such column; remove or rename it."
+      )
+    new QuerySink(parsed, inputColumns(info.schema, parsed.format), info.queryId, answer)
+  }
+
+  /** Spark calls the columns of an INSERT without names so, since the table takes any columns. */
+  private def refuseNameless(written: StructType): Unit =
+    if (
+      written.nonEmpty && written.fieldNames.zipWithIndex.forall { case (name, i) =>
+        name == s"col${i + 1}"
+      } &&
+      !tableSchema.fieldNames.contains("col1")
+    ) {
+      val names =
+        tableSchema.fieldNames.filter(MetadataColumn.find(_).forall(c => c.code >= MetadataColumn.KeyCode))
+      throw Errors.invalidColumn(
+        "col1",
+        s"this INSERT does not name its columns. Name them: INSERT INTO <table> (${names.mkString(", ")}) VALUES (...)."
+      )
+    }
 }
 
 private[dynamickafka] object DynamicKafkaSinkTable {
@@ -93,7 +132,7 @@ private[dynamickafka] object DynamicKafkaSinkTable {
       ofStatement: Set[String] = Set.empty
   ): SinkOptions = {
     val parsed = SinkOptions.parse(options, isCatalogTable, ofStatement)
-    val found = columns(schema, parsed.format)
+    val found = inputColumns(schema, parsed.format)
     if (parsed.streamId.isEmpty && !found.hasStream)
       throw Errors.missingOption(
         "streamId",
@@ -103,45 +142,226 @@ private[dynamickafka] object DynamicKafkaSinkTable {
     parsed
   }
 
-  /** Spark calls the columns of an INSERT without names so, since the table takes any columns. */
-  private def refuseNameless(written: StructType, table: StructType): Unit =
-    if (
-      written.nonEmpty && written.fieldNames.zipWithIndex.forall { case (name, i) =>
-        name == s"col${i + 1}"
-      } &&
-      !table.fieldNames.contains("col1")
-    ) {
-      val names =
-        table.fieldNames.filter(MetadataColumn.find(_).forall(c => c.code >= MetadataColumn.KeyCode))
-      throw Errors.invalidColumn(
-        "col1",
-        s"this INSERT does not name its columns. Name them: INSERT INTO <table> (${names.mkString(", ")}) VALUES (...)."
-      )
-    }
-
-  private def check(
-      options: CaseInsensitiveStringMap,
-      schema: StructType,
-      queryId: String,
-      catalogTable: Option[String],
-      answer: () => Option[KafkaStream],
-      ofStatement: Set[String]
-  ): QuerySink = {
-    val parsed = TargetSchemas.withSchema(check(options, schema, catalogTable.isDefined, ofStatement))
-    for (table <- catalogTable; name <- InputColumns.ignored(schema, parsed.format).headOption)
-      throw Errors.invalidColumn(
-        name,
-        s"the records of '$table' have no such column; remove or rename it."
-      )
-    new QuerySink(parsed, columns(schema, parsed.format), queryId, answer)
-  }
-
-  private def columns(schema: StructType, format: FormatTable): InputColumns =
+  private def inputColumns(schema: StructType, format: FormatTable): InputColumns =
     InputColumns.of(
       schema,
       SparkSession.active.conf.get("spark.sql.caseSensitive").toBoolean,
       format
     )
+}
+
+/**
+ * Created for a batch job, and for each batch of a streaming query. All output modes append the rows of the query, as
+ * in Spark's Kafka sink.
+ */
+private[sink] class SinkWrite(sink: QuerySink)
+    extends WriteBuilder
+    with SupportsTruncate
+    with SupportsStreamingUpdateAsAppend
+    with Write
+    with StreamingWrite
+    with HasDatasets {
+  @volatile private var written: () => Seq[TopicDataset] = () => Nil
+
+  override def truncate(): WriteBuilder = this
+  override def build(): Write = this
+  override def description(): String = sink.toString
+  override def toBatch: BatchWrite = new JobWrite(sink, datasets => written = datasets)
+  override def toStreaming: StreamingWrite = this
+
+  /** The topics that are written, once the batch or the job is committed. */
+  override def datasets: Seq[TopicDataset] = written()
+
+  override def createStreamingWriterFactory(info: PhysicalWriteInfo): StreamingDataWriterFactory =
+    factory()
+
+  private def factory(): WriterFactory = {
+    val made = sink.streaming().factory()
+    if (DynamicKafkaQueries.isRealTime(SparkSession.active)) made.forRealTime else made
+  }
+
+  /** For a writer whose tasks send no message to [[commit]]. */
+  def ofForeach(): (WriterFactory, FromTasks[Map[String, Written]]) = (factory(), sink.streaming().written)
+
+  /** Only with exactly-once must the records of other task attempts stay invisible. */
+  override def useCommitCoordinator(): Boolean = sink.isExactlyOnce
+
+  override def commit(epochId: Long, messages: Array[WriterCommitMessage]): Unit = {
+    val reports = Messages.of(messages)
+    sink.streaming().commit(epochId, reports)
+    written = sink.streaming().datasets(reports)
+  }
+
+  override def abort(epochId: Long, messages: Array[WriterCommitMessage]): Unit =
+    sink.streaming().abort(epochId, Messages.of(messages))
+}
+
+/**
+ * A task gets the rows of one cluster, or of a few. Not strictly: adaptive execution may split the rows of a large cluster, each part
+ * with its own transaction.
+ *
+ * @param column the column with the cluster, whose rows Spark can distribute, unlike those that a hash routes
+ */
+private[sink] final class DistributedWrite(sink: QuerySink, column: String)
+    extends SinkWrite(sink)
+    with RequiresDistributionAndOrdering {
+  override def requiredDistribution(): Distribution =
+    Distributions.clustered(Array[Expression](Expressions.column(column)))
+  override def distributionStrictlyRequired(): Boolean = false
+  override def requiredOrdering(): Array[SortOrder] = Array.empty
+}
+
+/** The messages of successful tasks; those of other tasks are null. */
+private[sink] object Messages {
+  def of(messages: Array[WriterCommitMessage]): Seq[TaskReport] =
+    messages.toSeq.collect { case t: TaskReport => t }
+}
+
+/** @param wrote gets the topics that are written, for lineage */
+private[sink] final class JobWrite(sink: QuerySink, wrote: (() => Seq[TopicDataset]) => Unit)
+    extends BatchWrite {
+  private lazy val run = sink.job()
+
+  override def createBatchWriterFactory(info: PhysicalWriteInfo): DataWriterFactory =
+    try run.factory()
+    catch {
+      case e: Throwable =>
+        run.close()
+        throw e
+    }
+
+  override def useCommitCoordinator(): Boolean = sink.isExactlyOnce
+
+  override def commit(messages: Array[WriterCommitMessage]): Unit = {
+    val reports = Messages.of(messages)
+    // If this throws, Spark calls abort.
+    run.commit(0L, reports)
+    wrote(run.datasets(reports))
+    run.close()
+  }
+
+  override def abort(messages: Array[WriterCommitMessage]): Unit =
+    try run.abort(0L, Messages.of(messages))
+    finally run.close()
+}
+
+/**
+ * The sink of one query or job, with the lifetime of Spark's table, because Spark requests a new `Write` for each
+ * batch.
+ *
+ * @param answer the stream, if the metadata service has been asked for it
+ * @param probe called at the steps of commits
+ * @param queryId the id of the streaming query, which is stable over restarts, or a unique id of the job
+ */
+private[sink] final class QuerySink(
+    options: SinkOptions,
+    columns: InputColumns,
+    queryId: String,
+    answer: () => Option[KafkaStream],
+    probe: CommitProbe = CommitProbe.installed
+) {
+  private var run: Option[SinkRun] = None
+
+  def isExactlyOnce: Boolean = options.guarantee == DeliveryGuarantee.ExactlyOnce
+
+  /** The column by which Spark distributes the rows to tasks, if it does. */
+  def distribution: Option[String] = columns.clusterOfEach.filter(_ => options.distribution && isExactlyOnce)
+
+  /** The run of the streaming query, from its first batch to its termination. */
+  def streaming(): SinkRun = synchronized {
+    run.getOrElse {
+      refuseUnplanned()
+      val journal = Option.when(isExactlyOnce)(Journal.ofQuery(checkpoint, hadoop))
+      val started = new SinkRun(gauged(options), columns, queryId, journal, None, probe)
+      whenOver(started.close())
+      run = Some(started)
+      started
+    }
+  }
+
+  /** Called by the thread of the query, whose name its gauges have. */
+  private def gauged(of: SinkOptions): SinkOptions =
+    of.copy(clusters = of.clusters.named(GaugeNames.ofSink(Thread.currentThread.getName)))
+
+  def metrics: Map[String, String] = synchronized(run).fold(Map.empty[String, String])(_.metrics)
+
+  /** The run of a job. */
+  def job(): SinkRun = {
+    val place = Option.when(isExactlyOnce)(journals)
+    // No polling: a job reads the metadata once.
+    val once = options.copy(discovery = options.discovery.copy(intervalMs = -1L))
+    new SinkRun(
+      gauged(once),
+      columns,
+      queryId,
+      place.map(Journal.ofJob(_, queryId, hadoop)),
+      Some(place.toSeq.flatMap(Journal.earlier(_, hadoop))),
+      probe,
+      answer()
+    )
+  }
+
+  /** The folder for the journals of jobs. */
+  private def journals: String = {
+    for (query <- DynamicKafkaQueries.current(SparkSession.active))
+      throw Errors.exactlyOnceRefused(
+        s"the job runs in 'foreachBatch' of query '$query'. Spark repeats a batch after a failure, and the job would write its " +
+          "rows again. Write from the query itself, without 'foreachBatch': rows with a column 'stream' go to several streams."
+      )
+    options.transactions.checkpointLocation.getOrElse(
+      throw Errors.exactlyOnceRefused(
+        s"without a journal, a driver that fails while it commits a job leaves a part of it. Set " +
+          s"'${SinkOptionSpecs.CheckpointLocation.name}' to a folder for the journals of such jobs."
+      )
+    )
+  }
+
+  private def spark: SparkContext = SparkSession.active.sparkContext
+
+  private def checkpoint: String = options.transactions.checkpointLocation.getOrElse(
+    throw Errors.exactlyOnceRefused(
+      s"the journal must be in the checkpoint of the query, and Spark passes its location to a sink only if it is set as an " +
+        s"option of the query. Set '${SinkOptionSpecs.CheckpointLocation.name}'."
+    )
+  )
+
+  /** What fails is planned again with the same records only if Spark logs a batch before it runs the batch. */
+  private def refuseUnplanned(): Unit = if (isExactlyOnce) {
+    // Spark's `ContinuousExecution` sets it for its jobs.
+    if (spark.getLocalProperty("__epoch_coordinator_id") != null)
+      throw Errors.exactlyOnceRefused(
+        "continuous processing has no batches that could be committed atomically."
+      )
+    if (DynamicKafkaQueries.isRealTime(SparkSession.active))
+      throw Errors.exactlyOnceRefused(
+        "real-time mode logs a batch when it has ended, so that a batch that fails is not repeated with the same records. Use " +
+          "'at-least-once'."
+      )
+  }
+
+  private def hadoop: Configuration = SessionConfiguration.of(SparkSession.active)
+
+  override def toString: String = s"dynamic-kafka $options"
+
+  /**
+   * Detects the termination of the query with a listener, because Spark does not notify a sink. Must be called on the thread of the
+   * query.
+   */
+  private def whenOver(close: => Unit): Unit = {
+    // Spark uses the run id of a query as its job group.
+    val runId = spark.getLocalProperty("spark.jobGroup.id")
+    spark.addSparkListener(new SparkListener {
+      override def onOtherEvent(event: SparkListenerEvent): Unit = event match {
+        // The event of an earlier run of the query may arrive late.
+        case over: QueryTerminatedEvent if over.id.toString == queryId && over.runId.toString == runId =>
+          spark.removeSparkListener(this)
+          // Closing may wait for a file system or a cluster, and all listeners of Spark share this thread. Not a daemon: what the
+          // run has to say is written before the JVM ends.
+          new Thread(() => close, "dynamic-kafka-sink-close").start()
+        case _ =>
+      }
+    })
+  }
 }
 
 /** `schema=registry`: the columns are cast to those of the newest schema of the subject, when a query or job starts. */

@@ -15,7 +15,6 @@ import io.github.dynamickafka.config.{
   Acknowledgements,
   ClusterRouting,
   ClusterScope,
-  DeliveryGuarantee,
   PartitionerChoice,
   ProducerProperties,
   SinkOptionSpecs,
@@ -79,25 +78,9 @@ private[sink] final class SinkRun(
     WrittenTopologies.last(source),
     journal.flatMap(
       _.newest()
-    ).map(_._1).filter(_.queryId == queryId).fold(Set.empty[String])(_.clusters.keySet)
+    ).map(_._1).filter(_.claim.queryId == queryId).fold(Set.empty[String])(_.clusters.keySet)
   )
   private val clusters = Clusters.of(options, options.transactions.commitTimeoutMs)
-  private lazy val decisions =
-    journal.getOrElse(throw new IllegalStateException("there is no journal without exactly-once"))
-  private lazy val commits = {
-    val context = CommitContext(
-      decisions.claim(queryId, UUID.randomUUID().toString.take(8)),
-      decisions,
-      clusters,
-      TransactionPool.shared,
-      options.transactions,
-      Steps,
-      clock
-    )
-    val ids = new TransactionalIds(context.ownIds, context, journal.filter(_ => isStreaming))
-    new TwoPhaseCommit(ids, context, earlier, PlannedDeferrals.ofDriver)
-  }
-  private val topics = new WrittenTopics(clusters)
   private val timeouts = new TransactionTimeouts(clusters)
   private val failover = Option.when(options.failover)(
     new WriteFailover(
@@ -109,7 +92,7 @@ private[sink] final class SinkRun(
   private val frames = new ClusterFrames(options, columns)
   private val idSets = new IdSets
   private val stalled = new StalledAttempts
-  if (exactlyOnce && isStreaming) spark.addSparkListener(stalled)
+  if (journal.isDefined && isStreaming) spark.addSparkListener(stalled)
 
   /** Whether the running batch has the newest topology. Called by any thread. */
   private val fits = () => {
@@ -119,7 +102,9 @@ private[sink] final class SinkRun(
   if (isStreaming) RealTimeSinks.add(queryId, fits)
   private var plan: Option[SinkPlan] = None
   @volatile private var connected: Option[(Topology, Map[String, ProducerProperties])] = None
-  private var isRecovered = false
+
+  /** Set when what earlier runs have decided is complete. */
+  @volatile private var commits: Option[TwoPhaseCommit] = None
   private var startedNanos = 0L
   private val gauges = new SinkGauges(
     new GaugeSet(
@@ -148,24 +133,20 @@ private[sink] final class SinkRun(
     val properties = connected.filter(_._1 eq known).fold(connect(known))(_._2)
     connected = Some(known -> properties)
     // Before anything else is asked of a cluster: what is decided does not depend on the clusters of the next batch.
-    if (exactlyOnce && !isRecovered) {
-      decisions.newest().filterNot(_._2).foreach { case (entry, _) => gauges.decided(entry.transactions) }
-      commits.recover()
-      isRecovered = true
-    }
+    for (kept <- journal if commits.isEmpty) commits = Some(recovered(kept))
     val topology = responding(known, properties)
     val next = plan.filter(_.topology == topology).getOrElse(newPlan(topology, properties))
     plan = Some(next)
     val ofBatch = frames.of(topology)
-    if (exactlyOnce) commits.begin()
+    commits.foreach(_.begin())
     startedNanos = clock.nanoTime()
     // A job has no gauges.
-    val open = Option.when(exactlyOnce && isStreaming)(new OpenTransactions)
+    val open = commits.filter(_ => isStreaming).map(_ => new OpenTransactions)
     gauges.begin(
       topology.clusters.keySet.toSet,
       open,
-      id => Option.when(exactlyOnce)(next.timeoutMs(id)),
-      next.leftOut.size
+      id => commits.map(_ => next.timeoutMs(id)),
+      topology.leftOut.size
     )
     val rules = WriterFactory.Rules(
       options.routing,
@@ -175,35 +156,52 @@ private[sink] final class SinkRun(
       options.deadLetters.flatMap(_.cluster).flatMap(known.writeProblem),
       options.guarantee
     )
-    val transactions = Option.when(exactlyOnce)(WriterFactory.Transactions(
-      commits.name,
+    val transactions = for (all <- commits; kept <- journal) yield WriterFactory.Transactions(
+      all.name,
       idSets.current,
-      commits.lastCommitted,
-      commits.replay,
-      decisions.path,
+      all.lastCommitted,
+      all.replay,
+      kept.path,
       open.map(found => fromTasks(found.add))
-    ))
+    )
     WriterFactory(columns, ofBatch, topology.streams, next.producers, next.limits, rules, transactions)
+  }
+
+  private def recovered(kept: Journal): TwoPhaseCommit = {
+    kept.open().foreach(entry => gauges.decided(entry.transactions))
+    val context = CommitContext(
+      kept.claim(queryId, UUID.randomUUID().toString.take(8)),
+      kept,
+      clusters,
+      TransactionPool.shared,
+      options.transactions,
+      Steps,
+      clock
+    )
+    val ids = new TransactionalIds(context.ownIds, context, arePassedOn = isStreaming)
+    val all = new TwoPhaseCommit(ids, context, earlier, PlannedDeferrals.ofDriver)
+    all.recover()
+    all
   }
 
   /** The topology of the batch, without clusters that do not respond now. */
   private def responding(known: Topology, properties: Map[String, ProducerProperties]): Topology = {
     // A part of a batch that is written again goes where it went before.
-    val repeated = if (exactlyOnce) commits.replay.map(_.leftOut) else None
+    val repeated = commits.flatMap(_.replay).map(_.leftOut)
     val topology = known.leavingOut(
       repeated.orElse(failover.map(_.notResponding(known, properties))).getOrElse(Set.empty)
     )
     clusters.leaveOut(topology.leftOut)
-    if (exactlyOnce && plan.exists(p => !p.leftOut.subsetOf(topology.leftOut))) commits.sweepAgain()
+    if (plan.exists(p => !p.topology.leftOut.subsetOf(topology.leftOut))) commits.foreach(_.sweepAgain())
     topology
   }
 
   def commit(batch: Long, reports: Seq[TaskReport]): Unit =
     plan.foreach { p =>
       val messages = transactions(reports)
-      if (exactlyOnce) {
+      for (all <- commits) {
         val second = stalled.found()
-        commits.commit(batch, messages, startedNanos, p.timeoutMs, second, p.leftOut)
+        all.commit(batch, messages, startedNanos, p.timeoutMs, second, p.topology.leftOut)
         // Spark may have reported one only now.
         idSets.ended(second || stalled.found() || messages.exists(_.retried))
       }
@@ -220,7 +218,7 @@ private[sink] final class SinkRun(
   }
 
   def abort(batch: Long, reports: Seq[TaskReport]): Unit = {
-    if (exactlyOnce && plan.isDefined) commits.abort(batch, transactions(reports))
+    for (all <- commits if plan.isDefined) all.abort(batch, transactions(reports))
     gauges.aborted()
   }
 
@@ -240,18 +238,18 @@ private[sink] final class SinkRun(
 
   def metrics: Map[String, String] = {
     val state = watcher.current
-    val last = Option.when(exactlyOnce && plan.isDefined)(commits.summary)
+    val last = commits.map(_.summary)
     Map(
       "kafkaClustersCount" -> plan.fold(0)(_.topology.clusters.size).toString,
       "committedTransactions" -> last.fold(0)(_.transactions).toString,
       "commitMs" -> last.fold(0L)(_.commitMs).toString,
       "metadataAgeMs" -> state.ageMs.toString,
       "metadataFailures" -> state.consecutiveFailures.toString
-    ) ++ failover.map(_ => "leftOutClusters" -> plan.fold("")(_.leftOut.toSeq.sorted.mkString(",")))
+    ) ++ failover.map(_ => "leftOutClusters" -> plan.fold("")(_.topology.leftOut.toSeq.sorted.mkString(",")))
   }
 
   override def close(): Unit = {
-    if (isRecovered) commits.close()
+    commits.foreach(_.close())
     spark.removeSparkListener(stalled)
     RealTimeSinks.remove(queryId, fits)
     watcher.close()
@@ -269,8 +267,6 @@ private[sink] final class SinkRun(
     options.streamId.fold("streams of the rows")(id => s"stream: $id")
   ))
 
-  private def exactlyOnce = options.guarantee == DeliveryGuarantee.ExactlyOnce
-
   private def current(): Topology = {
     val state = watcher.current
     state.fatal.foreach(throw _)
@@ -281,7 +277,7 @@ private[sink] final class SinkRun(
 
   /** Sets the clusters of the topology, without a request to any of them. */
   private def connect(topology: Topology): Map[String, ProducerProperties] = {
-    if (connected.isEmpty && exactlyOnce)
+    if (connected.isEmpty && journal.isDefined)
       ResumableProducer.problem.foreach(why => throw Errors.exactlyOnceRefused(why))
     val known = topology.clusters.keySet.toSet
     // Later it is a reason to refuse dead letters, and not to end a query that may have none.
@@ -307,29 +303,23 @@ private[sink] final class SinkRun(
     topology.streams.values.flatMap(_.entry(cluster)).flatMap(_.topics.keys).toSet
 
   private def newPlan(topology: Topology, properties: Map[String, ProducerProperties]): SinkPlan = {
-    val timeout =
-      if (exactlyOnce) timeouts.of(properties, writable(topology), namedTopics(topology, _))
-      else Map.empty[String, Long]
-    val limits = topics.limits(topology)
+    val timeout = commits.fold(Map.empty[String, Long])(_ =>
+      timeouts.of(properties, writable(topology), namedTopics(topology, _))
+    )
+    val limits = WrittenTopics.limits(clusters, topology)
     val partitioner = options.partitioner match {
       case PartitionerChoice.OfClass(name) => Seq("partitioner.class" -> name)
       case _ => Nil
     }
-    SinkPlan(
-      topology,
-      properties.map { case (id, p) =>
-        val more = timeout.get(id).map(ms => TransactionTimeouts.Property -> ms.toString).toSeq ++
-          WrittenTopics.batchSize(
-            p.client.get(WrittenTopics.BatchSize),
-            limits.get(id).toSeq.flatMap(_.values)
-          )
-            .map(WrittenTopics.BatchSize -> _.toString) ++ partitioner
-        val settings = new ProducerSettings(id, p.client).and(more: _*)
-        id -> (if (exactlyOnce) TransactionTimeLimits.ofTasks(settings) else settings)
-      },
-      timeout.getOrElse(_, Long.MaxValue),
-      limits
-    )
+    val producers = properties.map { case (id, p) =>
+      val batchSize =
+        WrittenTopics.batchSize(p.client.get(WrittenTopics.BatchSize), limits.get(id).toSeq.flatMap(_.values))
+      val more = timeout.get(id).map(ms => TransactionTimeouts.Property -> ms.toString) ++
+        batchSize.map(WrittenTopics.BatchSize -> _.toString) ++ partitioner
+      val settings = new ProducerSettings(id, p.client).and(more.toSeq: _*)
+      id -> commits.fold(settings)(_ => TransactionTimeLimits.ofTasks(settings))
+    }
+    SinkPlan(topology, producers, timeout.getOrElse(_, Long.MaxValue), limits)
   }
 }
 
@@ -343,9 +333,7 @@ private[sink] final case class SinkPlan(
     producers: Map[String, ProducerSettings],
     timeoutMs: String => Long,
     limits: Map[String, Map[String, TopicLimits]]
-) {
-  def leftOut: Set[String] = topology.leftOut
-}
+)
 
 /** The topics for lineage that have got records of a batch: what is written, not what could be. Pure. */
 private[sink] object WrittenDatasets {
@@ -473,7 +461,7 @@ private[sink] final class TransactionTimeouts(clusters: Clusters) {
    */
   private def ask(id: String, known: Option[Option[Long]], topics: Set[String]): Option[Option[Long]] =
     try {
-      val max = known.getOrElse(clusters.maxTransactionTimeoutMs(id))
+      val max = known.getOrElse(clusters.ask(id)(_.maxTimeoutMs()))
       clusters.learnTopics(id, topics)
       Some(max)
     } catch {
@@ -509,14 +497,18 @@ private[sink] object TransactionTimeouts {
   private val Default = KafkaDefaultMax
 }
 
-/**
- * The limits of the topics that a batch may write to, by cluster id and topic. Asked once per topology. They are not known without the
- * right to describe the settings of a topic, and of topics that are given by a pattern.
- */
-private[sink] final class WrittenTopics(clusters: Clusters) {
-  import WrittenTopics._
+/** What is known of the settings of topics that a query writes to. */
+private[sink] object WrittenTopics {
+  val BatchSize = "batch.size"
+  private val log = LoggerFactory.getLogger(WrittenTopics.getClass)
 
-  def limits(topology: Topology): Map[String, Map[String, TopicLimits]] = {
+  private val Margin = 512
+
+  /**
+   * The limits of the topics that a batch may write to, by cluster id and topic. They are not known without the right to describe the
+   * settings of a topic, and of topics that are given by a pattern.
+   */
+  def limits(clusters: Clusters, topology: Topology): Map[String, Map[String, TopicLimits]] = {
     val topics =
       topology.streams.values.flatMap(_.writable).groupMapReduce(_.cluster)(_.topics.keySet.toSet)(_ ++ _)
         .filter(_._2.nonEmpty)
@@ -529,13 +521,6 @@ private[sink] final class WrittenTopics(clusters: Clusters) {
       }
     }.toMap
   }
-}
-
-private[sink] object WrittenTopics {
-  val BatchSize = "batch.size"
-  private val log = LoggerFactory.getLogger(classOf[WrittenTopics])
-
-  private val Margin = 512
 
   /**
    * `batch.size` for these topics, if it has to be lower than the connector's default, which is `now`; a value of the user stays.
@@ -593,11 +578,7 @@ private[sink] final class SinkGauges(
 
   /** The batch is committed, with these transactions. */
   def committed(written: Seq[Map[String, Written]], transactions: Int): Unit = change { v =>
-    val sum = written.foldLeft(v.written)((all, task) =>
-      task.foldLeft(all) { case (of, (id, more)) =>
-        of.updatedWith(id)(known => Some(known.fold(more)(_ + more)))
-      }
-    )
+    val sum = (v.written +: written).flatten.groupMapReduce(_._1)(_._2)(_ + _)
     v.copy(written = sum, committed = v.committed + transactions, open = None, pending = Map.empty)
   }
 
@@ -609,7 +590,7 @@ private[sink] final class SinkGauges(
   /** In real-time mode, also called by a thread of Spark when a task has finished. */
   private def change(how: Values => Values): Unit = safely(synchronized {
     values = how(values)
-    val wanted = values.clusters ++ values.pending.keySet
+    val wanted = values.ids
     if (!ids.contains(wanted)) {
       gauges.show(ofQuery, wanted.map(id => id -> ofCluster(id)).toMap)
       ids = Some(wanted)

@@ -122,8 +122,8 @@ private final class RealTimeWriter(
       override def queryId(): String = query.toString
       override def schema(): StructType = columns
       override def options(): CaseInsensitiveStringMap = ofQuery
-    }).build().toStreaming
-    batch = Some(write.asInstanceOf[QueryWrite].ofForeach())
+    })
+    batch = Some(write.asInstanceOf[SinkWrite].ofForeach())
   }
 
   override def open(partition: Long, epoch: Long): Boolean = {

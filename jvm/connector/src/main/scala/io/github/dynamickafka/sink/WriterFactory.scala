@@ -1,11 +1,14 @@
 package io.github.dynamickafka.sink
 
+import scala.collection.mutable
+
 import org.apache.kafka.clients.producer.ProducerRecord
 import org.apache.kafka.common.errors.RecordTooLargeException
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.write.streaming.StreamingDataWriterFactory
 import org.apache.spark.sql.connector.write.{DataWriter, DataWriterFactory, WriterCommitMessage}
+import org.apache.spark.util.AccumulatorV2
 
 import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.{ClusterRouting, DeadLetterOptions, DeliveryGuarantee, PartitionerChoice}
@@ -61,29 +64,22 @@ private[sink] final case class WriterFactory(
 
   override def createWriter(partitionId: Int, taskId: Long, epochId: Long): DataWriter[InternalRow] =
     if (exactlyOnce.exists(_.isWritten(epochId))) new DiscardingWriter(partitionId)
-    else writer(partitionId, epochId)
+    else writer(partitionId, epochId, exactlyOnce.fold(shared)(transactions(_, partitionId, epochId)))
 
-  private def writer(partition: Int, epoch: Long): DataWriter[InternalRow] = {
-    val sender = exactlyOnce.fold(shared)(transactions(_, partition, epoch))
+  /** @param sender gets the records */
+  def writer(partition: Int, epoch: Long, sender: TaskSender): DataWriter[InternalRow] = {
     val router = new Router(streams, routing, defaultStream, turn = partition + epoch)
     val picker = new PartitionPicker(partitioner, sender.partitions, sender.partitionsNow, partition)
-    new RowWriter(
-      columns,
-      frames,
-      new RecordRouting(router, picker, deadLetters, deadLettersRefused),
-      sender,
-      exactlyOnce.flatMap(_.open),
-      replacement,
-      onlyTopic
-    )
+    new RowWriter(this, new RecordRouting(router, picker, deadLetters, deadLettersRefused), sender)
   }
 
-  private def onlyTopic(stream: Option[String]): Option[String] =
+  /** See [[InputColumns.reader]]. */
+  private[sink] def onlyTopic(stream: Option[String]): Option[String] =
     stream.orElse(defaultStream).flatMap(streams.get)
       .map(_.clusters.map(_.only).distinct).collect { case Seq(only) => only }.flatten
 
-  /** The dead letter for a record that brokers would refuse. */
-  private def replacement(cluster: String, record: Record): Option[(String, Record)] = for {
+  /** The dead letter in place of a record that brokers would refuse; None: the record itself is written. */
+  private[sink] def replacement(cluster: String, record: Record): Option[(String, Record)] = for {
     limits <- limits.get(cluster).flatMap(_.get(record.topic))
     settings = producers(cluster)
     tooLarge = if (settings.compresses) None else limits.tooLarge(record)
@@ -95,17 +91,25 @@ private[sink] final case class WriterFactory(
         Clock.System.currentTimeMillis()
       )
     ))
-    letter <- deadLetters.flatMap(d => RecordRouting.letter(d.topic)(cluster, record, reason)).orElse {
+    letter <- letters.flatMap(_(cluster, record, reason)).orElse {
       if (tooLarge.isDefined)
         throw SendFailures.error(settings, record.topic, new RecordTooLargeException(reason))
       None
     }
   } yield letter
 
+  private def letters = deadLetters.map(d => RecordRouting.letter(d.topic, streamOf) _)
+
+  /** The stream of a record; None: several streams have the topic. */
+  private def streamOf(cluster: String, topic: String): Option[String] =
+    streams.values.filter(_.entry(cluster).exists(_.has(topic))).map(_.id).toSeq match {
+      case Seq(one) => Some(one)
+      case _ => None
+    }
+
   private def shared: TaskSender = {
     val waits = guarantee != DeliveryGuarantee.None
-    val letter = deadLetters.filter(_ => waits).map(d => RecordRouting.letter(d.topic) _)
-    new SharedSender(producers, SharedProducers.shared, waits, Clock.System, letter)
+    new SharedSender(producers, SharedProducers.shared, waits, Clock.System, letters.filter(_ => waits))
   }
 
   private def transactions(t: WriterFactory.Transactions, partition: Int, epoch: Long): TaskSender = {
@@ -173,28 +177,17 @@ private[sink] object WriterFactory {
   }
 }
 
-/**
- * Writes the rows of one task.
- *
- * @param replacement what is written in place of a record; None: the record itself
- * @param onlyTopic see [[InputColumns.reader]]
- */
-private[sink] final class RowWriter(
-    columns: InputColumns,
-    frames: BatchFrames,
-    routing: RecordRouting,
-    sender: TaskSender,
-    open: Option[FromTasks[Map[String, Long]]],
-    replacement: (String, Record) => Option[(String, Record)],
-    onlyTopic: Option[String] => Option[String]
-) extends DataWriter[InternalRow] {
+/** Writes the rows of one task. */
+private[sink] final class RowWriter(batch: WriterFactory, routing: RecordRouting, sender: TaskSender)
+    extends DataWriter[InternalRow] {
   private val counter = new WriteCounter
-  private val read = columns.reader(onlyTopic)
-  private val format = frames.format()
+  private val columns = batch.columns
+  private val read = columns.reader(batch.onlyTopic)
+  private val format = batch.frames.format()
 
   private val send: (String, Record) => Unit = (cluster, routed) => {
     val record = format(cluster, routed)
-    val (to, sent) = replacement(cluster, record).getOrElse(cluster -> record)
+    val (to, sent) = batch.replacement(cluster, record).getOrElse(cluster -> record)
     sender.send(to, sent)
     counter.add(to, sent)
   }
@@ -204,7 +197,7 @@ private[sink] final class RowWriter(
 
   override def commit(): WriterCommitMessage = {
     val message = sender.commit()
-    for (to <- open) message match {
+    for (transactions <- batch.exactlyOnce; to <- transactions.open) message match {
       case t: TaskTransactions => to.add(OpenTransactions.of(t))
       case _ => ()
     }
@@ -264,4 +257,125 @@ private[sink] final case class BatchFrames(
         routed.headers
       )
   }
+}
+
+/** @param bytes of keys, values and headers, before they are compressed */
+private[sink] final case class Written(records: Long, bytes: Long) {
+  def +(other: Written): Written = Written(records + other.records, bytes + other.bytes)
+}
+
+/**
+ * What a task tells the driver.
+ *
+ * @param message of the sender, for the commit
+ * @param written by cluster
+ * @param topics by cluster
+ */
+private[sink] final case class TaskReport(
+    message: WriterCommitMessage,
+    written: Map[String, Written],
+    topics: Map[String, Set[String]]
+) extends WriterCommitMessage
+
+/** Counts what one task writes. Used by one thread. */
+private[sink] final class WriteCounter {
+  private val clusters = mutable.HashMap.empty[String, WriteCounter.OfCluster]
+
+  /** A record of the row is sent. */
+  def add(cluster: String, record: Record): Unit = {
+    val count = clusters.getOrElseUpdate(cluster, new WriteCounter.OfCluster)
+    count.records += 1
+    count.bytes += WriteCounter.size(record)
+    // Destinations are kept, so that it is mostly the same object as before.
+    if (record.topic ne count.topic) {
+      count.topic = record.topic
+      count.topics += record.topic
+    }
+  }
+
+  def report(message: WriterCommitMessage): TaskReport = {
+    // All records of a cluster are withheld or none.
+    val withheld = message match {
+      case t: TaskTransactions => t.withheld.keySet
+      case _ => Set.empty[String]
+    }
+    val sent = clusters.filterNot { case (id, _) => withheld(id) }.toMap
+    TaskReport(
+      message,
+      sent.map { case (id, c) => id -> Written(c.records, c.bytes) },
+      sent.map { case (id, c) => id -> c.topics.toSet }
+    )
+  }
+}
+
+private object WriteCounter {
+  final class OfCluster {
+    var records, bytes = 0L
+    var topic: String = _
+    val topics = mutable.HashSet.empty[String]
+  }
+
+  private def size(record: Record): Long = {
+    var bytes = length(record.key) + length(record.value)
+    val headers = record.headers.iterator
+    while (headers.hasNext) {
+      val header = headers.next()
+      bytes += header.key.length + length(header.value)
+    }
+    bytes
+  }
+
+  private def length(bytes: Array[Byte]): Long = if (bytes == null) 0L else bytes.length.toLong
+}
+
+/**
+ * What each task tells the driver when it has finished: Spark passes no message of a task of a streaming query to the driver before all
+ * tasks have finished, and none in real-time mode, but merges accumulators when each of them does. It does not add up.
+ *
+ * @param onTask called on a thread of Spark, in the driver
+ */
+private[sink] final class FromTasks[A](@transient private val onTask: A => Unit)
+    extends AccumulatorV2[A, Option[A]] {
+  private var ofTask = Option.empty[A]
+
+  override def add(a: A): Unit = ofTask = Some(a)
+  override def merge(task: AccumulatorV2[A, Option[A]]): Unit = task.value.foreach(onTask)
+  override def value: Option[A] = ofTask
+  override def isZero: Boolean = ofTask.isEmpty
+  override def reset(): Unit = ofTask = None
+  override def copy(): FromTasks[A] = {
+    val copied = new FromTasks(onTask)
+    copied.ofTask = ofTask
+    copied
+  }
+}
+
+/** The transactions that the finished tasks of a batch have left open, by cluster. */
+private[sink] final class OpenTransactions {
+  import OpenTransactions._
+
+  // Spark adds on a thread of its own, and any thread reads gauges.
+  @volatile private var clusters = Map.empty[String, OfCluster]
+
+  def of(id: String): Option[OfCluster] = clusters.get(id)
+
+  /** @param task when the transactions of a task were opened, in milliseconds since the epoch, by the clock of its executor */
+  def add(task: Map[String, Long]): Unit = task.foreach { case (id, beganMs) =>
+    clusters = clusters.updatedWith(id)(known =>
+      Some(known.fold(OfCluster(1, beganMs))(of =>
+        OfCluster(of.transactions + 1, math.min(of.beganMs, beganMs))
+      ))
+    )
+  }
+}
+
+private[sink] object OpenTransactions {
+
+  /** @param beganMs when the oldest one was opened */
+  final case class OfCluster(transactions: Int, beganMs: Long)
+
+  /** What a task has left open. */
+  def of(task: TaskTransactions): Map[String, Long] = task.prepared.map(t =>
+    t.cluster -> task.ages.openMs.get(t.cluster).fold(task.ages.atMs)(task.ages.atMs - _)
+  ).toMap
 }

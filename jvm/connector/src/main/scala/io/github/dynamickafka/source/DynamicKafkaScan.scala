@@ -232,6 +232,7 @@ private[source] final class DynamicBatch(
     )
     val starts = Reconcile(CompositeOffset.empty, topology, now = 0L, rules)
     val views = ask(streams, starts)
+    configs.checkFirst(topology, views)
     if (!options.allowDuplicateClusters) DuplicateClusters.refuse(starts, views)
     UnansweredPartitions(options.clusters, Clock.System)
       .judge(views, (id, topic) => topology.clusters(id).topics(topic).stream, waits = false)

@@ -96,7 +96,7 @@ class EditCommandsSuite extends AnyFunSuite with TimeLimit with Checkpoints {
 
   /** Of version 2 of the journal. */
   private def decision(batch: Int) =
-    s"""{"version":2,"queryId":"q","run":"r","instance":"i","generation":3,"batch":$batch,"round":0,"input":{"digests":{}},"transactions":[""" +
+    s"""{"version":2,"claim":{"queryId":"q","run":"r","instance":"i","generation":3,"location":"l"},"batch":$batch,"round":0,"input":{"digests":{}},"transactions":[""" +
       Seq("blue", "green").map(id =>
         s"""{"cluster":"$id","transactionalId":"p-q-i-3-$id-0.1-0-0.0","producerId":1,"epoch":2,"partition":0,"rows":4,"topics":["t"]}"""
       ).mkString(",") + """],"clusters":{"blue":{"kafkaId":null,"properties":{"bootstrap.servers":"blue:9092"},"topicIds":{}},""" +
@@ -128,7 +128,7 @@ class EditCommandsSuite extends AnyFunSuite with TimeLimit with Checkpoints {
     }
     put(
       s"$sink/slot-0a.json",
-      """{"version":2,"slot":"p-q-i-3","cluster":"blue","producerId":1,"epoch":1,"location":"l"}"""
+      """{"version":2,"slot":"p-q-i-3","cluster":"blue","producerId":1,"epoch":1}"""
     )
     put(
       s"$sink/run-5.json",

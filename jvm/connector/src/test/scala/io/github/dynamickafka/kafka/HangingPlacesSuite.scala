@@ -29,9 +29,9 @@ import io.github.dynamickafka.base.{Clock, ManualClock}
 import io.github.dynamickafka.config.{DiscoveryOptions, ServiceOptions, Subscription}
 import io.github.dynamickafka.metadata.Streams.{cluster, stream}
 import io.github.dynamickafka.metadata.document.DocumentWriter
-import io.github.dynamickafka.metadata.service.MetadataServices
+import io.github.dynamickafka.metadata.service.{MetadataServices, ServiceRegistry}
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
-import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream, OffsetsPolicy}
+import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream, OffsetsPolicy, Topology}
 import io.github.dynamickafka.schemaregistry.{RegistryServer, SchemaCache}
 import io.github.dynamickafka.source.cluster.FunctionCalls
 import io.github.dynamickafka.testkit.TimeLimit
@@ -162,6 +162,50 @@ class HangingPlacesSuite extends AnyFunSuite with TimeLimit with Eventually {
       }
     }
 
+  test("queries that share services of which some hang: each is started again and stopped, in any history") {
+    val first = TestSeed()
+    val moments = Seq("it is registered", "it is asked", "the listener is removed", "it is closed")
+    (first until first + 4).foreach { seed =>
+      val random = new Random(seed)
+      def one[A](all: Seq[A]): A = all(random.nextInt(all.size))
+      val services = Seq.fill(2)(new Scripted)
+      val handles = services.map(ServiceRegistry.register(_))
+      val query = Executors.newSingleThreadExecutor()
+      var (running, steps) = (Vector.empty[MetadataWatcher], Vector.empty[String])
+      def where = s"DYNAMIC_KAFKA_SEED=$seed: ${steps.mkString("; ")}"
+      try
+        (1 to 8).foreach { _ =>
+          val n = random.nextInt(services.size)
+          random.nextInt(5) match {
+            case 0 =>
+              services(n).hangs = Some(one(moments))
+              steps :+= s"service $n hangs while ${services(n).hangs.mkString}"
+            case 1 if running.nonEmpty =>
+              steps :+= "stop"
+              val stopped = one(running)
+              running = running.filterNot(_ eq stopped)
+              returns(query, where)(stopped.close())
+            case _ =>
+              steps :+= s"start with service $n"
+              val options = ServiceOptions("registered", Map("handle" -> handles(n)))
+              val made =
+                returns(query, where)(watcher(MetadataServices.create(options, new Configuration)))
+              running :+= made
+              // The checkpoint has a topology.
+              val before = Some(Topology.empty)
+              val found = returns(query, where)(made.awaitFirstAttempt(before))
+              assert(found.isDefined || services.exists(_.hangs.isDefined), where)
+          }
+        }
+      finally {
+        services.foreach(_.release.countDown())
+        running.foreach(_.close())
+        handles.foreach(ServiceRegistry.unregister)
+        val _ = query.shutdownNow()
+      }
+    }
+  }
+
   test("a metadata service that hangs while it is made: the thread that makes it can be interrupted") {
     Making.reached = new CountDownLatch(1)
     val name = classOf[MadeForEver].getName
@@ -273,6 +317,7 @@ object HangingPlacesSuite {
   private val Made = Seq(
     "client" -> """Admin\.create\(|new KafkaProducer|new KafkaConsumer|KubernetesClientBuilder\(\)|new Socket\b""".r,
     "HTTP" -> """HttpExchange\.client\(""".r,
+    "visitor" -> """HttpServer\.create\(|new ServerSocket""".r,
     "database" -> """accepting\.connect\(""".r,
     "class" -> """\.newInstance\(|NamedClass\.create\(""".r,
     "function" -> """policy\.function\(\)""".r,
@@ -330,6 +375,7 @@ object HangingPlacesSuite {
     waited("KafkaOffsets", "client", 1, Command),
     tested("RegistryClient", "HTTP", 2, Registry),
     tested("HttpMetadataService", "HTTP", 1, s"$Answers 'http'"),
+    tested("LivePage", "visitor", 1, "PageServerSuite: random visitors who send or read slowly"),
     waited("OAuthTokens", "HTTP", 1, "whoever needs the token, with the time limit of its request"),
     tested("JdbcMetadataService", "database", 1, s"$Answers 'jdbc'"),
     tested("MetadataServices", "class", 2, Own + "a metadata service that hangs while it is made"),

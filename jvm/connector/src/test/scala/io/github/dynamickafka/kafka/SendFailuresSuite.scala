@@ -1,8 +1,9 @@
 package io.github.dynamickafka.kafka
 
 import org.apache.kafka.clients.producer.{ProducerRecord, RecordMetadata}
-import org.apache.kafka.common.TopicPartition
-import org.apache.kafka.common.errors.TimeoutException
+import org.apache.kafka.common.errors.{DisconnectException, SerializationException, TimeoutException}
+import org.apache.kafka.common.protocol.Errors
+import org.apache.kafka.common.{KafkaException, TopicPartition}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.base.ManualClock
@@ -36,6 +37,34 @@ class SendFailuresSuite extends AnyFunSuite with TimeLimit {
       new ManualClock
     ).onCompletion(metadata, new TimeoutException("not in time"))
     assert(!intercept[Exception](others.check()).getMessage.contains("batch.size"))
+  }
+
+  test(
+    "whatever Kafka answers: cluster and topic, and a size only as the second cause of a time-out that may have two"
+  ) {
+    val ofBrokers = Errors.values.toSeq.map(_.exception).filter(_ != null)
+    val ofClient = Seq(
+      new TimeoutException("Expiring 3 record(s) for orders-0:120001 ms has passed since batch creation"),
+      new TimeoutException("Expiring 1 record(s) for orders-0:5 ms has passed since last append"),
+      new TimeoutException("Topic orders not present in metadata after 60000 ms."),
+      new DisconnectException(),
+      new SerializationException("x"),
+      new KafkaException("Cannot perform send because at least one previous transactional request has failed")
+    )
+    for {
+      e <- ofBrokers ++ ofClient
+      size <- Seq(None, Some("batch.size" -> "262144"))
+      text = SendFailures.error(settings.and(size.toSeq: _*), "orders", e).getMessage
+    } {
+      assert(text.contains("'blue'") && text.contains("topic orders"), text)
+      assert(text.contains(e.getClass.getSimpleName) && !text.contains("a secret"), text)
+      val (frozen, large) =
+        (text.indexOf("frozen"), text.indexOf("'max.message.bytes' of the topic is lower"))
+      if (String.valueOf(e.getMessage).startsWith("Expiring")) {
+        assert(frozen > 0 && frozen < large && text.contains("'delivery.timeout.ms'"), text)
+        assert(text.contains(size.fold("16384 bytes")(_._2 + " bytes")), text)
+      } else assert(frozen < 0 && large < 0, text)
+    }
   }
 
   test("a failure is not lost if it cannot be described") {

@@ -137,7 +137,7 @@ class SharedProducersSuite extends AnyFunSuite with TimeLimit with Eventually {
   test("a record that brokers refuse becomes a dead letter, and the rest of its batch is sent again") {
     val scene = new Scene
     def letter(to: String, record: TaskSender.Record, reason: String) =
-      RecordRouting.letter("dead")(to, record, reason)
+      RecordRouting.letter("dead", (_, _) => None)(to, record, reason)
     val sender = new SharedSender(_ => blue, scene.producers, waits = true, scene.clock, Some(letter _))
     (1 to 3).foreach(_ => scene.send(sender))
     val producer = scene.opened.get.head

@@ -6,10 +6,11 @@ import java.net.{Socket, URI}
 import java.nio.charset.StandardCharsets.US_ASCII
 import java.time.Duration
 
-import scala.util.Using
+import scala.util.{Random, Success, Try, Using}
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.TestSeed
 import io.github.dynamickafka.testkit.TimeLimit
 
 class PageServerSuite extends AnyFunSuite with TimeLimit {
@@ -38,6 +39,45 @@ class PageServerSuite extends AnyFunSuite with TimeLimit {
         for (_ <- 1 to 3) assert(status() == 401, request)
       }
     }.get
+  }
+
+  test("random visitors who send or read slowly, without the token: every other visitor gets the page") {
+    val first = TestSeed()
+    val settings = PageSettings("127.0.0.1", 0, Some("a-token-of-twenty-ch"))
+    (first until first + 5).foreach { seed =>
+      val random = new Random(seed)
+      Using.Manager { use =>
+        val server = use(new PageServer(settings, _ => new Array[Byte](1 << 20)))
+        val address = URI.create(server.address)
+        val client = HttpClient.newHttpClient()
+        var (slow, steps) = (Vector.empty[Socket], Vector.empty[String])
+        (1 to 60).foreach { _ =>
+          random.nextInt(8) match {
+            case 0 =>
+              val token = random.nextBoolean()
+              steps :+= s"visitor, token: $token"
+              val path = if (token) "data.json" else ""
+              val request = HttpRequest.newBuilder(address.resolve(path)).timeout(Duration.ofSeconds(20))
+              if (token) request.header("Authorization", s"Bearer ${settings.token.get}")
+              val status = Try(client.send(request.build(), BodyHandlers.discarding).statusCode)
+              val where = s"DYNAMIC_KAFKA_SEED=$seed: ${steps.mkString("; ")}"
+              assert(status == Success(if (token) 200 else 401), where)
+            case 1 if slow.nonEmpty =>
+              val gone = slow(random.nextInt(slow.size))
+              steps :+= "one leaves"
+              gone.close()
+              slow = slow.filterNot(_ eq gone)
+            case _ =>
+              val whole = unfinished(random.nextInt(unfinished.size))
+              val request = whole.take(random.nextInt(whole.length + 1))
+              steps :+= s"${request.length} of '${whole.takeWhile(_ >= ' ')}'"
+              val socket = use(new Socket(address.getHost, address.getPort))
+              socket.getOutputStream.write(request.getBytes(US_ASCII))
+              slow :+= socket
+          }
+        }
+      }.get
+    }
   }
 
   test("a connection that sends slowly is closed at the end of the time limit, without another visitor") {

@@ -139,7 +139,8 @@ class RoutingSuite extends SinkTest {
         assert(values(blue, topic).map(_.toInt).toSet == (0 until 30).toSet - 7 - 11)
         assert(values(blue, dead) == Seq("11", "7"))
         assert(headers(blue, dead).forall(h =>
-          h("dynamic-kafka-topic") == topic && h("dynamic-kafka-cluster") == "blue"
+          h("dynamic-kafka-topic") == topic && h("dynamic-kafka-cluster") == "blue" &&
+            h("dynamic-kafka-stream") == "out"
         ))
       }
     }

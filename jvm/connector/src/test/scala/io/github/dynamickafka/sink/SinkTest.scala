@@ -56,7 +56,7 @@ trait SinkTest extends SourceTest {
       new ProducerSettings(transaction.cluster, Map("bootstrap.servers" -> cluster.bootstrapServers))
     val producer = TransactionPool.shared.acquire(settings)
     producer.abort(transaction.transactionalId, Handle(transaction.producerId, transaction.epoch))
-    TransactionPool.shared.discard(settings, producer)
+    producer.kill()
   }
 
   /** Rows with `key` and `value`; the keys are `k0` to `k9` in turn. */

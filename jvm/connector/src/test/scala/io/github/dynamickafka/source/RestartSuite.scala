@@ -27,7 +27,7 @@ class RestartSuite extends SourceTest {
 
   private def all(topic: String) = stored("blue", blue, topic) ++ stored("green", green, topic)
 
-  test("the batch is planned again from the log, although more records have been written") {
+  test("the batch is planned again from the log, although more records have been written", TestAll) {
     interrupted() { (s, topic) =>
       s.catchUp()
       assert(s.results.repeated == Set(0L))
@@ -53,7 +53,7 @@ class RestartSuite extends SourceTest {
     }
   }
 
-  test("a removed topic, a topic under another stream, a new cluster: the batch is the same") {
+  test("a removed topic, a topic under another stream, a new cluster: the batch is the same", TestAll) {
     scene { s =>
       val (one, two) = (newTopicOn(1, blue), newTopicOn(1, blue, green))
       Seq(one, two).foreach(produce(blue, _, 1, values("a", 3)))
@@ -79,7 +79,8 @@ class RestartSuite extends SourceTest {
   }
 
   test(
-    "a batch that introduced a cluster is the same after the start options of new clusters have changed"
+    "a batch that introduced a cluster is the same after the start options of new clusters have changed",
+    TestAll
   ) {
     scene { s =>
       val topic = newTopicOn(1, blue, green)

@@ -1,13 +1,43 @@
 package io.github.dynamickafka.sink.commit
 
+import java.time.Duration
 import java.util.concurrent.{Callable, ExecutionException, ExecutorService, Executors, TimeUnit}
+import java.{util => ju}
 
+import scala.annotation.unused
+import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
+
+import org.apache.kafka.clients.admin.{
+  Admin,
+  DescribeClusterOptions,
+  ListTransactionsOptions,
+  TopicDescription,
+  TransactionDescription,
+  TransactionListing,
+  TransactionState
+}
+import org.apache.kafka.common.config.ConfigResource
+import org.apache.kafka.common.errors.{
+  AuthorizationException,
+  TimeoutException,
+  TransactionalIdNotFoundException,
+  UnknownTopicOrPartitionException
+}
+import org.apache.kafka.common.{KafkaFuture, TopicPartition, Uuid}
+import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.base.{Clock, DaemonThreads, Redaction}
 import io.github.dynamickafka.config.{ClusterScope, ProducerProperties, SinkOptions}
-import io.github.dynamickafka.error.FailureText
-import io.github.dynamickafka.kafka.{ClusterFailure, ProducerSettings, TransactionTimeLimits}
+import io.github.dynamickafka.error.{Errors, FailureText}
+import io.github.dynamickafka.kafka.{
+  ClientCloser,
+  ClientOpener,
+  ClusterFailure,
+  ProducerSettings,
+  TopicLimits,
+  TransactionTimeLimits
+}
 
 /**
  * The driver's connections to the clusters of a batch, and to clusters in decisions that are no longer in the metadata.
@@ -153,9 +183,6 @@ private[sink] final class Clusters(
 
   def responded(id: String): Unit = synchronized(slow -= id)
 
-  /** `transaction.max.timeout.ms` of the brokers; None without authorization to describe it. */
-  def maxTransactionTimeoutMs(id: String): Option[Long] = ask(id)(_.maxTimeoutMs())
-
   /**
    * The settings of producers that only commit, so that `max.block.ms` limits an attempt to commit.
    *
@@ -205,4 +232,216 @@ private[sink] object Clusters {
 
   // These producers begin no transaction but those of guards ([[TransactionalIds]]), in which nothing is written.
   private val CommitterTimeoutMs = "10000"
+}
+
+/** The driver's requests about transactions to one cluster. Waits for the responses. */
+private[sink] trait TransactionAdmin {
+
+  /** Whether the client is still being made. Another one would hang as well. */
+  def isBeingMade: Boolean = false
+
+  /** Whether the client could not be made, so that another one reads the credentials again. */
+  def isBroken: Boolean = false
+
+  /** Fails if the cluster does not answer a question, about nothing in particular, within the time limit. */
+  def respond(@unused timeoutMs: Long): Unit = {
+    val _ = describe(Nil, Set.empty)
+  }
+
+  /** `transaction.max.timeout.ms` of the brokers; None without authorization to describe it. */
+  def maxTimeoutMs(): Option[Long]
+
+  /** The limits of these topics, as far as they exist and may be described. */
+  def topicLimits(@unused topics: Set[String]): Map[String, TopicLimits] = Map.empty
+
+  /** What Kafka knows about these transactional ids and the partitions of these topics, all of them at once. */
+  def describe(transactionalIds: Seq[String], topics: Set[String]): Seen
+
+  /** The ids of the producers that have a transaction open in these partitions, according to the leaders. */
+  def openIn(partitions: Set[TopicPartition]): Map[TopicPartition, Set[Long]]
+
+  /** The ids of open transactions. */
+  def open(matching: String => Boolean): Seq[String]
+
+  /** Aborts the open transactions of these ids and fences their producers. */
+  def fence(transactionalIds: Seq[String]): Unit
+  def close(): Unit
+}
+
+/**
+ * @param clusterId Kafka's id of the cluster; None: it has none
+ * @param known by transactional id; an id that Kafka does not know is missing
+ * @param inSync the number of replicas that are in sync, by partition; 0: the partition has no leader
+ * @param topicIds Kafka's ids of the topics: one that is recreated has another one
+ */
+private[sink] final case class Seen(
+    clusterId: Option[String],
+    known: Map[String, TransactionDescription],
+    inSync: Map[TopicPartition, Int] = Map.empty,
+    topicIds: Map[String, String] = Map.empty
+) {
+
+  /** The partitions that a transaction has written to. */
+  def partitions(transactionalId: String): Option[Set[TopicPartition]] =
+    known.get(transactionalId).map(_.topicPartitions.asScala.toSet)
+
+  /** The partitions of the transactions, or all of their topics: after the end of a transaction Kafka forgets its own. */
+  def inSyncWritten: Map[TopicPartition, Int] =
+    if (known.values.exists(_.state != TransactionState.ONGOING)) inSync
+    else inSync -- (inSync.keySet -- known.values.flatMap(_.topicPartitions.asScala))
+
+  def leaderless: Set[TopicPartition] = inSync.collect { case (partition, 0) => partition }.toSet
+}
+
+/**
+ * Asks with Kafka's admin client.
+ *
+ * @param timeoutMs the time limit of one request, in milliseconds
+ */
+private[commit] final class KafkaTransactionAdmin(properties: ProducerProperties, timeoutMs: Long)
+    extends TransactionAdmin {
+  import KafkaTransactionAdmin._
+
+  private val opening =
+    ClientOpener.open(Admin.create(new ju.HashMap[String, AnyRef](properties.admin.asJava)))
+
+  private def admin: Admin = opened(timeoutMs)
+  private def opened(limitMs: Long): Admin = ClientOpener.await(opening, limitMs)
+
+  override def isBeingMade: Boolean = !opening.isDone
+  override def isBroken: Boolean = opening.isCompletedExceptionally
+
+  /**
+   * Less than the time limit: Kafka's client may ask a coordinator that does not respond until the end, where a new client
+   * asks the next coordinator.
+   */
+  private val lookMs = properties.admin.get("request.timeout.ms").flatMap(_.trim.toLongOption)
+    .fold(timeoutMs)(request => math.min(timeoutMs, 2 * request))
+
+  override def maxTimeoutMs(): Option[Long] =
+    try {
+      val node = get(admin.describeCluster().nodes()).asScala.head
+      val broker = new ConfigResource(ConfigResource.Type.BROKER, node.idString)
+      get(admin.describeConfigs(ju.Set.of(broker)).all()).asScala.values.headOption
+        .flatMap(config => Option(config.get("transaction.max.timeout.ms")))
+        .flatMap(_.value.toLongOption)
+    } catch {
+      case _: AuthorizationException => None
+      case NonFatal(e) =>
+        val cause = Redaction.scrub(e, properties.client)
+        throw Errors.writeFailed(
+          properties.clusterId,
+          properties.bootstrapServers,
+          "broker settings",
+          s"${cause.getClass.getSimpleName}: ${cause.getMessage}",
+          cause
+        )
+    }
+
+  override def topicLimits(topics: Set[String]): Map[String, TopicLimits] = {
+    val resources = topics.map(topic => new ConfigResource(ConfigResource.Type.TOPIC, topic) -> topic).toMap
+    val limitMs = math.min(timeoutMs, LongestLimitsMs)
+    opened(limitMs).describeConfigs(resources.keySet.asJava).values.asScala.toMap.flatMap {
+      case (resource, asked) =>
+        try {
+          val config = get(asked, limitMs)
+          Some(resources(resource) -> TopicLimits(name =>
+            Option(config.get(name)).flatMap(c => Option(c.value))
+          ))
+        } catch { case _: UnknownTopicOrPartitionException | _: AuthorizationException => None }
+    }
+  }
+
+  /** Twice, because after the first time the client asks another broker: one of them may be frozen. */
+  override def respond(timeoutMs: Long): Unit = {
+    val admin = opened(timeoutMs)
+    def ask(): Unit = {
+      val options = new DescribeClusterOptions().timeoutMs(math.max(1L, timeoutMs / 2).toInt)
+      val _ = get(admin.describeCluster(options).clusterId())
+    }
+    try ask()
+    catch { case _: TimeoutException => ask() }
+  }
+
+  override def describe(transactionalIds: Seq[String], topics: Set[String]): Seen = {
+    val cluster = admin.describeCluster().clusterId()
+    val described = admin.describeTopics(topics.asJava).topicNameValues.asScala.toMap
+    val transactions = admin.describeTransactions(transactionalIds.asJava)
+    val known = transactionalIds.flatMap { id =>
+      try Some(id -> get(transactions.description(id), lookMs))
+      catch { case _: TransactionalIdNotFoundException => None }
+    }
+    val existing = described.flatMap { case (topic, asked) => description(asked).map(topic -> _) }
+    Seen(
+      Option(get(cluster, lookMs)).filter(_.nonEmpty),
+      known.toMap,
+      existing.flatMap((inSync _).tupled),
+      // Brokers before Kafka 2.8 have no ids of topics.
+      existing.collect {
+        case (topic, found) if found.topicId != Uuid.ZERO_UUID => topic -> found.topicId.toString
+      }
+    )
+  }
+
+  private def description(asked: KafkaFuture[TopicDescription]): Option[TopicDescription] =
+    try Some(get(asked, lookMs))
+    // Without the topic, there is nothing to be seen there.
+    catch { case _: UnknownTopicOrPartitionException | _: AuthorizationException => None }
+
+  private def inSync(topic: String, found: TopicDescription): Map[TopicPartition, Int] =
+    found.partitions.asScala.map { p =>
+      val hasLeader = Option(p.leader).exists(!_.isEmpty)
+      new TopicPartition(topic, p.partition) -> (if (hasLeader) math.max(1, p.isr.size) else 0)
+    }.toMap
+
+  override def openIn(partitions: Set[TopicPartition]): Map[TopicPartition, Set[Long]] = {
+    val asked = admin.describeProducers(partitions.asJava)
+    partitions.map { partition =>
+      val open = get(asked.partitionResult(partition)).activeProducers.asScala
+        .filter(_.currentTransactionStartOffset.isPresent).map(_.producerId)
+      partition -> open.toSet
+    }.toMap
+  }
+
+  override def open(matching: String => Boolean): Seq[String] = {
+    val options = new ListTransactionsOptions().filterStates(ju.Set.of(TransactionState.ONGOING))
+    // Each broker lists the transactions that it coordinates. One that does not respond must not hide those of the others.
+    val asked = get(admin.listTransactions(options).byBrokerId()).asScala.toMap
+    val (listed, failed) =
+      answers(asked, (broker: KafkaFuture[ju.Collection[TransactionListing]]) => get(broker).asScala.toSeq)
+    failed.headOption.filter(_ => listed.isEmpty).foreach { case (_, e) => throw e }
+    failed.foreach { case (broker, e) =>
+      log.warn(
+        s"Broker $broker of Kafka cluster '${properties.clusterId}' does not list its open transactions: " +
+          Redaction.scrub(e.toString, properties.client)
+      )
+    }
+    listed.flatten.map(_.transactionalId).filter(matching).sorted
+  }
+
+  override def fence(transactionalIds: Seq[String]): Unit =
+    if (transactionalIds.nonEmpty) {
+      val _ = get(admin.fenceProducers(transactionalIds.asJava).all())
+    }
+
+  override def close(): Unit = {
+    val _ = opening.thenAccept(admin => ClientCloser.close(() => admin.close(Duration.ZERO)))
+  }
+
+  private def get[A](future: KafkaFuture[A], limitMs: Long = timeoutMs): A =
+    ClientOpener.answer(future, limitMs)
+}
+
+private[commit] object KafkaTransactionAdmin {
+
+  /** A batch can do without the limits of topics, and a cluster that does not respond delays it anyway. */
+  private val LongestLimitsMs = 5000L
+  private val log = LoggerFactory.getLogger(classOf[KafkaTransactionAdmin])
+
+  /** The answers of the brokers, in the order of their ids, and the failures of those that have none. */
+  def answers[F, A](asked: Map[Integer, F], await: F => A): (Seq[A], Seq[(Integer, Throwable)]) =
+    asked.toSeq.sortBy(_._1.intValue).partitionMap { case (broker, future) =>
+      try Left(await(future))
+      catch { case NonFatal(e) => Right(broker -> e) }
+    }
 }

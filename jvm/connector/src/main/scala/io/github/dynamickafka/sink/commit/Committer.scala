@@ -1,12 +1,13 @@
 package io.github.dynamickafka.sink.commit
 
 import java.util.concurrent.TimeUnit
+import java.{util => ju}
 
 import scala.util.control.NonFatal
 
 import org.apache.kafka.clients.admin.TransactionState.PREPARE_COMMIT
 import org.apache.kafka.common.TopicPartition
-import org.apache.kafka.common.errors.{AuthorizationException, LeaderNotAvailableException}
+import org.apache.kafka.common.errors.{AuthorizationException, LeaderNotAvailableException, TimeoutException}
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.base.{Backoff, Clock, Redaction}
@@ -15,13 +16,10 @@ import io.github.dynamickafka.sink.commit.ResumableProducer.Handle
 
 /**
  * Commits or aborts transactions that tasks have prepared, on all clusters at once, with a few reused producers per
- * cluster. Repeating it has no effect.
+ * cluster, and ensures that readers see what is committed. Repeating it has no effect.
  */
 private[sink] final class Committer(clusters: Clusters, pool: TransactionPool, clock: Clock) {
   import Committer._
-
-  /** Queried after a failure. */
-  val inspector = new Inspector(clusters, clock)
 
   /**
    * Returns the outcomes in the order of the transactions. After an interrupt, pending commits continue in the
@@ -32,14 +30,14 @@ private[sink] final class Committer(clusters: Clusters, pool: TransactionPool, c
   def commit(
       transactions: Seq[Prepared],
       ids: String => Option[String],
-      deadlineNanos: Long
+      deadlineNanos: Long = clusters.deadline(clock)
   ): Seq[(Prepared, Outcome)] = end(transactions, ids, deadlineNanos, Outcome.Committed)(_.commit(_, _))
 
   /** Aborts exactly these transactions: what was committed meanwhile is [[Outcome.Committed]]. */
   def abort(
       transactions: Seq[Prepared],
       ids: String => Option[String],
-      deadlineNanos: Long
+      deadlineNanos: Long = clusters.deadline(clock)
   ): Seq[(Prepared, Outcome)] = end(transactions, ids, deadlineNanos, Aborted)(_.abort(_, _))
 
   private def end(
@@ -48,71 +46,26 @@ private[sink] final class Committer(clusters: Clusters, pool: TransactionPool, c
       deadlineNanos: Long,
       done: Outcome
   )(run: (ResumableProducer, String, Handle) => Unit): Seq[(Prepared, Outcome)] = {
-    val outcomes =
-      clusters.each(Lots.of(transactions))(endLot(_, ids, deadlineNanos, done, run)).flatten.toMap
-    transactions.map(t => t -> outcomes(t))
-  }
-
-  private def endLot(
-      lot: Seq[Prepared],
-      ids: String => Option[String],
-      deadlineNanos: Long,
-      done: Outcome,
-      run: (ResumableProducer, String, Handle) => Unit
-  ): Seq[(Prepared, Outcome)] = {
-    val settings = clusters.committing(lot.head.cluster)
-    var producer: Option[ResumableProducer] = None
+    def attempt(t: Prepared, failures: Int): Outcome =
+      try {
+        // After a failure another producer, which waits longer.
+        pool.use(clusters.committing(t.cluster, failures))(
+          run(_, t.transactionalId, Handle(t.producerId, t.epoch))
+        )
+        done
+      } catch { case NonFatal(e) => judge(t, ids, e) }
     @annotation.tailrec
-    def attempt(transaction: Prepared, failures: Int): Unit = {
-      // After a failure another producer, which waits longer.
-      val settings = clusters.committing(lot.head.cluster, failures)
-      val used = producer.getOrElse(pool.acquire(settings))
-      producer = None
-      // A producer is not reused after an error.
-      val failure =
-        try {
-          run(used, transaction.transactionalId, Handle(transaction.producerId, transaction.epoch))
-          None
-        } catch { case NonFatal(e) => Some(e) }
-      failure match {
-        case Some(e) =>
-          if (pool.discard(settings, used, e)) attempt(transaction, failures) else throw e
-        case None => if (failures == 0) producer = Some(used) else pool.release(settings, used)
-      }
+    def ended(t: Prepared, failures: Int): Outcome = attempt(t, failures) match {
+      case known: Outcome.Pending
+          if !ClusterFailure.isRefused(known.cause) && clock.nanoTime() < deadlineNanos &&
+            !Thread.interrupted() =>
+        pause(failures + 1, deadlineNanos)
+        log.info(s"Transaction '${t.transactionalId}' is not ended yet, retrying: ${known.cause}")
+        ended(t, failures + 1)
+      case known => known
     }
-    def judge(transaction: Prepared, e: Throwable): Outcome = {
-      val failure =
-        if (ClusterFailure.isRefused(e)) ClusterFailure(transaction.cluster, settings.properties, e)
-        else Redaction.scrub(e, settings.properties)
-      inspector.once(Seq(transaction), ids).outcomes.head._2 match {
-        case Outcome.Open => Outcome.Pending(failure)
-        case Outcome.Pending(cause) =>
-          failure.addSuppressed(Redaction.scrub(cause, settings.properties))
-          Outcome.Pending(failure)
-        case known => known
-      }
-    }
-    @annotation.tailrec
-    def ended(transaction: Prepared, failures: Int): Outcome = {
-      val outcome =
-        try {
-          attempt(transaction, failures)
-          done
-        } catch { case NonFatal(e) => judge(transaction, e) }
-      outcome match {
-        case known: Outcome.Pending
-            if !ClusterFailure.isRefused(known.cause) && clock.nanoTime() < deadlineNanos &&
-              !Thread.interrupted() =>
-          Committer.pause(clock, failures + 1, deadlineNanos)
-          log.info(
-            s"Transaction '${transaction.transactionalId}' is not ended yet, retrying: ${known.cause}"
-          )
-          ended(transaction, failures + 1)
-        case known => known
-      }
-    }
-    var failed: Option[Outcome.Pending] = None
-    try
+    def endLot(lot: Seq[Prepared]): Seq[(Prepared, Outcome)] = {
+      var failed: Option[Outcome.Pending] = None
       lot.map { transaction =>
         // Otherwise each transaction of an unreachable cluster would wait as long as the first one, and each one of a
         // cluster that refuses the credentials would be another log-in.
@@ -122,71 +75,100 @@ private[sink] final class Committer(clusters: Clusters, pool: TransactionPool, c
         failed = Some(outcome).collect { case pending: Outcome.Pending => pending }
         transaction -> outcome
       }
-    finally producer.foreach(pool.release(settings, _))
+    }
+    val outcomes = clusters.each(Lots.of(transactions))(endLot).flatten.toMap
+    transactions.map(t => t -> outcomes(t))
   }
-}
-
-private[sink] object Committer {
-  private val Aborted = Outcome.Lost("this query has aborted it, because another part was lost")
-  private val log = LoggerFactory.getLogger(classOf[Committer])
-
-  private val Pauses = Backoff(firstMs = 100L, longestMs = 5000L)
 
   /** Between two attempts. Usually the client has waited already; if not, this prevents a busy loop. */
-  def pause(clock: Clock, failures: Int, deadlineNanos: Long): Unit = {
+  private def pause(failures: Int, deadlineNanos: Long, pauses: Backoff = Pauses): Unit = {
     val leftMs = TimeUnit.NANOSECONDS.toMillis(deadlineNanos - clock.nanoTime())
-    clock.pauseMs(math.max(1L, math.min(Pauses.pauseMs(failures), leftMs)))
+    clock.pauseMs(math.max(1L, math.min(pauses.pauseMs(failures), leftMs)))
   }
-}
 
-/**
- * The transactions that one producer ends, one after the other. A transaction takes two round trips, and many transactions on a distant
- * cluster need many producers: 2,000 of them take 50 s with four producers and 50 ms to the cluster, and 12.5 s with sixteen.
- * Pure.
- */
-private[commit] object Lots {
-
-  /** Most producers that work at the same time, each with a thread and its connections. */
-  val MostOfAll = 128
-  val MostOfCluster = 16
-
-  /** Measured: 200 commits take 0.4 s with one producer and 0.2 s with four to eight. */
-  private val UsualOfCluster = 4
-  private val UsualSize = 64
-  private val SmallestSize = 5
-
-  def of(transactions: Seq[Prepared]): Seq[Seq[Prepared]] = {
-    val byCluster = transactions.groupBy(_.cluster)
-    val most = math.min(MostOfCluster, math.max(1, MostOfAll / math.max(1, byCluster.size)))
-    byCluster.values.toSeq.flatMap { ofCluster =>
-      val producers = math.min(most, math.max(UsualOfCluster, divided(ofCluster.size, UsualSize)))
-      ofCluster.grouped(math.max(SmallestSize, divided(ofCluster.size, producers)))
+  /** What has become of a transaction that could not be ended. */
+  private def judge(transaction: Prepared, ids: String => Option[String], e: Throwable): Outcome = {
+    val properties = clusters.committing(transaction.cluster).properties
+    val failure =
+      if (ClusterFailure.isRefused(e)) ClusterFailure(transaction.cluster, properties, e)
+      else Redaction.scrub(e, properties)
+    inspect(Seq(transaction), ids).outcomes.head._2 match {
+      case Outcome.Open => Outcome.Pending(failure)
+      case Outcome.Pending(cause) =>
+        failure.addSuppressed(Redaction.scrub(cause, properties))
+        Outcome.Pending(failure)
+      case known => known
     }
   }
 
-  private def divided(n: Int, by: Int): Int = (n + by - 1) / by
-}
-
-/**
- * Ensures that a commit has reached all partitions. Kafka acknowledges it before it writes the markers, and a broker of
- * Kafka 4 completes a transaction without them in partitions that have no leader (KAFKA-20734, observed with 4.3.1). The
- * records of such a partition are neither visible nor aborted, and `read_committed` readers wait there forever.
- */
-private[sink] final class Markers(clusters: Clusters, pool: TransactionPool, clock: Clock) {
-  import Markers._
+  /**
+   * Queries what has become of transactions: one request per cluster, to all clusters at once.
+   *
+   * @param ids Kafka's id of a cluster at the decision
+   */
+  def inspect(transactions: Seq[Prepared], ids: String => Option[String]): Inspection = {
+    val byCluster = transactions.groupBy(_.cluster)
+    val answers = clusters.each(byCluster.keys.toSeq.sorted)(id => id -> seen(id, byCluster(id))).toMap
+    Inspection(
+      transactions.map(t => t -> answers(t.cluster).fold(Outcome.Pending(_), Verdict(t, ids(t.cluster), _))),
+      answers.collect { case (id, Right(answer)) => id -> answer }
+    )
+  }
 
   /**
-   * Returns when readers can see what these transactions have written, or the reason why they cannot.
+   * The same, repeated until all clusters have answered, or the time limit, or something is committed, or all others refuse
+   * the credentials.
+   */
+  @annotation.tailrec
+  def awaitStates(
+      transactions: Seq[Prepared],
+      ids: String => Option[String],
+      deadlineNanos: Long = clusters.deadline(clock),
+      failures: Int = 1
+  ): Inspection = {
+    val report = inspect(transactions, ids)
+    val isCommitted = report.outcomes.exists(_._2 == Outcome.Committed)
+    val pending = report.outcomes.collect { case (_, Outcome.Pending(cause)) => cause }
+    if (isCommitted || pending.forall(ClusterFailure.isRefused) || clock.nanoTime() >= deadlineNanos) report
+    else {
+      pause(failures, deadlineNanos)
+      awaitStates(transactions, ids, deadlineNanos, failures + 1)
+    }
+  }
+
+  private def seen(id: String, transactions: Seq[Prepared]): Either[Throwable, Seen] =
+    try {
+      val seen =
+        clusters.ask(id)(_.describe(
+          transactions.map(_.transactionalId),
+          transactions.flatMap(_.topics).toSet
+        ))
+      clusters.responded(id)
+      Right(seen)
+    } catch {
+      case NonFatal(e) if ClusterFailure.isRefused(e) =>
+        Left(ClusterFailure(id, clusters.properties(id).client, e))
+      case e @ (_: TimeoutException | _: ju.concurrent.TimeoutException) =>
+        clusters.tooSlow(id)
+        Left(e)
+      case NonFatal(e) => Left(e)
+    }
+
+  /**
+   * Returns when readers can see what these transactions have written, or the reason why they cannot. Kafka acknowledges a commit before
+   * it writes the markers, and a broker of Kafka 4 completes a transaction without them in partitions that have no leader (KAFKA-20734,
+   * observed with 4.3.1). The records of such a partition are neither visible nor aborted, and `read_committed` readers wait there
+   * forever.
    *
    * @param committed transactions that are committed
    * @param inSync the replicas in sync of their partitions, by cluster id, before they were committed
    * @param earlier whether an earlier run may have committed them, so that a partition without a leader was not noticed
    */
-  def await(
+  def awaitVisible(
       committed: Seq[Prepared],
       inSync: Map[String, Map[TopicPartition, Int]],
       earlier: Boolean,
-      deadlineNanos: Long
+      deadlineNanos: Long = clusters.deadline(clock)
   ): Option[Throwable] = {
     val byCluster = committed.groupBy(_.cluster)
     // If a partition has several replicas, another one of them leads it and gets the marker.
@@ -195,12 +177,12 @@ private[sink] final class Markers(clusters: Clusters, pool: TransactionPool, clo
     }.filter(_._2.nonEmpty).toMap
     clusters.each(fragile.keys.toSeq) { id =>
       val doubtful = if (earlier) fragile(id) else Set.empty[TopicPartition]
-      await(id, byCluster(id), fragile(id), doubtful, deadlineNanos, failures = 1)
+      awaitVisible(id, byCluster(id), fragile(id), doubtful, deadlineNanos, failures = 1)
     }.flatten.headOption
   }
 
   @annotation.tailrec
-  private def await(
+  private def awaitVisible(
       id: String,
       committed: Seq[Prepared],
       fragile: Set[TopicPartition],
@@ -209,11 +191,10 @@ private[sink] final class Markers(clusters: Clusters, pool: TransactionPool, clo
       failures: Int
   ): Option[Throwable] = {
     val (doubtful, problem) = describe(id, committed, fragile, before)
-    val leftMs = TimeUnit.NANOSECONDS.toMillis(deadlineNanos - clock.nanoTime())
-    if (problem.isEmpty || leftMs <= 0) problem
+    if (problem.isEmpty || clock.nanoTime() >= deadlineNanos) problem
     else {
-      clock.pauseMs(math.max(1L, math.min(Pauses.pauseMs(failures), leftMs)))
-      await(id, committed, fragile, doubtful, deadlineNanos, failures + 1)
+      pause(failures, deadlineNanos, PausesForMarkers)
+      awaitVisible(id, committed, fragile, doubtful, deadlineNanos, failures + 1)
     }
   }
 
@@ -248,12 +229,9 @@ private[sink] final class Markers(clusters: Clusters, pool: TransactionPool, clo
       committed.flatMap(t => hidden(t, open).map(t -> _)).map { case (t, where) =>
         log.warn(
           s"Kafka has committed a transaction without telling ${where.mkString(", ")}, which had no leader. Committing it " +
-            s"there: ${Decision.at(t)}"
+            s"there: ${t.shown}"
         )
-        val settings = clusters.committing(id)
-        val producer = pool.acquire(settings)
-        try producer.complete(t.transactionalId, t.producerId, where)
-        finally pool.discard(settings, producer)
+        pool.use(clusters.committing(id))(_.complete(t.transactionalId, t.producerId, where))
         noLeader(where.head)
       }.headOption
     } catch {
@@ -273,15 +251,47 @@ private[sink] final class Markers(clusters: Clusters, pool: TransactionPool, clo
     }.toSet).filter(_.nonEmpty)
 }
 
-private[sink] object Markers {
+private[sink] object Committer {
+  private val Aborted = Outcome.Lost("this query has aborted it, because another part was lost")
+  private val log = LoggerFactory.getLogger(classOf[Committer])
+
+  private val Pauses = Backoff(firstMs = 100L, longestMs = 5000L)
+
   // The markers are usually there after some milliseconds.
-  private val Pauses = Backoff(firstMs = 5L, longestMs = 1000L)
-  private val log = LoggerFactory.getLogger(classOf[Markers])
+  private val PausesForMarkers = Backoff(firstMs = 5L, longestMs = 1000L)
 
   def noLeader(partition: TopicPartition): LeaderNotAvailableException = new LeaderNotAvailableException(
     s"partition $partition has no leader: a commit would not become visible there"
   )
 
-  private def notWritten(partitions: java.util.Set[TopicPartition]): LeaderNotAvailableException =
+  private def notWritten(partitions: ju.Set[TopicPartition]): LeaderNotAvailableException =
     new LeaderNotAvailableException(s"Kafka is still committing in the partitions $partitions")
+}
+
+/**
+ * The transactions that one producer ends, one after the other. A transaction takes two round trips, and many transactions on a distant
+ * cluster need many producers: 2,000 of them take 50 s with four producers and 50 ms to the cluster, and 12.5 s with sixteen.
+ * Pure.
+ */
+private[commit] object Lots {
+
+  /** Most producers that work at the same time, each with a thread and its connections. */
+  val MostOfAll = 128
+  val MostOfCluster = 16
+
+  /** Measured: 200 commits take 0.4 s with one producer and 0.2 s with four to eight. */
+  private val UsualOfCluster = 4
+  private val UsualSize = 64
+  private val SmallestSize = 5
+
+  def of(transactions: Seq[Prepared]): Seq[Seq[Prepared]] = {
+    val byCluster = transactions.groupBy(_.cluster)
+    val most = math.min(MostOfCluster, math.max(1, MostOfAll / math.max(1, byCluster.size)))
+    byCluster.values.toSeq.flatMap { ofCluster =>
+      val producers = math.min(most, math.max(UsualOfCluster, divided(ofCluster.size, UsualSize)))
+      ofCluster.grouped(math.max(SmallestSize, divided(ofCluster.size, producers)))
+    }
+  }
+
+  private def divided(n: Int, by: Int): Int = (n + by - 1) / by
 }

@@ -1,5 +1,7 @@
 package io.github.dynamickafka.sink.commit
 
+import java.nio.charset.StandardCharsets.UTF_8
+import java.security.MessageDigest
 import java.util.UUID
 import java.util.concurrent.{
   ExecutionException,
@@ -9,11 +11,18 @@ import java.util.concurrent.{
   TimeUnit
 }
 
+import scala.reflect.ClassTag
 import scala.util.Try
 import scala.util.control.NonFatal
 
+import com.fasterxml.jackson.core.JsonProcessingException
+import com.fasterxml.jackson.databind.json.JsonMapper
+import com.fasterxml.jackson.databind.node.ObjectNode
+import com.fasterxml.jackson.databind.{DeserializationFeature, SerializationFeature}
+import com.fasterxml.jackson.module.scala.DefaultScalaModule
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileAlreadyExistsException, Path}
+import org.apache.spark.sql.connector.write.WriterCommitMessage
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.base.DaemonThreads
@@ -59,17 +68,19 @@ private[sink] final class Journal(
 
   /** The last decision, and whether all its transactions are committed. */
   def newest(): Option[(JournalEntry, Boolean)] = numbers().lastOption.flatMap(number =>
-    files.read(decision(number)).map(text => entry(number, text) -> isDone(number, text))
+    found(number).map { case (entry, text) => entry -> isDone(number, text) }
   )
 
+  /** The last decision, if not all its transactions are committed. */
+  def open(): Option[JournalEntry] = newest().collect { case (entry, false) => entry }
+
   /** All decisions of a batch, in their order. */
-  def rounds(batch: Long): Seq[JournalEntry] =
-    numbers().filter(_._1 == batch).flatMap(number => files.read(decision(number)).map(entry(number, _)))
+  def rounds(batch: Long): Seq[JournalEntry] = numbers().filter(_._1 == batch).flatMap(found).map(_._1)
 
   /** The decision of a batch, if not all of its transactions are committed. */
   def undone(batch: Long, round: Int): Option[JournalEntry] =
     // Usually there is none, so that this is one request to the file system.
-    files.read(decision((batch, round))).filterNot(isDone((batch, round), _)).map(entry((batch, round), _))
+    found((batch, round)).collect { case (entry, text) if !isDone((batch, round), text) => entry }
 
   /**
    * Writes a decision.
@@ -113,14 +124,11 @@ private[sink] final class Journal(
    * @throws java.io.IOException if it could not be written
    * @throws java.util.concurrent.TimeoutException if it is still not written
    */
-  def awaitMark(ms: Long = Long.MaxValue): Unit = marking.foreach { mark =>
-    try { val _ = mark.get(ms, TimeUnit.MILLISECONDS) }
-    catch {
-      case e: ExecutionException =>
-        marking = None
-        throw e.getCause
-    }
+  def awaitMark(ms: Long = Long.MaxValue): Unit = {
+    val mark = marking
     marking = None
+    try mark.foreach(_.get(ms, TimeUnit.MILLISECONDS))
+    catch { case e: ExecutionException => throw e.getCause }
   }
 
   /** Deletes a decision. Only if Kafka has aborted all its transactions. */
@@ -131,14 +139,8 @@ private[sink] final class Journal(
    *
    * @param run unique for each start
    */
-  def claim(queryId: String, run: String): Claim = {
-    val mine = claim(queryId, run, MostAttempts)
-    removeOthers(mine)
-    mine
-  }
-
   @annotation.tailrec
-  private def claim(queryId: String, run: String, attempts: Int): Claim = {
+  def claim(queryId: String, run: String, attempts: Int = MostAttempts): Claim = {
     val last = owner()
     val mine = Claim(
       queryId,
@@ -156,6 +158,7 @@ private[sink] final class Journal(
         )
       }
       deleteBefore(mine)
+      removeOthers(mine)
       mine
     } else if (attempts > 1) claim(queryId, run, attempts - 1)
     else throw Errors.journalConflict(path, "other runs of the query start at the same time")
@@ -168,9 +171,8 @@ private[sink] final class Journal(
    * @param entry the decision, of which the claim may have been deleted
    */
   def takeOver(entry: JournalEntry, run: String): Claim = {
-    val last =
-      owner().getOrElse(Claim(entry.queryId, entry.run, entry.instance, entry.generation, path))
-    val mine = last.copy(queryId = entry.queryId, run = run, generation = last.generation + 1)
+    val last = owner().getOrElse(entry.claim.copy(location = path))
+    val mine = last.copy(queryId = entry.claim.queryId, run = run, generation = last.generation + 1)
     create(mine).foreach(e =>
       throw Errors.journalConflict(path, "a run of the query starts at the same time", e)
     )
@@ -195,10 +197,10 @@ private[sink] final class Journal(
    * claimed the journal meanwhile, and decided batches with the same numbers.
    */
   private def removeOthers(mine: Claim): Unit =
-    if (newest().exists(_._1.queryId != mine.queryId))
+    if (newest().exists(_._1.claim.queryId != mine.queryId))
       for {
         number <- numbers()
-        text <- files.read(decision(number)) if entry(number, text).queryId != mine.queryId
+        (entry, _) <- found(number) if entry.claim.queryId != mine.queryId
       } {
         checkClaim(mine)
         remove(number)
@@ -243,7 +245,7 @@ private[sink] final class Journal(
     name <- files.names(folder).sorted if name.matches("""slot-\w+\.json""")
     file = new Path(folder, name)
     text <- files.read(file)
-    slot <- Try(JournalJson.read[FreeSlot](text, file.toString)).toOption if slot.location == path
+    slot <- Try(JournalJson.read[FreeSlot](text, file.toString)).toOption
   } yield slot
 
   def giveUp(slot: FreeSlot): Unit = files.replace(fileOf(slot), JournalJson.write(slot))
@@ -297,8 +299,9 @@ private[sink] final class Journal(
     files.delete(decision(number))
   }
 
-  private def entry(number: Number, text: String) =
-    JournalJson.read[JournalEntry](text, decision(number).toString)
+  private def found(number: Number) = files.read(decision(number)).map(text =>
+    JournalJson.read[JournalEntry](text, decision(number).toString) -> text
+  )
 
   private def numbers(): Seq[Number] = files.names(folder).collect { case DecisionFile(batch, round) =>
     (batch.toLong, round.toInt)
@@ -348,6 +351,251 @@ private[sink] object Journal {
 }
 
 /**
+ * The decision to commit a batch. After it is written, the batch will be committed, regardless of failures.
+ *
+ * @param claim the claim of the run that decided
+ * @param input what Spark had planned for the batch, so that another plan with the same number is recognized
+ * @param round 0, or the number of times that lost parts of the batch were written again
+ * @param clusters the clusters of the transactions
+ * @param leftOut the clusters that were left out of the batch, so that its lost parts are routed as before
+ */
+private[sink] final case class JournalEntry(
+    claim: Claim,
+    batch: Long,
+    round: Int,
+    input: BatchInput,
+    transactions: Seq[Prepared],
+    clusters: Map[String, JournalCluster],
+    leftOut: Set[String] = Set.empty
+) {
+
+  /** Kafka's id of a cluster at the decision. */
+  def kafkaId(cluster: String): Option[String] = clusters.get(cluster).flatMap(_.kafkaId)
+
+  /** Kafka's ids of the topics at the decision, by cluster id. */
+  def topicIds: Map[String, Map[String, String]] = clusters.map { case (id, of) => id -> of.topicIds }
+}
+
+/**
+ * @param kafkaId Kafka's id of the cluster; None: it has none
+ * @param properties the connection properties without secrets, for a restart after the cluster has left the metadata
+ * @param topicIds Kafka's ids of the topics of the transactions, as far as it has returned them
+ */
+private[sink] final case class JournalCluster(
+    kafkaId: Option[String],
+    properties: Map[String, String],
+    topicIds: Map[String, String] = Map.empty
+)
+
+/**
+ * Identifies the rows of a batch by the files in the checkpoint that define them, because a batch that is planned again
+ * has the same number and may have other rows: the batch's file in Spark's offset log, and the deferrals of a source, which
+ * leave ranges of these offsets out.
+ *
+ * @param digests SHA-256 of the content, by the path of the file in the checkpoint
+ */
+private[sink] final case class BatchInput(digests: Map[String, String]) {
+
+  /** What differs in `now`, for an error message; None if both are equal. */
+  def difference(now: BatchInput): Option[String] = {
+    def shown(input: BatchInput, file: String) = input.digests.getOrElse(file, "no such file")
+    val differing = (digests.keySet ++ now.digests.keySet).toSeq.sorted
+      .filter(file => digests.get(file) != now.digests.get(file))
+      .map(file => s"'$file' had SHA-256 ${shown(this, file)} and now has ${shown(now, file)}")
+    Option.when(differing.nonEmpty)(differing.mkString(", "))
+  }
+
+  /** The files that only `now` has, for an error message; None if there are none. */
+  def additions(now: BatchInput): Option[String] =
+    Option((now.digests.keySet -- digests.keySet).toSeq.sorted.map(file => s"'$file'").mkString(", "))
+      .filter(_.nonEmpty)
+}
+
+private[dynamickafka] object BatchInput {
+
+  /** For a job, which has no offset log. */
+  val Empty: BatchInput = BatchInput(Map.empty)
+
+  /** @param contents by the path of the file in the checkpoint */
+  def of(contents: (String, String)*): BatchInput =
+    BatchInput(contents.map { case (file, text) => file -> digest(text) }.toMap)
+
+  def digest(text: String): String =
+    MessageDigest.getInstance("SHA-256").digest(text.getBytes(UTF_8)).map(b => f"${b & 0xff}%02x").mkString
+}
+
+/**
+ * The right of a run to decide batches and to abort transactions, as long as no later run has claimed the journal.
+ *
+ * @param run unique for each start
+ * @param instance identifies the journal. A copy of a checkpoint has another one, so that its query does not abort
+ *                 transactions of the original query
+ * @param generation grows with each run on this journal
+ * @param location where the journal was when it was claimed
+ */
+private[sink] final case class Claim(
+    queryId: String,
+    run: String,
+    instance: String,
+    generation: Long,
+    location: String
+)
+
+/**
+ * The transactional ids of a run that has ended, with no attempt of a task that may still use them.
+ *
+ * @param slot what the ids begin with
+ * @param cluster where the id is that guards the slot
+ * @param producerId with `epoch`, what Kafka has given to the run for that id
+ */
+private[sink] final case class FreeSlot(
+    slot: String,
+    cluster: String,
+    producerId: Long,
+    epoch: Short
+)
+
+/**
+ * Who has resolved a decision, when, and how.
+ *
+ * @param decision the digest of the decision: the batch may be decided again after `rewrite`
+ * @param at as in ISO 8601
+ * @param cluster of `abandon-cluster`
+ * @param closed whether the decision was closed. A note is written before the first step, without it
+ * @param states what has become of the transactions, by transactional id
+ */
+private[sink] final case class Note(
+    decision: String,
+    generation: Long,
+    by: String,
+    at: String,
+    resolution: String,
+    cluster: Option[String],
+    closed: Boolean,
+    states: Map[String, String]
+)
+
+/** The notes about all decisions of a round of a batch, the last one last. */
+private[sink] final case class Notes(notes: Seq[Note])
+
+/**
+ * A transaction whose records are all in Kafka, and which stays open until it is committed or aborted.
+ *
+ * @param partition the number of the task in its batch
+ * @param rows the number of records
+ * @param topics the topics of the records
+ */
+private[sink] final case class Prepared(
+    cluster: String,
+    transactionalId: String,
+    producerId: Long,
+    epoch: Short,
+    partition: Int,
+    rows: Long,
+    topics: Seq[String]
+) {
+
+  /** For messages. */
+  def shown: String =
+    s"cluster '$cluster', transaction '$transactionalId' (task $partition, $rows records, topic ${topics.mkString(", ")})"
+}
+
+/**
+ * The message of a task to the driver.
+ *
+ * @param retried whether an earlier attempt may have left an open transaction
+ * @param withheld the number of records, by cluster, that were not written because this task's part is already
+ *                 committed
+ * @param ages how long its transactions have been open
+ */
+private[sink] final case class TaskTransactions(
+    prepared: Seq[Prepared],
+    retried: Boolean,
+    partition: Int,
+    withheld: Map[String, Long],
+    ages: Ages
+) extends WriterCommitMessage
+
+/**
+ * How long the transactions of a task had been open when they were prepared.
+ *
+ * @param openMs by cluster, in milliseconds, by the monotonic clock of the executor
+ * @param atMs when they were prepared, in milliseconds since the epoch by the clock of the executor
+ */
+private[sink] final case class Ages(openMs: Map[String, Long], atMs: Long) {
+
+  /**
+   * The age of the transaction on a cluster now.
+   *
+   * @param sinceStartMs the time since the tasks were started: no transaction is older, whatever the clocks say
+   * @param nowMs milliseconds since the epoch, by the clock of the driver
+   */
+  def of(cluster: String, sinceStartMs: Long, nowMs: Long): Long =
+    openMs.get(cluster).fold(sinceStartMs)(open => math.min(sinceStartMs, open + math.max(0L, nowMs - atMs)))
+}
+
+private[sink] object Ages {
+  val none: Ages = Ages(Map.empty, 0L)
+}
+
+/** The codec of all files of a journal, version 2. A missing field or another version is an error. */
+private[dynamickafka] object JournalJson {
+  val Version = 2
+  private val mapper = JsonMapper.builder().addModule(DefaultScalaModule)
+    .enable(
+      DeserializationFeature.FAIL_ON_MISSING_CREATOR_PROPERTIES,
+      DeserializationFeature.FAIL_ON_NULL_CREATOR_PROPERTIES,
+      DeserializationFeature.FAIL_ON_NULL_FOR_PRIMITIVES
+    )
+    .disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)
+    .enable(SerializationFeature.ORDER_MAP_ENTRIES_BY_KEYS).build()
+
+  def write(entry: AnyRef): String = {
+    val root = mapper.createObjectNode().put("version", Version)
+    mapper.writeValueAsString(root.setAll[ObjectNode](mapper.valueToTree[ObjectNode](entry)))
+  }
+
+  /** @param where the file, for the error message */
+  def read[A](text: String, where: String)(implicit kind: ClassTag[A]): A =
+    try
+      mapper.readTree(text) match {
+        case root: ObjectNode =>
+          val version = root.path("version").asInt
+          if (version != Version) throw new IllegalArgumentException(
+            s"it has version $version, but this version of the connector supports version $Version"
+          )
+          mapper.treeToValue(root, kind.runtimeClass).asInstanceOf[A]
+        case _ => throw new IllegalArgumentException("it is not a JSON object")
+      }
+    catch {
+      case NonFatal(e) =>
+        val why = e match {
+          case json: JsonProcessingException => json.getOriginalMessage
+          case other => other.getMessage
+        }
+        throw Errors.journalConflict(where, s"it cannot be read: $why", e)
+    }
+
+  def digest(entry: JournalEntry): String = BatchInput.digest(write(entry))
+
+  /** A decision when clusters get other ids. */
+  def renamedDecision(text: String, where: String)(id: String => String): String = {
+    val entry = read[JournalEntry](text, where)
+    write(entry.copy(
+      transactions = entry.transactions.map(t => t.copy(cluster = id(t.cluster))),
+      clusters = entry.clusters.map { case (cluster, of) => id(cluster) -> of },
+      leftOut = entry.leftOut.map(id)
+    ))
+  }
+
+  /** The same for free transactional ids. */
+  def renamedSlot(text: String, where: String)(id: String => String): String = {
+    val slot = read[FreeSlot](text, where)
+    write(slot.copy(cluster = id(slot.cluster)))
+  }
+}
+
+/**
  * The batches of a streaming query, by the files in its checkpoint that Spark and the source write before the tasks of a batch
  * start. What a batch is made from when its tasks start and when it is decided has to be equal.
  *
@@ -355,7 +603,10 @@ private[sink] object Journal {
  * @param journal for error messages
  */
 private[sink] final class SparkBatches(home: Path, journal: String, hadoop: Configuration) {
-  import SparkBatches._
+  private val Offsets = "offsets"
+
+  /** The folders of the sources of a query in its checkpoint. */
+  private val Sources = "sources"
 
   private val offsets = new Path(home, Offsets)
   private val files = new AtomicFiles(offsets, hadoop)
@@ -385,9 +636,10 @@ private[sink] final class SparkBatches(home: Path, journal: String, hadoop: Conf
   def begin(plans: PlannedDeferrals): Unit = {
     def of(batch: Long) = input(batch).map(found =>
       batch -> sources.foldLeft(found)((input, n) =>
-        plans.of(new Path(new Path(home, Sources), n)).fold(input)(deferrals =>
-          input.having(deferral(n, batch), deferrals.get(batch))
-        )
+        plans.of(new Path(new Path(home, Sources), n)).fold(input) { deferrals =>
+          val file = deferral(n, batch)
+          BatchInput((input.digests - file) ++ deferrals.get(batch).map(file -> BatchInput.digest(_)))
+        }
       )
     )
     // Usually the next one, which saves a listing.
@@ -426,13 +678,6 @@ private[sink] final class SparkBatches(home: Path, journal: String, hadoop: Conf
   private def deferral(source: String, batch: Long) = s"$Sources/$source/dynamic-kafka/deferred/$batch.json"
 }
 
-private object SparkBatches {
-  private val Offsets = "offsets"
-
-  /** The folders of the sources of a query in its checkpoint. */
-  private val Sources = "sources"
-}
-
 /** Shows that something is being done, on a thread of its own, so that it also does while a request hangs. */
 private[dynamickafka] object Heartbeat {
   private val log = LoggerFactory.getLogger(Heartbeat.getClass)
@@ -442,35 +687,29 @@ private[dynamickafka] object Heartbeat {
    * interval, so that a short body costs nothing. Errors of both are logged: they must not fail the body.
    */
   def during[A](everyMs: Long, beat: () => Unit, end: () => Unit)(body: => A): A = {
-    val state = new State(beat, end)
-    val task = threads.scheduleWithFixedDelay(() => state.next(), everyMs, everyMs, TimeUnit.MILLISECONDS)
-    try body
-    finally {
-      val _ = task.cancel(false)
-      state.finish()
-    }
-  }
-
-  private final class State(beat: () => Unit, end: () => Unit) {
-    private var isOver, hasBeaten = false
-
-    def next(): Unit = synchronized {
+    val lock = new Object
+    var isOver, hasBeaten = false
+    def next(): Unit = lock.synchronized {
       if (!isOver) {
         hasBeaten = true
         quietly(beat)
       }
     }
-
-    // Waits for a beat that has begun, which would restore what `end` removes.
-    def finish(): Unit = synchronized {
-      isOver = true
-      if (hasBeaten) quietly(end)
+    val task = threads.scheduleWithFixedDelay(() => next(), everyMs, everyMs, TimeUnit.MILLISECONDS)
+    try body
+    finally {
+      val _ = task.cancel(false)
+      // Waits for a beat that has begun, which would restore what `end` removes.
+      lock.synchronized {
+        isOver = true
+        if (hasBeaten) quietly(end)
+      }
     }
-
-    private def quietly(action: () => Unit): Unit =
-      try action()
-      catch { case NonFatal(e) => log.debug("A heartbeat failed", e) }
   }
+
+  private def quietly(action: () => Unit): Unit =
+    try action()
+    catch { case NonFatal(e) => log.debug("A heartbeat failed", e) }
 
   private lazy val threads: ScheduledThreadPoolExecutor = {
     val pool = new ScheduledThreadPoolExecutor(1, new DaemonThreads("dynamic-kafka-heartbeat"))

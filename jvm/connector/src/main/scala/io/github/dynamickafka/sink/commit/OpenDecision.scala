@@ -27,9 +27,13 @@ private[dynamickafka] final class OpenDecision(
 
   /** None: no decision is open. */
   def find(): Option[Found] = using { (journal, clusters) =>
-    journal.newest().filterNot(_._2).map(_._1).map { entry =>
+    journal.open().map { entry =>
       clusters.remember(entry)
-      val outcomes = new Inspector(clusters, Clock.System).once(entry.transactions, entry.kafkaId).outcomes
+      val outcomes = new Committer(
+        clusters,
+        TransactionPool.shared,
+        Clock.System
+      ).inspect(entry.transactions, entry.kafkaId).outcomes
       val reasons = outcomes.collect {
         case (t, p: Outcome.Pending) if p.isLeaderless => s"cluster '${t.cluster}': ${p.cause.getMessage}"
         case (t, Outcome.Pending(cause)) =>
@@ -85,7 +89,7 @@ private[dynamickafka] final class OpenDecision(
 
   private def found(entry: JournalEntry, outcomes: Seq[(Prepared, Outcome)], reasons: Seq[String]) = Found(
     entry.batch,
-    entry.generation,
+    entry.claim.generation,
     outcomes.map { case (t, outcome) => Transaction(t.cluster, t.transactionalId, outcome.state) },
     reasons
   )
@@ -129,7 +133,6 @@ private[sink] final class Resolver(
     watch: () => Unit
 ) {
   private val committer = new Committer(clusters, pool, clock)
-  private val markers = new Markers(clusters, pool, clock)
 
   /** @return the decision, and what has become of its transactions */
   def apply(batch: Long, how: Resolution, who: String): (JournalEntry, Seq[(Prepared, Outcome)]) = {
@@ -183,11 +186,11 @@ private[sink] final class Resolver(
       who: String
   ): Seq[(Prepared, Outcome)] = {
     clusters.remember(entry)
-    val report = committer.inspector.once(entry.transactions, entry.kafkaId)
+    val report = committer.inspect(entry.transactions, entry.kafkaId)
     val note =
       Note(
         JournalJson.digest(entry),
-        entry.generation,
+        entry.claim.generation,
         who,
         Instant.ofEpochMilli(clock.currentTimeMillis()).toString,
         how.name,
@@ -206,43 +209,23 @@ private[sink] final class Resolver(
         ))
       case Right(plan) =>
         journal.add(entry, note)
-        val ended = run(entry, report, plan)
+        val now = committer.commit(plan.commit, entry.kafkaId).toMap ++
+          committer.abort(plan.abort, entry.kafkaId)
+        val ended = report.outcomes.map { case (t, before) => t -> now.getOrElse(t, before) }
         val left = ResolutionPlan.left(how, plan, ended)
         if (left.nonEmpty) throw new Refused(left)
-        hidden(entry, report, plan, ended).foreach(refuse)
+        val committed = ended.collect { case (t, Outcome.Committed) if !plan.abandoned(t.cluster) => t }
+        committer.awaitVisible(committed, report.inSync, earlier = true).foreach(cause =>
+          refuse(
+            s"batch ${entry.batch} is committed, but a part of it is not visible yet: ${cause.getMessage}. Repeat the resolution when " +
+              "all partitions have leaders, or give the cluster up with --abandon-cluster"
+          )
+        )
         journal.checkClaim(claim)
         if (how == Resolution.Rewrite) journal.retract(entry) else journal.finish(entry)
         journal.add(entry, note.copy(closed = true, states = states(ended)), completes = true)
         ended
     }
-  }
-
-  /**
-   * Why readers do not see what is committed, if they do not: a broker of Kafka 4 completes a transaction without the partitions that
-   * have no leader. Commits there what it has left out.
-   */
-  private def hidden(
-      entry: JournalEntry,
-      report: Inspector.Report,
-      plan: ResolutionPlan,
-      ended: Seq[(Prepared, Outcome)]
-  ): Option[String] = {
-    val committed = ended.collect { case (t, Outcome.Committed) if !plan.abandoned(t.cluster) => t }
-    markers.await(committed, report.inSync, earlier = true, clusters.deadline(clock)).map(cause =>
-      s"batch ${entry.batch} is committed, but a part of it is not visible yet: ${cause.getMessage}. Repeat the resolution when " +
-        "all partitions have leaders, or give the cluster up with --abandon-cluster"
-    )
-  }
-
-  private def run(
-      entry: JournalEntry,
-      report: Inspector.Report,
-      plan: ResolutionPlan
-  ): Seq[(Prepared, Outcome)] = {
-    val until = clusters.deadline(clock)
-    val now = committer.commit(plan.commit, entry.kafkaId, until).toMap ++
-      committer.abort(plan.abort, entry.kafkaId, until)
-    report.outcomes.map { case (t, before) => t -> now.getOrElse(t, before) }
   }
 
   private def states(outcomes: Seq[(Prepared, Outcome)]) =
@@ -296,7 +279,7 @@ private[sink] object ResolutionPlan {
   def of(
       entry: JournalEntry,
       how: Resolution,
-      report: Inspector.Report,
+      report: Inspection,
       abandoned: Set[String],
       reason: (String, Throwable) => String
   ): Either[Seq[String], ResolutionPlan] = {
@@ -311,9 +294,9 @@ private[sink] object ResolutionPlan {
         Option.when(entry.round > 0)(
           s"parts of batch ${entry.batch} are committed: the decision is about the rest of it, which was written again"
         ).toSeq ++ refusing(report.outcomes) {
-          case (t, Outcome.Committed) => s"it is committed: ${Decision.at(t)}"
+          case (t, Outcome.Committed) => s"it is committed: ${t.shown}"
           case (t, Outcome.Unknown(text)) =>
-            s"it is not known whether it was committed: ${Decision.at(t)}: $text"
+            s"it is not known whether it was committed: ${t.shown}: $text"
           case (t, Outcome.Pending(cause)) => unreachable(t, cause)
         }
       case AcceptLoss =>
@@ -326,9 +309,9 @@ private[sink] object ResolutionPlan {
           case (t, Outcome.Pending(cause)) =>
             s"${unreachable(t, cause)}. To give them up too, use --abandon-cluster ${t.cluster} next"
           case (t, Outcome.Lost(text)) =>
-            s"it is lost on another cluster: ${Decision.at(t)}: $text. To accept that, use --accept-loss next"
+            s"it is lost on another cluster: ${t.shown}: $text. To accept that, use --accept-loss next"
           case (t, Outcome.Unknown(text)) =>
-            s"it is not known whether it was committed: ${Decision.at(t)}: $text. To accept that, use --accept-loss next"
+            s"it is not known whether it was committed: ${t.shown}: $text. To accept that, use --accept-loss next"
         }
     }
     def open(of: Seq[(Prepared, Outcome)]) = of.collect { case (t, Outcome.Open) => t }
@@ -343,11 +326,11 @@ private[sink] object ResolutionPlan {
   }
 
   /** A mistake in the metadata would turn open transactions into lost ones. */
-  private def replaced(entry: JournalEntry, report: Inspector.Report, givenUp: Set[String]): Seq[String] =
+  private def replaced(entry: JournalEntry, report: Inspection, givenUp: Set[String]): Seq[String] =
     entry.clusters.keys.toSeq.sorted.filterNot(givenUp).flatMap { id =>
       for {
         before <- entry.kafkaId(id)
-        now <- report.kafkaIds.get(id) if now != before
+        now <- report.seen.get(id).flatMap(_.clusterId) if now != before
       } yield s"cluster '$id' of the metadata leads to the Kafka cluster with id $now, and the decision is about the one with " +
         s"id $before. Correct the metadata, or give its part up with --abandon-cluster $id"
     }
@@ -355,10 +338,10 @@ private[sink] object ResolutionPlan {
   /** Why the batch cannot be closed after all, given what has become of the transactions. */
   def left(how: Resolution, plan: ResolutionPlan, ended: Seq[(Prepared, Outcome)]): Seq[String] = {
     def text(t: Prepared, outcome: Outcome) = outcome match {
-      case Outcome.Lost(text) => s"${Decision.at(t)} is lost: $text"
-      case Outcome.Unknown(text) => s"${Decision.at(t)}: $text"
-      case Outcome.Pending(cause) => s"${Decision.at(t)} is not ended yet: ${cause.getClass.getSimpleName}"
-      case other => s"${Decision.at(t)} is ${other.toString.toLowerCase(java.util.Locale.ROOT)}"
+      case Outcome.Lost(text) => s"${t.shown} is lost: $text"
+      case Outcome.Unknown(text) => s"${t.shown}: $text"
+      case Outcome.Pending(cause) => s"${t.shown} is not ended yet: ${cause.getClass.getSimpleName}"
+      case other => s"${t.shown} is ${other.toString.toLowerCase(java.util.Locale.ROOT)}"
     }
     ended.collect {
       case (t, outcome) if !plan.abandoned(t.cluster) && !suits(how, outcome) => text(t, outcome)
@@ -366,11 +349,8 @@ private[sink] object ResolutionPlan {
   }
 
   private def suits(how: Resolution, outcome: Outcome): Boolean = (how, outcome) match {
-    case (Rewrite, Outcome.Lost(_)) => true
-    case (Rewrite, _) => false
-    case (AcceptLoss, Outcome.Pending(_) | Outcome.Open) => false
-    case (AcceptLoss, _) => true
-    case (AbandonCluster(_), Outcome.Committed) => true
-    case (AbandonCluster(_), _) => false
+    case (_, Outcome.Committed) => how != Rewrite
+    case (Rewrite | AcceptLoss, Outcome.Lost(_)) | (AcceptLoss, Outcome.Unknown(_)) => true
+    case _ => false
   }
 }

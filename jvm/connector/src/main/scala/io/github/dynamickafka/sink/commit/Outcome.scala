@@ -1,16 +1,10 @@
 package io.github.dynamickafka.sink.commit
 
-import java.{util => ju}
-
 import scala.jdk.CollectionConverters._
-import scala.util.control.NonFatal
 
 import org.apache.kafka.clients.admin.TransactionState
 import org.apache.kafka.common.TopicPartition
-import org.apache.kafka.common.errors.{LeaderNotAvailableException, TimeoutException}
-
-import io.github.dynamickafka.base.Clock
-import io.github.dynamickafka.kafka.ClusterFailure
+import org.apache.kafka.common.errors.LeaderNotAvailableException
 
 /** What is known of a prepared transaction. */
 private[sink] sealed abstract class Outcome(of: String) extends Product with Serializable {
@@ -70,7 +64,7 @@ private[sink] object Verdict {
           case PREPARE_COMMIT | COMPLETE_COMMIT if same => Outcome.Committed
           case ONGOING if same && prepared =>
             found.topicPartitions.asScala.find(seen.leaderless).fold[Outcome](Outcome.Open)(p =>
-              Outcome.Pending(Markers.noLeader(p))
+              Outcome.Pending(Committer.noLeader(p))
             )
           case PREPARE_ABORT | COMPLETE_ABORT | PREPARE_EPOCH_FENCE if same => Outcome.Lost(text)
           // The id was used again, after either end of the transaction.
@@ -80,106 +74,40 @@ private[sink] object Verdict {
   }
 }
 
-/** The result for a decided batch, given the outcomes of its transactions. Pure. */
-private[sink] sealed trait Decision extends Product with Serializable
-private[sink] object Decision {
+/** @param seen what clusters have answered, by cluster id */
+private[sink] final case class Inspection(outcomes: Seq[(Prepared, Outcome)], seen: Map[String, Seen]) {
 
-  /** All transactions are ended. If none is lost, the batch is committed. */
-  final case class Ended(lost: Seq[(Prepared, String)]) extends Decision
+  /** The number of replicas in sync of each partition of the transactions, by cluster id. */
+  def inSync: Map[String, Map[TopicPartition, Int]] = seen.map { case (id, of) => id -> of.inSyncWritten }
 
-  /** The result is not known yet. */
-  final case class Open(pending: Seq[Prepared], cause: Throwable) extends Decision
-
-  /** The result will never be known. */
-  final case class Unknown(unknown: Seq[(Prepared, String)]) extends Decision
-
-  /** @param outcomes none of them [[Outcome.Open]] */
-  def of(outcomes: Seq[(Prepared, Outcome)]): Decision = {
-    val pending = outcomes.collect { case (t, Outcome.Pending(cause)) => t -> cause }
-    val lost = outcomes.collect { case (t, Outcome.Lost(reason)) => t -> reason }
-    val unknown = outcomes.collect { case (t, Outcome.Unknown(reason)) => t -> reason }
-    if (unknown.nonEmpty) Unknown(unknown)
-    else if (pending.nonEmpty) Open(pending.map(_._1), pending.head._2)
-    else Ended(lost)
-  }
-
-  def at(t: Prepared): String =
-    s"cluster '${t.cluster}', transaction '${t.transactionalId}' (task ${t.partition}, ${t.rows} records, topic " +
-      s"${t.topics.mkString(", ")})"
-}
-
-/** Queries what has become of transactions: one request per cluster, to all clusters at once. */
-private[sink] final class Inspector(clusters: Clusters, clock: Clock) {
-  import Inspector._
-
-  /** @param ids Kafka's id of a cluster at the decision */
-  def once(transactions: Seq[Prepared], ids: String => Option[String]): Report = {
-    val byCluster = transactions.groupBy(_.cluster)
-    val seen = clusters.each(byCluster.keys.toSeq.sorted)(id => id -> describe(id, byCluster(id))).toMap
-    Report(
-      transactions.map(t => t -> seen(t.cluster).fold(Outcome.Pending(_), Verdict(t, ids(t.cluster), _))),
-      seen.collect { case (id, Right(answer)) => id -> answer }
-    )
-  }
+  /** Kafka's ids of the topics of the transactions, by cluster id. */
+  def topicIds: Map[String, Map[String, String]] = seen.map { case (id, of) => id -> of.topicIds }
 
   /**
-   * The same, repeated until all clusters have answered, or the time limit, or something is committed, or all others refuse
-   * the credentials.
+   * The outcomes, with an open transaction as lost if one of its topics was recreated since an earlier time. Such a topic has none of
+   * the records that the transaction had written to it, and Kafka commits the transaction without an error.
+   *
+   * @param before the ids of topics at the earlier time, by cluster id
+   * @param counts whether a topic that was recreated makes a transaction count as lost
    */
-  @annotation.tailrec
-  def await(
-      transactions: Seq[Prepared],
-      ids: String => Option[String],
-      deadlineNanos: Long,
-      failures: Int = 1
-  ): Report = {
-    val report = once(transactions, ids)
-    if (!report.isIncomplete || report.isRefused || clock.nanoTime() >= deadlineNanos) report
-    else {
-      Committer.pause(clock, failures, deadlineNanos)
-      await(transactions, ids, deadlineNanos, failures + 1)
+  def ifNotRecreated(
+      before: Map[String, Map[String, String]],
+      counts: (Prepared, String) => Boolean = (_, _) => true
+  ): Seq[(Prepared, Outcome)] = {
+    def id(ids: Map[String, Map[String, String]], t: Prepared, topic: String) =
+      ids.get(t.cluster).flatMap(_.get(topic))
+    val now = topicIds
+    outcomes.map {
+      case (t, Outcome.Open) =>
+        val recreated = t.topics.find(topic =>
+          id(before, t, topic).exists(known => id(now, t, topic).exists(_ != known))
+        )
+        t -> recreated.filter(counts(t, _)).fold[Outcome](Outcome.Open)(topic =>
+          Outcome.Lost(
+            s"topic '$topic' was recreated after records were written to it, which it does not have now"
+          )
+        )
+      case other => other
     }
-  }
-
-  private def describe(id: String, transactions: Seq[Prepared]): Either[Throwable, Seen] =
-    try {
-      val seen =
-        clusters.ask(id)(_.describe(
-          transactions.map(_.transactionalId),
-          transactions.flatMap(_.topics).toSet
-        ))
-      clusters.responded(id)
-      Right(seen)
-    } catch {
-      case NonFatal(e) if ClusterFailure.isRefused(e) =>
-        Left(ClusterFailure(id, clusters.properties(id).client, e))
-      case e @ (_: TimeoutException | _: ju.concurrent.TimeoutException) =>
-        clusters.tooSlow(id)
-        Left(e)
-      case NonFatal(e) => Left(e)
-    }
-}
-
-private[sink] object Inspector {
-
-  /** @param seen what clusters have answered, by cluster id */
-  final case class Report(outcomes: Seq[(Prepared, Outcome)], seen: Map[String, Seen]) {
-
-    /** Kafka's id of each cluster that has one, by cluster id. */
-    def kafkaIds: Map[String, String] = seen.flatMap { case (id, of) => of.clusterId.map(id -> _) }
-
-    /** The number of replicas in sync of each partition of the transactions, by cluster id. */
-    def inSync: Map[String, Map[TopicPartition, Int]] = seen.map { case (id, of) => id -> of.inSyncWritten }
-
-    /** Kafka's ids of the topics of the transactions, by cluster id. */
-    def topicIds: Map[String, Map[String, String]] = seen.map { case (id, of) => id -> of.topicIds }
-
-    /** Nothing is committed, and a cluster has not answered: no step can be taken back yet. */
-    def isIncomplete: Boolean = !outcomes.exists(_._2 == Outcome.Committed) && pending.nonEmpty
-
-    /** Each cluster that has not answered has refused the credentials. */
-    def isRefused: Boolean = pending.forall(ClusterFailure.isRefused)
-
-    private def pending: Seq[Throwable] = outcomes.collect { case (_, Outcome.Pending(cause)) => cause }
   }
 }

@@ -2,7 +2,6 @@ package io.github.dynamickafka.sink.commit
 
 import scala.util.control.NonFatal
 
-import org.apache.kafka.common.TopicPartition
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.error.Errors
@@ -15,6 +14,7 @@ import io.github.dynamickafka.error.Errors
 private[commit] final class Recovery(context: CommitContext, decisions: Decisions) {
   import Recovery._
   import context._
+  import decisions.committer
 
   private val batches = journal.batches
 
@@ -44,13 +44,21 @@ private[commit] final class Recovery(context: CommitContext, decisions: Decision
   }
 
   private def completeOther(job: Journal): Unit = {
-    job.newest().filterNot(_._2).foreach { case (entry, _) =>
+    job.open().foreach { entry =>
       // The earlier job detects this, if it still runs.
-      val taken = job.claim(entry.queryId, claim.run)
+      val taken = job.claim(entry.claim.queryId, claim.run)
       clusters.remember(entry)
-      // A lost part of another job cannot be written again: this job has other rows.
       val _ = new Recovery(context.copy(claim = taken, journal = job), decisions)
-        .rollForward(entry, Rerun.ofAnotherJob(job.path))
+        .rollForward(
+          entry,
+          // A lost part of another job cannot be written again: this job has other rows.
+          Rerun(
+            mayReplay = false,
+            mayDrop = true,
+            "It is a batch of an earlier job, whose rows this job does not have. To continue without the missing parts, delete the " +
+              s"directory '${job.path}'; to write the rows of that job again, run it again afterwards."
+          )
+        )
     }
     job.delete()
   }
@@ -68,8 +76,16 @@ private[commit] final class Recovery(context: CommitContext, decisions: Decision
     batches.input(entry.batch).exists(entry.input.difference(_).isEmpty)
 
   private def rerun(entry: JournalEntry): Rerun =
-    if (batches.isOver(entry.batch)) Rerun.none(entry.batch, journal.path, isPlanned(entry))
-    else Rerun(options.replayLost, mayDrop = true, Rerun.remedy(entry.batch, journal.path))
+    if (batches.isOver(entry.batch)) Rerun(
+      mayReplay = false,
+      mayDrop = !isPlanned(entry),
+      s"Spark does not run batch ${entry.batch} again, because its logs have this batch as finished or a later one, as after a file " +
+        s"'commits/${entry.batch}' was made by hand. To write the whole batch again, and accept duplicates of the committed part, " +
+        s"delete 'commits/${entry.batch}' and the later files of 'commits', then the files of 'offsets' after " +
+        s"'offsets/${entry.batch}', then the files '${entry.batch}-*' in '${journal.path}'. To continue without the missing parts, " +
+        "close the batch with 'python -m dynamic_kafka resolve' and '--accept-loss'."
+    )
+    else Rerun(options.replayLost, mayDrop = true, remedy(entry.batch, journal.path))
 
   /** @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException JOURNAL_CONFLICT if the plan is another one */
   private def isRunAgain(entry: JournalEntry): Boolean = {
@@ -111,10 +127,15 @@ private[commit] final class Recovery(context: CommitContext, decisions: Decision
   private def rollForward(entry: JournalEntry, rerun: Rerun): Option[LostParts] = {
     log.info(s"An earlier run decided batch ${entry.batch}, with ${entry.transactions.size} transactions")
     journal.ending(claim) {
-      val (outcomes, inSync) = end(entry)
+      // Parts of an earlier round are committed, so that none is waited for.
+      val report =
+        if (entry.round > 0) committer.inspect(entry.transactions, entry.kafkaId)
+        else committer.awaitStates(entry.transactions, entry.kafkaId)
+      journal.checkClaim(claim)
+      val outcomes = end(entry, report)
       // Somebody may have resolved the decision meanwhile.
       journal.checkClaim(claim)
-      val lost = decisions.lost(entry, outcomes, inSync, earlier = true)
+      val lost = decisions.lost(entry, outcomes, report.inSync, earlier = true)
       val isNothing = lost.nonEmpty && lost.size == outcomes.size
       if (lost.isEmpty) {
         journal.finish(entry)
@@ -136,45 +157,35 @@ private[commit] final class Recovery(context: CommitContext, decisions: Decision
     }
   }
 
-  private def end(
-      entry: JournalEntry
-  ): (Seq[(Prepared, Outcome)], Map[String, Map[TopicPartition, Int]]) = {
-    val until = deadline()
+  /** Ends the transactions, as far as all of them are committed or none is. */
+  private def end(entry: JournalEntry, report: Inspection): Seq[(Prepared, Outcome)] = {
+    val outcomes = decisions.assumed(entry.batch, report.ifNotRecreated(entry.topicIds))
     // Parts of an earlier round are committed.
-    val report =
-      if (entry.round > 0) decisions.committer.inspector.once(entry.transactions, entry.kafkaId)
-      else decisions.committer.inspector.await(entry.transactions, entry.kafkaId, until)
-    journal.checkClaim(claim)
-    val outcomes = decisions.assumed(entry.batch, RecreatedTopics.sinceDecision(entry, report))
     val isVisible = entry.round > 0 || outcomes.exists(_._2 == Outcome.Committed)
     val (open, ended) = outcomes.partition(_._2 == Outcome.Open)
-    val pending = ended.collect { case (t, p: Outcome.Pending) if !p.isLeaderless => t }
     val isPending = ended.exists(_._2.isInstanceOf[Outcome.Pending])
-    val isLost = ended.exists(_._2.isInstanceOf[Outcome.Lost])
-    val known =
-      if (ended.exists(_._2.isInstanceOf[Outcome.Unknown])) ended
-      else if (!isVisible && isPending) ended
-      else if (!isVisible && isLost) ended ++ withdraw(entry, open.map(_._1), until)
-      else {
-        val now = (decisions.commit(entry, open.map(_._1)) ++ late(entry, pending)).toMap
-        outcomes.map { case (t, before) => t -> now.getOrElse(t, before) }
-      }
-    known -> report.inSync
+    if (ended.exists(_._2.isInstanceOf[Outcome.Unknown]) || !isVisible && isPending) ended
+    else if (!isVisible && ended.exists(_._2.isInstanceOf[Outcome.Lost]))
+      ended ++ (
+        if (entry.claim.instance == claim.instance) committer.abort(open.map(_._1), entry.kafkaId)
+        else open.map(_._1 -> Outcome.Lost("it belongs to another copy of the checkpoint"))
+      )
+    else {
+      val pending = ended.collect { case (t, p: Outcome.Pending) if !p.isLeaderless => t }
+      val now = (decisions.commit(entry, open.map(_._1)) ++ late(entry, pending)).toMap
+      outcomes.map { case (t, before) => t -> now.getOrElse(t, before) }
+    }
   }
 
   /** The transactions of clusters that have not answered: none is committed before it is known that none of its records are missing. */
   private def late(entry: JournalEntry, pending: Seq[Prepared]): Seq[(Prepared, Outcome)] =
     if (pending.isEmpty) Nil
     else {
-      val report = decisions.committer.inspector.await(pending, entry.kafkaId, deadline())
+      val report = committer.awaitStates(pending, entry.kafkaId)
       journal.checkClaim(claim)
-      val (open, ended) = RecreatedTopics.sinceDecision(entry, report).partition(_._2 == Outcome.Open)
+      val (open, ended) = report.ifNotRecreated(entry.topicIds).partition(_._2 == Outcome.Open)
       ended ++ decisions.commit(entry, open.map(_._1))
     }
-
-  private def withdraw(entry: JournalEntry, open: Seq[Prepared], until: Long): Seq[(Prepared, Outcome)] =
-    if (entry.instance == claim.instance) decisions.committer.abort(open, entry.kafkaId, until)
-    else open.map(_ -> Outcome.Lost("it belongs to another copy of the checkpoint"))
 }
 
 private[commit] object Recovery {
@@ -185,6 +196,12 @@ private[commit] object Recovery {
       "restore the checkpoint as a whole. If this is not possible: after the files of this batch in the journal are deleted, " +
       "the query continues from its offset log and loses nothing, but writes records again that the journal's batch and its " +
       "own batches have in common."
+
+  /** The remedy for a batch whose rows are there once more. */
+  def remedy(batch: Long, journal: String): String =
+    "To write only the missing parts again, set 'partialCommitPolicy' to 'replay-lost-partitions', provided that each run of a batch " +
+      "gives every task the same rows. To write the whole batch again, and accept duplicates of the committed part, delete the files " +
+      s"'$batch-*' in '$journal'."
 }
 
 /**
@@ -196,34 +213,6 @@ private[commit] object Recovery {
  * @param remedy what a user can do about a batch that is committed in part
  */
 private[commit] final case class Rerun(mayReplay: Boolean, mayDrop: Boolean, remedy: String)
-
-private[commit] object Rerun {
-
-  /** Spark has finished the batch, or planned a later one. */
-  def none(batch: Long, journal: String, isPlanned: Boolean): Rerun = Rerun(
-    mayReplay = false,
-    mayDrop = !isPlanned,
-    s"Spark does not run batch $batch again, because its logs have this batch as finished or a later one, as after a file " +
-      s"'commits/$batch' was made by hand. To write the whole batch again, and accept duplicates of the committed part, delete " +
-      s"'commits/$batch' and the later files of 'commits', then the files of 'offsets' after 'offsets/$batch', then the files " +
-      s"'$batch-*' in '$journal'. To continue without the missing parts, close the batch with 'python -m dynamic_kafka resolve' " +
-      "and '--accept-loss'."
-  )
-
-  /** The decision is that of an earlier job, and this job has other rows. */
-  def ofAnotherJob(journal: String): Rerun = Rerun(
-    mayReplay = false,
-    mayDrop = true,
-    "It is a batch of an earlier job, whose rows this job does not have. To continue without the missing parts, delete the " +
-      s"directory '$journal'; to write the rows of that job again, run it again afterwards."
-  )
-
-  /** The remedy for a batch whose rows are there once more. */
-  def remedy(batch: Long, journal: String): String =
-    "To write only the missing parts again, set 'partialCommitPolicy' to 'replay-lost-partitions', provided that each run of a batch " +
-      "gives every task the same rows. To write the whole batch again, and accept duplicates of the committed part, delete the files " +
-      s"'$batch-*' in '$journal'."
-}
 
 /**
  * The parts of a batch that must be written again, because Kafka aborted them after the decision, while others are
@@ -284,11 +273,11 @@ private[sink] object LostParts {
  * @param names the ids of this run
  */
 private[commit] final class Leftovers(names: () => TransactionName, context: CommitContext) {
-  import Leftovers._
   import context.{claim, clusters, journal}
 
-  private val ofEarlier = new Sweeps(Sweeps.Most)
-  private val own = new Sweeps(0)
+  private val log = LoggerFactory.getLogger(classOf[Leftovers])
+  private val ofEarlier = new Sweeps(mayBeOpen = true)
+  private val own = new Sweeps(mayBeOpen = false)
 
   // Clusters that have not answered: each search would wait for them. They are searched when they have committed a batch.
   private var silent = Set.empty[String]
@@ -375,36 +364,25 @@ private[commit] final class Leftovers(names: () => TransactionName, context: Com
     }
 }
 
-private[commit] object Leftovers {
-  private val log = LoggerFactory.getLogger(classOf[Leftovers])
-}
-
 /**
  * After how many batches each cluster is searched again.
  *
- * @param first the number for clusters of which nothing else is known
+ * @param mayBeOpen whether clusters of which nothing else is known are searched
  */
-private[commit] final class Sweeps(first: Int) {
-  private var usual = first
-  private var left = Map.empty[String, Int]
+private[commit] final class Sweeps(mayBeOpen: Boolean) {
+  private val Most = 2
+  private var left = Map.empty[String, Int].withDefaultValue(if (mayBeOpen) Most else 0)
 
   /** All clusters are searched again. */
-  def again(): Unit = {
-    usual = Sweeps.Most
-    left = Map.empty
-  }
+  def again(): Unit = left = Map.empty[String, Int].withDefaultValue(Most)
 
   /** A cluster is searched again. */
   def again(id: String): Unit = left -= id
 
   /** The clusters, of these, that are searched after the batch that has ended. */
   def next(ids: Seq[String]): Seq[String] = {
-    val due = ids.filter(left.getOrElse(_, usual) > 0)
-    left ++= due.map(id => id -> (left.getOrElse(id, usual) - 1))
+    val due = ids.filter(left(_) > 0)
+    due.foreach(id => left += id -> (left(id) - 1))
     due
   }
-}
-
-private[commit] object Sweeps {
-  val Most = 2
 }

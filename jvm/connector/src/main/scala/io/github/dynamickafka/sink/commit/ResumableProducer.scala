@@ -8,11 +8,20 @@ import scala.util.control.NonFatal
 
 import org.apache.kafka.clients.producer.{Callback, KafkaProducer, ProducerConfig}
 import org.apache.kafka.common.TopicPartition
+import org.apache.kafka.common.errors.TimeoutException
 import org.apache.kafka.common.requests.FindCoordinatorRequest.CoordinatorType
 import org.apache.kafka.common.utils.{AppInfoParser, ProducerIdAndEpoch}
+import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.kafka.ProducerSettings
+import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.kafka.TaskSender.Record
+import io.github.dynamickafka.kafka.{
+  ClientOpener,
+  ClusterFailure,
+  IdlePool,
+  ProducerSettings,
+  SharedProducers
+}
 import io.github.dynamickafka.sink.commit.ResumableProducer.Handle
 
 /**
@@ -268,4 +277,106 @@ private[commit] object ReflectiveProducer {
       field
     }
   }
+}
+
+/**
+ * The idle transactional producers of all queries of this JVM. Opening a producer takes fifty times as long as starting
+ * a transaction with an open one. Thread-safe.
+ *
+ * @param idleMs how long an idle producer is kept, in milliseconds
+ */
+private[sink] final class TransactionPool(
+    create: ProducerSettings => ResumableProducer,
+    idleMs: Long,
+    clock: Clock
+) {
+  import TransactionPool._
+
+  private val idle =
+    new IdlePool[Idle](Int.MaxValue, idleMs, clock, old => close(old.settings, old.producer))
+
+  /**
+   * A producer that has done this, for the caller alone, until it is given back with [[release]] or [[discard]]. If the credentials of
+   * an idle one are refused, a new one does it.
+   */
+  @annotation.tailrec
+  def acquire(settings: ProducerSettings, first: ResumableProducer => Unit = _ => ()): ResumableProducer = {
+    val found = idle.take(_.reverseIterator.find(_.settings == settings)).map(_.producer)
+    val producer = found.getOrElse(opened(settings))
+    val failure =
+      try {
+        first(producer)
+        None
+      } catch { case NonFatal(e) => Some(e) }
+    failure match {
+      case None => producer
+      case Some(e) =>
+        discard(settings, producer, e)
+        if (found.isDefined && ClusterFailure.isRefused(e)) acquire(settings, first) else throw e
+    }
+  }
+
+  /** Does this with one producer, which is closed if it fails. */
+  def use[A](settings: ProducerSettings)(body: ResumableProducer => A): A = {
+    var result = Option.empty[A]
+    release(settings, acquire(settings, producer => result = Some(body(producer))))
+    result.get
+  }
+
+  /** Aborts the open transaction of an id, by beginning another one, and returns what its next user must follow. */
+  def fence(settings: ProducerSettings, transactionalId: String): Handle = use(settings) { producer =>
+    producer.begin(transactionalId)
+    producer.prepare()
+  }
+
+  def release(settings: ProducerSettings, producer: ResumableProducer): Unit =
+    idle.put(new Idle(settings, producer))
+
+  /**
+   * Closes a producer after an error. If its credentials may be outdated, all idle ones are closed too: the next one reads credentials
+   * again that are behind references.
+   */
+  def discard(settings: ProducerSettings, producer: ResumableProducer, error: Throwable): Unit = {
+    close(settings, producer)
+    if (ClusterFailure.isRefused(error) || error.isInstanceOf[TimeoutException])
+      idle.takeAll(_.settings == settings).foreach(old => close(old.settings, old.producer))
+  }
+
+  private def close(settings: ProducerSettings, producer: ResumableProducer): Unit =
+    try producer.kill()
+    catch {
+      case NonFatal(e) => log.warn(s"Failed to close a producer of Kafka cluster '${settings.cluster}'", e)
+    }
+
+  /** On another thread, because this may hang, and without end: Kafka's client has no limit for a log-in. */
+  private def opened(settings: ProducerSettings): ResumableProducer = {
+    val opening = ClientOpener.open(create(settings))
+    try ClientOpener.await(opening, settings.maxBlockMs)
+    catch {
+      case e: Throwable =>
+        val _ = opening.thenAccept(close(settings, _))
+        throw e
+    }
+  }
+
+  /** Uses a new producer, which knows nothing of the cluster yet, and closes it. */
+  def withNew[A](settings: ProducerSettings)(use: ResumableProducer => A): A = {
+    val producer = opened(settings)
+    try use(producer)
+    finally close(settings, producer)
+  }
+
+  def size: Int = idle.size
+
+  def sweep(): Unit = idle.sweep()
+}
+
+private[sink] object TransactionPool {
+  private final class Idle(val settings: ProducerSettings, val producer: ResumableProducer)
+
+  private val log = LoggerFactory.getLogger(classOf[TransactionPool])
+
+  /** The pool of this JVM. */
+  lazy val shared: TransactionPool =
+    new TransactionPool(ResumableProducer.create(_), SharedProducers.idleMs, Clock.System)
 }

@@ -18,13 +18,13 @@ import io.github.dynamickafka.sink.commit.ResumableProducer.Handle
  * runs that are paused, for copied and for restored files.
  *
  * @param own the ids of this run, if it gets no slot
- * @param free the journal with the slots of runs that have ended; None: the ids are not passed on
+ * @param arePassedOn whether runs that have ended leave their slots in the journal
  * @param follows whether the slot was not used since it was given up
  */
 private[sink] final class TransactionalIds(
     own: TransactionName,
     context: CommitContext,
-    free: Option[Journal],
+    arePassedOn: Boolean,
     follows: (FreeSlot, Handle) => Boolean = TransactionalIds.follows
 ) {
   import TransactionalIds._
@@ -40,27 +40,29 @@ private[sink] final class TransactionalIds(
   def name: TransactionName = current
 
   /** Called before the first batch, after everything that is decided is ended. */
-  def take(): Unit = for (f <- free) guarded("No transactional ids of earlier runs are used") {
-    // Only slots of this journal are taken: the next run of the journal finds what is left open.
-    val (left, there) =
-      f.freeSlots().filter(slot => own.isOfEarlier(s"${slot.slot}-")).partition(slot =>
-        clusters.hasLeft(slot.cluster)
-      )
-    // Nothing shows any more whether another run has used them.
-    left.foreach(f.remove)
-    held = there.iterator
-      .filter(slot => clusters.isKnown(slot.cluster) && !silent(slot.cluster))
-      .flatMap(inherited(f, _)).nextOption()
+  def take(): Unit = if (arePassedOn) {
+    held = guarded("No transactional ids of earlier runs are used") {
+      // Only slots of this journal are taken, and not those of which it is a copy: the next run of the journal finds what is left open.
+      val (left, there) =
+        journal.freeSlots().filter(slot => own.isOfEarlier(s"${slot.slot}-")).partition(slot =>
+          clusters.hasLeft(slot.cluster)
+        )
+      // Nothing shows any more whether another run has used them.
+      left.foreach(journal.remove)
+      there.iterator
+        .filter(slot => clusters.isKnown(slot.cluster) && !silent(slot.cluster))
+        .flatMap(inherited).nextOption()
+    }.flatten
     current = own.copy(inherited = held.map(_.slot))
   }
 
-  private def inherited(free: Journal, slot: FreeSlot): Option[FreeSlot] =
+  private def inherited(slot: FreeSlot): Option[FreeSlot] =
     guarded(s"Whether the transactional ids of '${slot.slot}' are free cannot be determined") {
       silent += slot.cluster
       val guard = initialized(slot.cluster, slot.slot)
       silent -= slot.cluster
       // Whoever has got it, this file is outdated.
-      free.remove(slot)
+      journal.remove(slot)
       Option.when(follows(slot, guard))(slot.copy(epoch = guard.epoch))
     }.flatten
 
@@ -75,41 +77,28 @@ private[sink] final class TransactionalIds(
    */
   def ended(wrote: Option[String], firstOnly: Boolean): Unit = {
     if (!firstOnly) isDoubtful = true
-    if (held.isEmpty && !isTaken && free.isDefined) for (cluster <- wrote) {
+    if (held.isEmpty && !isTaken && arePassedOn) for (cluster <- wrote) {
       isTaken = true
-      held = guarded(s"The transactional ids of '${current.slot}' are not used again") {
-        val guard = initialized(cluster, current.slot)
-        FreeSlot(current.slot, cluster, guard.producerId, guard.epoch, journal.path)
+      held = guarded(s"The transactional ids of '${name.slot}' are not used again") {
+        val guard = initialized(cluster, name.slot)
+        FreeSlot(name.slot, cluster, guard.producerId, guard.epoch)
       }
     }
     isRunning = false
   }
 
   /** The run is over: its ids may be used by another one, unless an attempt of a task may be left, or a decision is open. */
-  def release(): Unit = if (!isRunning && !isDoubtful)
-    for (f <- free; slot <- held) {
-      held = None
-      guarded(s"The transactional ids of '${slot.slot}' are not used again") {
-        journal.checkClaim(claim)
-        if (journal.newest().forall(_._2)) f.giveUp(slot)
-      }
+  def release(): Unit = if (!isRunning && !isDoubtful) for (slot <- held) {
+    held = None
+    guarded(s"The transactional ids of '${slot.slot}' are not used again") {
+      journal.checkClaim(claim)
+      if (journal.newest().forall(_._2)) journal.giveUp(slot)
     }
+  }
 
   /** On another thread, which may hang while it makes the producer: the thread of the query can be interrupted. */
   private def initialized(cluster: String, slot: String): Handle =
-    clusters.each(Seq(cluster)) { _ =>
-      val settings = clusters.committing(cluster)
-      val producer = pool.acquire(settings, _.begin(s"$slot-$Guard"))
-      val handle =
-        try producer.prepare()
-        catch {
-          case NonFatal(e) =>
-            val _ = pool.discard(settings, producer, e)
-            throw e
-        }
-      pool.release(settings, producer)
-      handle
-    }.head
+    clusters.each(Seq(cluster))(id => pool.fence(clusters.committing(id), s"$slot-$Guard")).head
 }
 
 private[sink] object TransactionalIds {
@@ -153,8 +142,6 @@ private[sink] final case class TransactionName(
     generation: Long,
     inherited: Option[String] = None
 ) {
-  import TransactionName._
-
   private def ofJournal: String = s"$prefix-$queryId-$instance-"
   private def ofRun: String = s"$ofJournal$generation"
 
@@ -169,25 +156,15 @@ private[sink] final case class TransactionName(
 
   /** Whether only this run uses the id. */
   def isOwn(id: String): Boolean =
-    isOf(ofRun, id) || inherited.exists(isOf(_, id)) && id.endsWith(FirstAttempt)
+    // The ids of first attempts end so.
+    id.startsWith(s"$ofRun-") || inherited.exists(slot => id.startsWith(s"$slot-")) && id.endsWith("-0.0")
 
   /** Whether an earlier run of this journal has made the id, which may be one of the slot that this run has inherited. */
   def isOfEarlier(id: String): Boolean = generationOf(id).exists(_ < generation)
 
   /** The generation of the run that has made this id; None if it is not an id of this query with this journal. */
-  def generationOf(id: String): Option[Long] =
-    Option.when(
-      id.startsWith(ofJournal)
-    )(id.drop(ofJournal.length).takeWhile(_ != '-')).flatMap(_.toLongOption)
-}
-
-private[sink] object TransactionName {
-
-  /** What ids of first attempts end with. */
-  private val FirstAttempt = "-0.0"
-
-  /** Whether the id is one of a slot. */
-  private def isOf(slot: String, id: String): Boolean = id.startsWith(s"$slot-")
+  def generationOf(id: String): Option[Long] = Option(id).filter(_.startsWith(ofJournal))
+    .flatMap(_.drop(ofJournal.length).takeWhile(_ != '-').toLongOption)
 }
 
 /**

@@ -45,20 +45,16 @@ private[sink] final class TransactionalSender(
       opened.topics += record.topic
     }
 
-  override def partitions(cluster: String, topic: String): Int = open.get(cluster) match {
-    case Some(opened) => SendFailures.guarded(opened.settings, topic)(opened.producer.partitions(topic))
-    case None =>
-      val of = settings(cluster)
-      SendFailures.guarded(of, topic) {
-        var count = 0
-        pool.release(of, pool.acquire(of, p => count = p.partitions(topic)))
-        count
-      }
+  override def partitions(cluster: String, topic: String): Int = {
+    val of = settings(cluster)
+    SendFailures.guarded(of, topic)(
+      open.get(cluster).fold(pool.use(of)(_.partitions(topic)))(_.producer.partitions(topic))
+    )
   }
 
   override def partitionsNow(cluster: String, topic: String): Int = {
-    val settings = this.settings(cluster)
-    SendFailures.guarded(settings, topic)(pool.withNew(settings)(_.partitions(topic)))
+    val of = settings(cluster)
+    SendFailures.guarded(of, topic)(pool.withNew(of)(_.partitions(topic)))
   }
 
   override def commit(): WriterCommitMessage = {
@@ -72,18 +68,16 @@ private[sink] final class TransactionalSender(
       open.map { case (cluster, opened) => cluster -> (clock.monotonicMs() - opened.beganMs) }.toMap,
       clock.currentTimeMillis()
     )
-    val all = open.values.toSeq
     // All of them before the first producer is given back: abort() still needs each if one cannot be prepared.
-    val handles = all.map { opened =>
-      val handle = opened.producer.prepare()
-      opened.handle = Some(handle)
-      handle
-    }
-    prepared = all.zip(handles).map { case (opened, handle) =>
+    open.values.foreach(opened => opened.handle = Some(opened.producer.prepare()))
+    prepared = for {
+      (cluster, opened) <- open.toSeq
+      handle <- opened.handle
+    } yield {
       pool.release(opened.settings, opened.producer)
       Prepared(
-        opened.settings.cluster,
-        attempt.transactionalId(opened.settings.cluster),
+        cluster,
+        attempt.transactionalId(cluster),
         handle.producerId,
         handle.epoch,
         attempt.partition,
@@ -108,50 +102,44 @@ private[sink] final class TransactionalSender(
     }
   }
 
-  private def abort(opened: Opened): Unit =
+  private def abort(opened: Opened): Unit = {
+    val id = attempt.transactionalId(opened.settings.cluster)
     try {
-      opened.handle.fold(opened.producer.abort())(
-        opened.producer.abort(attempt.transactionalId(opened.settings.cluster), _)
-      )
+      opened.handle.fold(opened.producer.abort())(opened.producer.abort(id, _))
       pool.release(opened.settings, opened.producer)
     } catch {
       case NonFatal(e) =>
-        val _ = pool.discard(opened.settings, opened.producer, e)
-        // The driver searches for open transactions; otherwise Kafka aborts it after its timeout.
-        log.warn(
-          s"Transaction '${attempt.transactionalId(opened.settings.cluster)}' on Kafka cluster '${opened.settings.cluster}' could not be " +
-            s"aborted: $e"
-        )
+        pool.discard(opened.settings, opened.producer, e)
+        notAborted(opened.settings.cluster, id, e)
     }
+  }
+
+  // The driver searches for open transactions; otherwise Kafka aborts it after its timeout.
+  private def notAborted(cluster: String, id: String, e: Throwable): Unit =
+    log.warn(s"Transaction '$id' on Kafka cluster '$cluster' could not be aborted: $e")
 
   override def close(): Unit = {
     abort()
-    if (killed()) prepared.foreach(abort)
-  }
-
-  /** Aborts a prepared transaction whose message is dropped, by beginning another transaction with the same id. */
-  private def abort(left: Prepared): Unit = {
-    val settings = this.settings(left.cluster)
-    val producer = pool.acquire(settings)
-    try producer.begin(left.transactionalId)
-    catch {
-      case NonFatal(e) => log.warn(s"Transaction '${left.transactionalId}' could not be aborted: $e")
-    } finally pool.discard(settings, producer)
+    // Their message is dropped.
+    if (killed()) for (left <- prepared)
+      try {
+        val _ = pool.fence(settings(left.cluster), left.transactionalId)
+      } catch { case NonFatal(e) => notAborted(left.cluster, left.transactionalId, e) }
   }
 
   private def begin(cluster: String): Opened = {
     val settings = this.settings(cluster)
     val id = attempt.transactionalId(cluster)
     SendFailures.guarded(settings, s"not known yet, transaction '$id'") {
-      var now = 0L
+      var beganMs = 0L
       val producer = pool.acquire(
         settings,
-        p => {
-          now = clock.monotonicMs()
-          p.begin(id)
+        producer => {
+          beganMs = clock.monotonicMs()
+          producer.begin(id)
         }
       )
-      new Opened(settings, producer, new SentRecords(settings, failures, clock), now)
+      new Opened(settings, producer, new SentRecords(settings, failures, clock), beganMs)
     }
   }
 }

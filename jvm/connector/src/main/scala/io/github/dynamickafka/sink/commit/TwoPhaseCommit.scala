@@ -1,12 +1,16 @@
 package io.github.dynamickafka.sink.commit
 
+import java.io.IOException
 import java.util.concurrent.{ExecutorService, TimeUnit}
 
 import scala.util.Try
 import scala.util.control.NonFatal
 
+import org.apache.kafka.common.TopicPartition
 import org.slf4j.LoggerFactory
 
+import io.github.dynamickafka.base.Clock
+import io.github.dynamickafka.config.{TransactionOptions, UnknownCommitPolicy}
 import io.github.dynamickafka.error.{DynamicKafkaRuntimeException, Errors}
 import io.github.dynamickafka.storage.PlannedDeferrals
 
@@ -30,21 +34,22 @@ private[sink] final class TwoPhaseCommit(
     plans: PlannedDeferrals,
     marking: ExecutorService = Clusters.threads
 ) {
-  import TwoPhaseCommit.{CloseMs, log}
+  import TwoPhaseCommit._
   import context._
 
   private val isStreaming = earlier.isEmpty
   private val decisions = new Decisions(context, Option.when(isStreaming)(marking))
+  import decisions.committer
   private val leftovers = new Leftovers(() => name, context)
 
   private var written: Option[JournalEntry] = None
   private var repeating: Option[LostParts] = None
   private var committed: Option[Long] = None
   private var decided: Option[Long] = None
-  private var last = TwoPhaseCommit.Summary(0, 0L)
+  private var last = Summary(0, 0L)
 
   /** The summary of the last committed batch. */
-  def summary: TwoPhaseCommit.Summary = last
+  def summary: Summary = last
 
   /** The batch whose writers discard their rows: it is committed, and Spark runs it again or has just finished it. */
   def lastCommitted: Option[Long] = committed
@@ -102,36 +107,28 @@ private[sink] final class TwoPhaseCommit(
       val again = repeating.filter(_.batch == batch)
       again.flatMap(_.difference(tasks)).foreach(why => throw Errors.replayDiffers(batch, why))
       if (transactions.nonEmpty) {
-        decisions.checkAge(batch, tasks, startedNanos, timeoutMs)
+        checkAge(batch, tasks, startedNanos, timeoutMs)
         probe.reached(CommitStep.BeforeDecision, batch)
         journal.checkClaim(claim)
         val input = inputOf(batch)
-        val report = decisions.checkOpen(batch, transactions)
-        decisions.checkAge(batch, tasks, startedNanos, timeoutMs)
-        val known = transactions.map(_.cluster).distinct.map { id =>
-          val seen = report.seen.get(id)
-          val topicIds = seen.fold(Map.empty[String, String])(_.topicIds)
-          id -> JournalCluster(seen.flatMap(_.clusterId), clusters.safe(id), topicIds)
+        val report = checkOpen(batch, transactions)
+        checkAge(batch, tasks, startedNanos, timeoutMs)
+        val known = report.seen.map { case (id, seen) =>
+          id -> JournalCluster(seen.clusterId, clusters.safe(id), seen.topicIds)
         }
         val entry = JournalEntry(
-          claim.queryId,
-          claim.run,
-          claim.instance,
-          claim.generation,
+          claim,
           batch,
           again.fold(0)(_.round),
           input,
           transactions,
-          known.toMap,
+          known,
           leftOut
         )
-        decisions.decide(entry)(mayBe => decided = Option.when(mayBe)(batch))
-        // From here on, other runs can see the decision, so the batch must not be aborted.
-        decided = Some(batch)
+        decide(entry)
         decisions.finish(entry, report.inSync)
       }
-      last =
-        TwoPhaseCommit.Summary(transactions.size, TimeUnit.NANOSECONDS.toMillis(clock.nanoTime() - from))
+      last = Summary(transactions.size, TimeUnit.NANOSECONDS.toMillis(clock.nanoTime() - from))
       committed = Some(batch)
       repeating = None
       // An attempt that was not accepted may have left an open transaction, which blocks consumers with read_committed until
@@ -140,6 +137,115 @@ private[sink] final class TwoPhaseCommit(
     }
     ids.ended(tasks.flatMap(_.prepared).headOption.map(_.cluster), tasks.forall(!_.retried))
   }
+
+  /**
+   * Whether the transactions are young enough to be decided; otherwise TRANSACTIONS_ABORTED.
+   *
+   * @param startedNanos when the tasks of the batch were started: no transaction is older
+   * @param timeoutMs `transaction.timeout.ms` of a cluster
+   */
+  private def checkAge(
+      batch: Long,
+      tasks: Seq[TaskTransactions],
+      startedNanos: Long,
+      timeoutMs: String => Long
+  ): Unit = {
+    val sinceStartMs = TimeUnit.NANOSECONDS.toMillis(clock.nanoTime() - startedNanos)
+    val nowMs = clock.currentTimeMillis()
+    for (task <- tasks; t <- task.prepared) {
+      val (ageMs, limitMs) = (task.ages.of(t.cluster, sinceStartMs, nowMs), timeoutMs(t.cluster))
+      if (ageMs > limitMs * SafeShare)
+        throw Errors.transactionsAborted(
+          batch,
+          s"${t.shown} has been open for $ageMs ms, and the transaction timeout is $limitMs ms " +
+            "('transaction.timeout.ms'): the remaining time is too short to commit safely."
+        )
+    }
+  }
+
+  /**
+   * Whether the transactions are open; otherwise TRANSACTIONS_ABORTED. A task that was stalled for long may have used an id again, a
+   * transaction may have expired on one cluster only, and a topic may have been recreated: after the decision, this would leave a
+   * part of the batch.
+   */
+  private def checkOpen(batch: Long, transactions: Seq[Prepared]): Inspection = {
+    val report = committer.awaitStates(transactions, _ => None)
+    val before = clusters.topicIds
+    // The ids before the tasks of the batch are compared; afterwards they are those of the report.
+    clusters.learnTopics(report.topicIds)
+    report.ifNotRecreated(before, !isThere(_, _, report)).collectFirst {
+      case (t, outcome) if outcome != Outcome.Open => t -> outcome
+    }.foreach { case (t, outcome) =>
+      val why = outcome match {
+        case Outcome.Lost(reason) => reason
+        case Outcome.Unknown(reason) => reason
+        case p: Outcome.Pending if p.isLeaderless => p.cause.getMessage
+        case Outcome.Pending(cause) => s"the cluster does not answer whether it is still open: $cause"
+        case other => s"it is $other before the decision"
+      }
+      throw Errors.transactionsAborted(batch, s"${t.shown}: $why.")
+    }
+    report
+  }
+
+  /** A topic may have been recreated before the transaction wrote to it: then its leaders know the transaction. */
+  private def isThere(t: Prepared, topic: String, report: Inspection): Boolean =
+    try {
+      val partitions = report.seen.get(t.cluster).flatMap(_.partitions(t.transactionalId))
+        .getOrElse(Set.empty).filter(_.topic == topic)
+      val open = clusters.admin(t.cluster).openIn(partitions)
+      partitions.nonEmpty && partitions.forall(open.get(_).exists(_.contains(t.producerId)))
+    } catch {
+      case NonFatal(e) =>
+        log.warn(
+          s"It cannot be determined whether a transaction is open in topic '$topic', which was recreated: $e"
+        )
+        false
+    }
+
+  private def decide(entry: JournalEntry): Unit = {
+    journal.checkClaim(claim)
+    probe.reached(CommitStep.Claimed, entry.batch)
+    dropStale(entry)
+    // A failed write may have been effective: if this cannot be determined, nothing is aborted.
+    try journal.decide(entry)
+    catch {
+      case e: IOException =>
+        decided = Some(entry.batch)
+        if (!journal.has(entry)) {
+          decided = None
+          throw e
+        }
+        log.warn(s"The decision for batch ${entry.batch} was written despite an error", e)
+    }
+    // From here on, other runs can see the decision, so the batch must not be aborted.
+    decided = Some(entry.batch)
+  }
+
+  /**
+   * Drops a decision that an earlier run wrote after this run had checked the journal. That run checks the claim before
+   * it commits anything, and fails.
+   */
+  private def dropStale(entry: JournalEntry): Unit =
+    journal.undone(entry.batch, entry.round).filter(_.claim.run != claim.run).foreach { stale =>
+      // Must not drop the decision of a later run, which decides only after it has claimed the journal.
+      journal.checkClaim(claim)
+      log.warn(
+        s"Run '${stale.claim.run}' of the query decided batch ${stale.batch} after this run had started: dropping its decision"
+      )
+      clusters.remember(stale)
+      // The transactions of another instance of the journal belong to a copy of the query.
+      val ended =
+        if (stale.claim.instance == claim.instance) committer.abort(stale.transactions, stale.kafkaId)
+        else committer.inspect(stale.transactions, stale.kafkaId).outcomes
+      ended.collectFirst { case (t, Outcome.Committed) => t }.foreach { t =>
+        throw Errors.journalConflict(
+          journal.path,
+          s"run '${stale.claim.run}' of the query has committed a part of batch ${stale.batch}: ${t.shown}"
+        )
+      }
+      journal.retract(stale)
+    }
 
   /** A later run aborts the transactions of this one, if it was taken for dead: then a longer time-out does not help. */
   private def unlessReplaced(body: => Unit): Unit =
@@ -184,6 +290,162 @@ private[sink] object TwoPhaseCommit {
   /** How long the end of a query waits for a file system. */
   private val CloseMs = 10000L
 
+  /** The share of the transaction timeout that may have passed at the decision. The rest is for the commit. */
+  private val SafeShare = 0.5
+
   /** @param commitMs the time from the end of the tasks to the last commit, including the journal, in milliseconds */
   final case class Summary(transactions: Int, commitMs: Long)
+}
+
+/**
+ * What the steps of a commit need.
+ *
+ * @param claim the claim of this run on the journal
+ * @param journal of the query, or of a job
+ * @param probe called at the steps
+ */
+private[sink] final case class CommitContext(
+    claim: Claim,
+    journal: Journal,
+    clusters: Clusters,
+    pool: TransactionPool,
+    options: TransactionOptions,
+    probe: CommitProbe,
+    clock: Clock
+) {
+
+  /** The transactional ids of this run, if it gets no others. */
+  def ownIds: TransactionName =
+    TransactionName(options.idPrefix, claim.queryId, claim.instance, claim.generation)
+}
+
+/**
+ * Commits decisions, of this run and of earlier ones.
+ *
+ * @param marking the executor of the marks of finished decisions; None: they are written before the commit returns, because Spark
+ *                logs nothing afterwards
+ */
+private[commit] final class Decisions(context: CommitContext, marking: Option[ExecutorService]) {
+  import Decisions._
+  import context._
+
+  val committer = new Committer(clusters, pool, clock)
+
+  /** Commits what this run has just decided. */
+  def finish(entry: JournalEntry, inSync: Map[String, Map[TopicPartition, Int]]): Unit =
+    journal.ending(claim) {
+      // A run that started meanwhile either has seen the decision and commits it, or has written its claim before the
+      // decision and may be aborting these transactions. In the second case, none of them may be committed.
+      journal.checkClaim(claim)
+      probe.reached(CommitStep.Decided(entry.transactions), entry.batch)
+      val lost = this.lost(entry, commit(entry, entry.transactions), inSync, earlier = false)
+      if (lost.isEmpty) {
+        probe.reached(CommitStep.Committed, entry.batch)
+        marking.fold(journal.finish(entry))(journal.finish(entry, _))
+      } else {
+        val isAll = lost.size == entry.transactions.size
+        if (isAll) journal.retract(entry)
+        throw if (isAll && entry.round == 0) Errors.transactionsAborted(entry.batch, text(lost.take(1)))
+        else Errors.partialCommit(entry.batch, text(lost), Recovery.remedy(entry.batch, journal.path))
+      }
+    }
+
+  /** Commits some transactions of a decision, also of an earlier run. */
+  def commit(entry: JournalEntry, transactions: Seq[Prepared]): Seq[(Prepared, Outcome)] =
+    if (probe.oneByOne)
+      transactions.flatMap { transaction =>
+        val outcome = committer.commit(Seq(transaction), entry.kafkaId)
+        probe.reached(CommitStep.BetweenCommits, entry.batch)
+        outcome
+      }
+    else committer.commit(transactions, entry.kafkaId)
+
+  /**
+   * The transactions of a decision that Kafka has aborted, with the reasons. The others are committed; if there are none, readers see
+   * all of them.
+   *
+   * @param earlier whether the decision is that of an earlier run
+   * @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException COMMIT_INCOMPLETE, TRANSACTION_UNKNOWN
+   */
+  def lost(
+      entry: JournalEntry,
+      outcomes: Seq[(Prepared, Outcome)],
+      inSync: Map[String, Map[TopicPartition, Int]],
+      earlier: Boolean
+  ): Seq[(Prepared, String)] = {
+    val known = assumed(entry.batch, outcomes)
+    // One of them may be committed: nothing is given up before its state is known.
+    val unknown = known.collect { case (t, Outcome.Unknown(reason)) => t -> reason }
+    if (unknown.nonEmpty) throw Errors.transactionUnknown(entry.batch, text(unknown))
+    def incomplete(pending: Seq[Prepared], cause: Throwable) = throw Errors.commitIncomplete(
+      entry.batch,
+      pending.map(_.shown).mkString("; "),
+      s"${cause.getClass.getSimpleName}: ${cause.getMessage}",
+      cause
+    )
+    val pending = known.collect { case (t, Outcome.Pending(cause)) => t -> cause }
+    pending.headOption.foreach { case (_, cause) => incomplete(pending.map(_._1), cause) }
+    val lost = known.collect { case (t, Outcome.Lost(reason)) => t -> reason }
+    if (lost.isEmpty) {
+      val committed = known.map(_._1)
+      committer.awaitVisible(committed, inSync, earlier).foreach(incomplete(committed, _))
+    }
+    lost
+  }
+
+  /** Replaces unknown outcomes by what the user has chosen to assume about them. */
+  def assumed(batch: Long, outcomes: Seq[(Prepared, Outcome)]): Seq[(Prepared, Outcome)] = outcomes.map {
+    case (t, Outcome.Unknown(reason)) if options.unknown != UnknownCommitPolicy.Fail =>
+      val isCommitted = options.unknown == UnknownCommitPolicy.AssumeCommitted
+      log.warn(
+        s"It is not known whether a transaction of batch $batch was committed, and assumed that it was " +
+          s"${if (isCommitted) "committed" else "aborted"} ('unknownCommitPolicy'): ${t.shown}: $reason"
+      )
+      t -> (if (isCommitted) Outcome.Committed
+            else Outcome.Lost(s"assumed by 'unknownCommitPolicy': $reason"))
+    case other => other
+  }
+}
+
+private[commit] object Decisions {
+  private val log = LoggerFactory.getLogger(classOf[Decisions])
+
+  def text(transactions: Seq[(Prepared, String)]): String =
+    transactions.map { case (t, reason) => s"${t.shown}: $reason" }.mkString("; ")
+}
+
+/** The steps of a commit, in their order. */
+private[dynamickafka] sealed abstract class CommitStep(val name: String)
+
+private[dynamickafka] object CommitStep {
+  case object BeforeDecision extends CommitStep("before-decision")
+
+  /** The claim was checked for the last time before the decision. */
+  case object Claimed extends CommitStep("claimed")
+  final case class Decided private[commit] (private[sink] val transactions: Seq[Prepared])
+      extends CommitStep("decided")
+
+  /** After each transaction, if they are committed one after the other. */
+  case object BetweenCommits extends CommitStep("between-commits")
+  case object Committed extends CommitStep("committed")
+}
+
+/** Called at the steps of a commit, on the thread of the query. */
+private[dynamickafka] trait CommitProbe {
+  def reached(step: CommitStep, batch: Long): Unit
+
+  /** Whether transactions are committed one after the other. */
+  def oneByOne: Boolean = false
+}
+
+private[dynamickafka] object CommitProbe {
+  object NoOp extends CommitProbe {
+    override def reached(step: CommitStep, batch: Long): Unit = ()
+  }
+
+  /**
+   * Tests install a probe here, which the sinks get that are created afterwards: Spark creates them, also in a process of its own,
+   * and nothing else of a test reaches them.
+   */
+  @volatile var installed: CommitProbe = NoOp
 }

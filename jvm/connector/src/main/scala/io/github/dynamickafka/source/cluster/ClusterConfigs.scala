@@ -8,6 +8,7 @@ import io.github.dynamickafka.config.{ClusterProperties, ClusterScope, SourceOpt
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.{ClientDefaults, ConsumerSettings, KafkaProperties, ProducerSettings}
 import io.github.dynamickafka.metadata.{OffsetsPolicy, Topology, TopologyTopic}
+import io.github.dynamickafka.offset.ClusterView
 import io.github.dynamickafka.option.{OptionSpec, Suggestions}
 
 /**
@@ -82,29 +83,55 @@ private[dynamickafka] final class ClusterConfigs(options: SourceOptions, scope: 
    */
   def checkFirst(topology: Topology): Unit = {
     options.offsets.ending.foreach(ofOneCluster(SourceOptionSpecs.EndingOffsets, _))
-    val starting = options.offsets.starting match {
-      case OffsetsPolicy.Exact(all) => all
-      case OffsetsPolicy.TimestampByPartition(all) => all
-      case _ => Map.empty: OffsetsPolicy.ByCluster
-    }
-    for ((id, topics) <- starting.toSeq.sortBy(_._1)) {
-      val named = topology.clusters.get(id).toSeq ++
-        Option.when(id == OffsetsPolicy.AnyCluster)(topology.clusters.values).toSeq.flatten
-      if (named.isEmpty && !scope.ids(id) && !topology.removals.contains(id))
-        refuseStarting(s"cluster '$id'", id, topology.clusters.keys)
-      val known = named.flatMap(_.topics.keys)
-      def isKnown(topic: String) = known.contains(topic) || named.exists(_.patterns.exists(_.matches(topic)))
-      for (topic <- topics.keys.toSeq.sorted if named.nonEmpty && !isKnown(topic))
-        refuseStarting(s"topic '$topic' of cluster '${named.map(_.id).mkString("', '")}'", topic, known)
+    for ((id, topics) <- starting) {
+      val clusters = named(topology, id)
+      if (clusters.isEmpty && !scope.ids(id) && !topology.removals.contains(id))
+        refuseStarting(s"the metadata does not have cluster '$id'.", id, topology.clusters.keys)
+      val known = clusters.flatMap(_.topics.keys)
+      def isKnown(topic: String) =
+        known.contains(topic) || clusters.exists(_.patterns.exists(_.matches(topic)))
+      for (topic <- topics.keys.toSeq.sorted if clusters.nonEmpty && !isKnown(topic))
+        refuseStarting(
+          s"the metadata does not have topic '$topic' of cluster '${clusters.map(_.id).mkString("', '")}'.",
+          topic,
+          known
+        )
     }
   }
 
+  /** The same for partitions, after the clusters have responded. */
+  def checkFirst(topology: Topology, views: Map[String, ClusterView]): Unit = for {
+    (id, topics) <- starting
+    cluster <- named(topology, id)
+    view <- views.get(cluster.id).collect { case view: ClusterView.Reachable => view }
+    (topic, partitions) <- topics.toSeq.sortBy(_._1) if cluster.topics.contains(topic) && !view.missing(topic)
+  } {
+    val known =
+      view.ends.of(topic).keySet ++ view.unanswered.keys.collect { case (`topic`, p) => p }
+    for (partition <- partitions.keys.toSeq.sorted if known.nonEmpty && !known(partition))
+      refuseStarting(
+        s"topic '$topic' of cluster '${cluster.id}' has no partition $partition that is read.",
+        "",
+        known.toSeq.sorted.map(_.toString)
+      )
+  }
+
+  private def starting: Seq[(String, Map[String, Map[Int, Long]])] = (options.offsets.starting match {
+    case OffsetsPolicy.Exact(all) => all
+    case OffsetsPolicy.TimestampByPartition(all) => all
+    case _ => Map.empty: OffsetsPolicy.ByCluster
+  }).toSeq.sortBy(_._1)
+
+  private def named(topology: Topology, id: String) =
+    if (id == OffsetsPolicy.AnyCluster) topology.clusters.values.toSeq else topology.clusters.get(id).toSeq
+
+  /** @param name for a suggestion, which there is none for an empty one */
   private def refuseStarting(what: String, name: String, known: Iterable[String]) =
     throw Errors.invalidOption(
       SourceOptionSpecs.StartingOffsets.name,
       "{...}",
-      s"the metadata does not have $what.${Suggestions.didYouMean(name, known)} It has " +
-        s"${known.toSeq.sorted.take(MostNamed).mkString(", ")}${if (known.size > MostNamed) ", ..." else ""}."
+      s"$what${Suggestions.didYouMean(name, known)} It has " +
+        s"${known.toSeq.take(MostNamed).mkString(", ")}${if (known.size > MostNamed) ", ..." else ""}."
     )
 
   /**

@@ -51,12 +51,14 @@ private[source] final class TriggerPlanner(
   /** From which the start offset of batch 0 is determined. Waits for the first answer of the metadata service. */
   def forStart(handOver: HandOver): TriggerSnapshot = {
     val _ = feed.first()
-    snapshot(begin(
+    val found = snapshot(begin(
       CompositeOffset.empty,
       TriggerContext.FirstStart(handOver),
       complete = true,
       pinned = None
     ))
+    found.trigger.topologyConfigs.checkFirst(found.topology, found.views)
+    found
   }
 
   /** The parameters are those of [[TriggerContext]]. */

@@ -17,10 +17,7 @@ class ClustersSuite extends AnyFunSuite with TimeLimit {
 
   private def decision(known: (String, Map[String, String])*) =
     JournalEntry(
-      "q",
-      "r",
-      "i",
-      1L,
+      Claim("q", "r", "i", 1L, "l"),
       1L,
       0,
       BatchInput.Empty,
@@ -94,9 +91,9 @@ class ClustersSuite extends AnyFunSuite with TimeLimit {
 
   test("credentials that were rotated: a client that was open is replaced once, which reads them again") {
     val scene = new Scene()
-    assert(scene.clusters.maxTransactionTimeoutMs("blue").isDefined)
+    assert(scene.clusters.ask("blue")(_.maxTimeoutMs()).isDefined)
     scene.kafka.rotateCredentials("blue")
-    assert(scene.clusters.maxTransactionTimeoutMs("blue").isDefined)
+    assert(scene.clusters.ask("blue")(_.maxTimeoutMs()).isDefined)
     def connects = scene.kafka.requests.count(_.contains("connect"))
     assert(connects == 2)
     scene.kafka.setRefusing("blue")
@@ -107,8 +104,8 @@ class ClustersSuite extends AnyFunSuite with TimeLimit {
   }
 
   test("a request takes as long as the option says, and at most 15 seconds") {
-    assert(new Scene(14999L).clusters.maxTransactionTimeoutMs("blue").contains(14999L))
-    assert(new Scene(60000L).clusters.maxTransactionTimeoutMs("blue").contains(15000L))
+    assert(new Scene(14999L).clusters.ask("blue")(_.maxTimeoutMs()).contains(14999L))
+    assert(new Scene(60000L).clusters.ask("blue")(_.maxTimeoutMs()).contains(15000L))
   }
 
   test("producers that only commit wait as long as a commit may take") {

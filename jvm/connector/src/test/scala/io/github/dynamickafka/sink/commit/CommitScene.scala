@@ -105,11 +105,10 @@ private[sink] final class CommitScene {
       steps: CommitProbe = CommitProbe.NoOp,
       kept: Journal = journal,
       unknown: UnknownCommitPolicy = UnknownCommitPolicy.Fail,
-      free: Option[Journal] = None,
       marking: ExecutorService = Coroutine.Direct
   ): TwoPhaseCommit = {
     val of = context(claim(run, kept), kept, steps, replayLost, unknown)
-    new TwoPhaseCommit(new TransactionalIds(name(run), of, free), of, earlier, plans, marking)
+    new TwoPhaseCommit(new TransactionalIds(name(run), of, arePassedOn = false), of, earlier, plans, marking)
   }
 
   def context(
@@ -174,10 +173,7 @@ private[sink] object CommitScene {
 
   def entry(batch: Long, round: Int, transactions: Prepared*): JournalEntry =
     JournalEntry(
-      "q",
-      "first",
-      Instance,
-      generation("first"),
+      Claim("q", "first", Instance, generation("first"), "l"),
       batch,
       round,
       BatchInput.of(s"offsets/$batch" -> Planned),

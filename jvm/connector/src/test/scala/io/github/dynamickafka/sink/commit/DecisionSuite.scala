@@ -93,22 +93,29 @@ class DecisionSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  test("the decision about the batch") {
+  test("what is lost of a batch is known when the state of each transaction is") {
     val (a, b) = (prepared(0), prepared(1))
-    val down = new RuntimeException("down")
-    assert(Decision.of(Seq(a -> Committed, b -> Committed)) == Decision.Ended(Nil))
-    assert(Decision.of(Seq(a -> Lost("x"), b -> Lost("y"))) == Decision.Ended(Seq(a -> "x", b -> "y")))
-    assert(Decision.of(Seq(a -> Lost("x"), b -> Committed)) == Decision.Ended(Seq(a -> "x")))
+    val scene = new CommitScene
+    val decisions = new Decisions(scene.context(scene.claim("first")), None)
+    def lost(ofA: Outcome, ofB: Outcome) =
+      decisions.lost(round(0, a, b), Seq(a -> ofA, b -> ofB), Map.empty, earlier = false)
+    assert(lost(Committed, Committed) == Nil)
+    assert(lost(Lost("x"), Lost("y")) == Seq(a -> "x", b -> "y"))
+    assert(lost(Lost("x"), Committed) == Seq(a -> "x"))
     // A transaction of unknown state may be committed: nothing is given up before its state is known.
-    assert(Decision.of(Seq(a -> Lost("x"), b -> Pending(down))) == Decision.Open(Seq(b), down))
-    assert(Decision.of(Seq(a -> Committed, b -> Pending(down))) == Decision.Open(Seq(b), down))
-    Seq(Committed, Lost("x"), Pending(down)).foreach { other =>
-      assert(Decision.of(Seq(a -> other, b -> Unknown("y"))) == Decision.Unknown(Seq(b -> "y")))
+    val down = Pending(new RuntimeException("down"))
+    for (other <- Seq(Lost("x"), Committed)) {
+      val (condition, text) = CommitScene.failure { val _ = lost(other, down) }
+      assert(condition == "COMMIT_INCOMPLETE" && text.contains(b.shown) && !text.contains(a.shown))
+    }
+    Seq(Committed, Lost("x"), down).foreach { other =>
+      val (condition, text) = CommitScene.failure { val _ = lost(other, Unknown("y")) }
+      assert(condition == "TRANSACTION_UNKNOWN" && text.contains(s"${b.shown}: y") && !text.contains(a.shown))
     }
   }
 
   private def round(round: Int, transactions: Prepared*) =
-    JournalEntry("q", "r", "i", 1L, 4L, round, BatchInput.Empty, transactions, Map.empty)
+    JournalEntry(Claim("q", "r", "i", 1L, "l"), 4L, round, BatchInput.Empty, transactions, Map.empty)
 
   test("a replay writes what is lost, and knows the committed parts of all rounds") {
     val first = round(0, prepared(0), prepared(0, "b"), prepared(1), prepared(1, "b"))

@@ -21,16 +21,18 @@ class JournalSuite extends AnyFunSuite with TimeLimit with Checkers {
 
   private def entry(batch: Long, round: Int = 0, query: String = "q") =
     JournalEntry(
-      query,
-      "run",
-      "i",
-      1L,
+      Claim(query, "run", "i", 1L, "l"),
       batch,
       round,
       Input,
       Seq(Prepared("blue", "id", 1L, 2, 3, 4L, Seq("t"))),
       Map.empty
     )
+
+  private def ofOther(batch: Long) = {
+    val mine = entry(batch)
+    mine.copy(claim = mine.claim.copy(run = "other"))
+  }
 
   private val Input = BatchInput.of("offsets/1" -> "v1")
 
@@ -60,10 +62,7 @@ class JournalSuite extends AnyFunSuite with TimeLimit with Checkers {
       generation <- Gen.chooseNum(1L, Long.MaxValue)
       leftOut <- Gen.listOf(text)
     } yield JournalEntry(
-      "q",
-      "r",
-      "i",
-      generation,
+      Claim("q", "r", "i", generation, "l"),
       batch,
       round,
       BatchInput(input),
@@ -103,7 +102,7 @@ class JournalSuite extends AnyFunSuite with TimeLimit with Checkers {
     val folder = newFolder()
     val decided = entry(3)
     journal(folder).decide(decided)
-    val other = decided.copy(run = "other")
+    val other = decided.copy(claim = decided.claim.copy(run = "other"))
     assert(conflict(journal(folder).decide(other)).contains("another run of the query has decided batch 3"))
     assert(!journal(folder).has(other) && !journal(folder).has(entry(4)))
     intercept[FileAlreadyExistsException](journal(folder).decide(decided))
@@ -117,7 +116,7 @@ class JournalSuite extends AnyFunSuite with TimeLimit with Checkers {
       j.decide(entry(batch))
       j.finish(entry(batch))
     }
-    conflict(j.decide(entry(30).copy(run = "other")))
+    conflict(j.decide(ofOther(30)))
     val names = Files.list(folder.resolve(Journal.Folder)).iterator.asScala.map(_.getFileName.toString)
     val kept = (20 to 30).flatMap(batch => Seq(s"$batch-0.json", s"$batch-0.done"))
     // Hadoop's local file system stores a checksum beside each file.
@@ -174,9 +173,9 @@ class JournalSuite extends AnyFunSuite with TimeLimit with Checkers {
     // As a deletion left it that was interrupted between both files.
     Files.delete(file)
     Files.deleteIfExists(file.resolveSibling(".4-0.json.crc"))
-    j.decide(entry(4).copy(run = "other"))
+    j.decide(ofOther(4))
     assert(j.newest().exists(!_._2) && j.undone(4L, 0).isDefined)
-    j.finish(entry(4).copy(run = "other"))
+    j.finish(ofOther(4))
     assert(j.newest().exists(_._2) && j.undone(4L, 0).isEmpty)
   }
 

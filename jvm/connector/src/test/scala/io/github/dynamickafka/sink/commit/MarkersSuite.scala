@@ -19,7 +19,7 @@ class MarkersSuite extends AnyFunSuite with TimeLimit {
     all.kafka.setInSync("blue", partition, replicas)
 
     def await(earlier: Boolean): Option[Throwable] =
-      new Markers(all.clusters, all.kafka.pool, all.clock).await(
+      new Committer(all.clusters, all.kafka.pool, all.clock).awaitVisible(
         Seq(one),
         Map("blue" -> Map(partition -> replicas)),
         earlier,
@@ -68,7 +68,7 @@ class MarkersSuite extends AnyFunSuite with TimeLimit {
     scene.all.kafka.put(COMPLETE_COMMIT, one)
     scene.all.kafka.hide(one, partition)
     scene.all.kafka.setUnreadable("blue")
-    val logged = Logs.during(classOf[Markers])(assert(scene.await(earlier = true).isEmpty))
+    val logged = Logs.during(classOf[Committer])(assert(scene.await(earlier = true).isEmpty))
     assert(logged.exists(line => line.contains("'blue'") && line.contains("the right to READ")), logged)
     assert(scene.requests == Seq("describe", "producers"))
   }

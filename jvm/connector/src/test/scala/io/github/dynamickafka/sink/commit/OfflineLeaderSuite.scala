@@ -4,7 +4,6 @@ import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.LeaderNotAvailableException
 import org.scalatest.{BeforeAndAfterAll, BeforeAndAfterEach}
 
-import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.sink.SinkTest
 import io.github.dynamickafka.testkit.{BrokerVersions, InTestAll, KafkaCluster, TestAll}
 
@@ -40,12 +39,9 @@ abstract class OfflineLeaderTests(version: String, markerIsLost: Boolean)
     } finally scene.clusters.close()
   }
 
-  private def markers(scene: PreparedScene): Markers =
-    new Markers(scene.clusters, scene.pool, Clock.System)
-
   test("it is not open to be committed while there is no leader, and is afterwards", TestAll) {
     offline { (scene, prepared, topic) =>
-      scene.inspector.once(prepared, _ => None).outcomes.map(_._2).foreach {
+      scene.committer.inspect(prepared, _ => None).outcomes.map(_._2).foreach {
         case p: Outcome.Pending => assert(p.isLeaderless && p.cause.getMessage.contains(s"$topic-0"))
         case other => fail(other.toString)
       }
@@ -65,7 +61,12 @@ abstract class OfflineLeaderTests(version: String, markerIsLost: Boolean)
       val partition = new TopicPartition(topic, 0)
       val inSync = Map("blue" -> Map(partition -> 1))
       def await(limitMs: Long) =
-        markers(scene).await(prepared, inSync, earlier = true, System.nanoTime() + limitMs * 1000000L)
+        scene.committer.awaitVisible(
+          prepared,
+          inSync,
+          earlier = true,
+          System.nanoTime() + limitMs * 1000000L
+        )
       assert(await(2000L).exists(_.isInstanceOf[LeaderNotAvailableException]))
       three.node(2).restart()
       assert(three.awaitTransactionsEnded(topic) == !markerIsLost)

@@ -20,8 +20,6 @@ private[sink] final class PreparedScene(cluster: KafkaCluster, topic: String) {
   val pool = new TransactionPool(ResumableProducer.create(_), 60000L, Clock.System)
   val committer = new Committer(clusters, pool, Clock.System)
 
-  def inspector: Inspector = committer.inspector
-
   def deadline: Long = System.nanoTime() + 60000000000L
 
   def prepare(
@@ -39,11 +37,11 @@ private[sink] final class PreparedScene(cluster: KafkaCluster, topic: String) {
   }
 
   def states(of: Prepared*): Seq[String] =
-    inspector.once(of, _ => None).outcomes.map(_._2.productPrefix)
+    committer.inspect(of, _ => None).outcomes.map(_._2.productPrefix)
 
   /** Whether all of them are open, as the driver asks before it decides. */
   def open(of: Seq[Prepared]): Boolean =
-    inspector.await(of, _ => None, deadline).outcomes.forall(_._2 == Outcome.Open)
+    committer.awaitStates(of, _ => None, deadline).outcomes.forall(_._2 == Outcome.Open)
 
   def commit(of: Prepared*): Seq[String] =
     committer.commit(of, _ => None, deadline).map(_._2.productPrefix)

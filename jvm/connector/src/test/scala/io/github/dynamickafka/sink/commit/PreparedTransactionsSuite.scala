@@ -28,7 +28,7 @@ abstract class PreparedTransactionsTests(transactionVersion: Int) extends SinkTe
     val Seq(one, two, three) = (0 to 2).map(scene.prepare(_))
     try {
       assert(scene.states(one, two, three) == Seq("Open", "Open", "Open"))
-      assert(scene.inspector.once(Seq(one), _ => None).kafkaIds.get("blue").exists(_.nonEmpty))
+      assert(scene.committer.inspect(Seq(one), _ => None).seen("blue").clusterId.exists(_.nonEmpty))
       assert(scene.commit(one) == Seq("Committed") && scene.abort(two) == Seq("Lost"))
       assert(scene.states(one, two, three) == Seq("Committed", "Lost", "Open"))
       assert(scene.abort(one) == Seq("Committed") && scene.commit(two) == Seq("Lost"))
@@ -37,7 +37,7 @@ abstract class PreparedTransactionsTests(transactionVersion: Int) extends SinkTe
       scene.clusters.admin("blue").fence(Seq(three.transactionalId))
       val never = three.copy(transactionalId = "dynamic-kafka-never-used")
       assert(scene.states(three, never) == Seq("Unknown", "Unknown"))
-      assert(scene.inspector.once(
+      assert(scene.committer.inspect(
         Seq(one),
         _ => Some("another")
       ).outcomes.map(_._2.productPrefix) == Seq("Unknown"))

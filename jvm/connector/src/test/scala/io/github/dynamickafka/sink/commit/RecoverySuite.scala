@@ -9,6 +9,12 @@ import io.github.dynamickafka.testkit.TimeLimit
 class RecoverySuite extends AnyFunSuite with TimeLimit {
   import CommitScene._
 
+  /** A decision of a query of whose checkpoint this one is a copy. */
+  private def ofOriginal(transactions: Seq[Prepared]) = {
+    val mine = entry(4L, 0, transactions: _*)
+    mine.copy(claim = mine.claim.copy(instance = "original"))
+  }
+
   private val one = prepared("blue", 0)
   private val two = prepared("blue", 1)
   private val three = prepared("green", 0)
@@ -159,7 +165,7 @@ class RecoverySuite extends AnyFunSuite with TimeLimit {
     val scene = new CommitScene
     scene.plan(4L)
     val theirs = all.map(t => t.copy(transactionalId = t.transactionalId.replace("p-q-i-", "p-q-original-")))
-    scene.journal.decide(entry(4L, 0, theirs: _*).copy(instance = "original"))
+    scene.journal.decide(ofOriginal(theirs))
     scene.kafka.put(ONGOING, theirs.take(2): _*)
     scene.kafka.put(COMPLETE_ABORT, theirs.last)
     assert(scene.recovered("second").replay.isEmpty)
@@ -169,7 +175,7 @@ class RecoverySuite extends AnyFunSuite with TimeLimit {
   test("the decision of a checkpoint that was moved or copied is completed, if all of it can be committed") {
     val scene = new CommitScene
     scene.plan(4L)
-    scene.journal.decide(entry(4L, 0, all: _*).copy(instance = "original"))
+    scene.journal.decide(ofOriginal(all))
     scene.kafka.put(COMPLETE_COMMIT, one)
     scene.kafka.put(ONGOING, two, three)
     assert(scene.recovered("second").lastCommitted.contains(4L))

@@ -72,8 +72,9 @@ class ResolverSuite extends AnyFunSuite with TimeLimit {
     val query = d.scene.recovered("second")
     assert(query.lastCommitted.isEmpty && query.replay.isEmpty)
     // The next decision of the batch is another one, which has no note.
-    d.scene.journal.decide(d.entry.copy(run = "second"))
-    assert(d.notes(d.entry.copy(run = "second")).isEmpty && d.notes().size == 1)
+    val again = d.entry.copy(claim = d.entry.claim.copy(run = "second"))
+    d.scene.journal.decide(again)
+    assert(d.notes(again).isEmpty && d.notes().size == 1)
   }
 
   test("rewrite is refused where a part is committed, unknown or unreachable, and for a later round") {

@@ -84,7 +84,7 @@ class SizesSuite extends AnyFunSuite with TimeLimit {
     val regular = q.ids.size
     // Every second one is followed by another set of ids.
     (1 to 8).foreach(n => q.batch(isStalled = n % 2 == 0))
-    val entry = JournalEntry("q", "r", "i", 1L, 1L, 0, BatchInput.Empty, first, Map.empty)
+    val entry = JournalEntry(Claim("q", "r", "i", 1L, "l"), 1L, 0, BatchInput.Empty, first, Map.empty)
     Seq(
       shown(first.size.toLong),
       shown(markers.toLong),
@@ -137,7 +137,7 @@ class SizesSuite extends AnyFunSuite with TimeLimit {
     clusters.set((0 until 16).map(c => s"c$c" -> CommitScene.properties(s"c$c")).toMap)
     val all = for (c <- 0 until 16; n <- 0 until 50) yield Prepared(s"c$c", s"$c-$n", 1L, 0, n, 1L, Nil)
     kafka.put(ONGOING, all: _*)
-    val report = new Inspector(clusters, clock).once(all, _ => None)
+    val report = new Committer(clusters, kafka.pool, clock).inspect(all, _ => None)
     assert(report.outcomes.map(_._1) == all && report.outcomes.forall(_._2 == Outcome.Open))
     assert(kafka.requests.count(_.contains(" describe ")) == 16)
   }

@@ -3,15 +3,18 @@ package io.github.dynamickafka.sink.commit
 import java.nio.file.{Files, Path}
 
 import scala.collection.mutable
+import scala.util.Random
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.kafka.clients.producer.Callback
 import org.apache.kafka.common.errors.TimeoutException
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.TestSeed
 import io.github.dynamickafka.base.ManualClock
 import io.github.dynamickafka.config.{TransactionOptions, UnknownCommitPolicy}
 import io.github.dynamickafka.kafka.TaskSender.Record
+import io.github.dynamickafka.storage.{InProcessFiles, InProcessFilesContext}
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** When a run may use the transactional ids of another one. */
@@ -26,7 +29,7 @@ class SlotsSuite extends AnyFunSuite with TimeLimit {
     /** A run of the query. */
     def run(place: Path = folder, prefix: String = "p"): Run = {
       runs += 1
-      val journal = new Journal(folder.toString, hadoop)
+      val journal = new Journal(place.toString, hadoop)
       val claim = journal.claim("q", s"run$runs")
       new Run(
         new TransactionalIds(
@@ -40,7 +43,7 @@ class SlotsSuite extends AnyFunSuite with TimeLimit {
             CommitProbe.NoOp,
             new ManualClock
           ),
-          Some(new Journal(place.toString, hadoop))
+          arePassedOn = true
         )
       )
     }
@@ -50,9 +53,9 @@ class SlotsSuite extends AnyFunSuite with TimeLimit {
     slots.take()
     def slot: String = slots.name.slot
 
-    def batch(firstOnly: Boolean = true): Run = {
+    def batch(firstOnly: Boolean = true, cluster: String = "blue"): Run = {
       slots.begin()
-      slots.ended(Some("blue"), firstOnly)
+      slots.ended(Some(cluster), firstOnly)
       this
     }
     def dies(): Run = {
@@ -129,6 +132,73 @@ class SlotsSuite extends AnyFunSuite with TimeLimit {
     } finally clusters.set(Map("blue" -> CommitScene.properties("blue")))
   }
 
+  test(
+    "random runs while clusters come and leave: no slot has two users, and none of a cluster that has left is kept"
+  ) {
+    val first = TestSeed()
+    var reused = 0
+    try (first until first + 20).foreach { seed =>
+        val random = new Random(seed)
+        def one[A](all: Seq[A]): A = all(random.nextInt(all.size))
+        val scene = new Scene
+        val journal = new Journal(scene.folder.toString, hadoop)
+        var (known, live, spoiled) = (Seq.empty[String], Vector.empty[Run], Set.empty[String])
+        var steps = Vector.empty[String]
+        def set(ids: Seq[String]): Unit = {
+          steps :+= s"clusters: ${ids.mkString(", ")}"
+          known = ids
+          clusters.set(ids.map(id => id -> CommitScene.properties(id)).toMap)
+        }
+        set(All)
+        (1 to 40).foreach { _ =>
+          random.nextInt(6) match {
+            case 0 => set(random.shuffle(All).take(1 + random.nextInt(All.size - 1)))
+            case 1 | 2 if live.size < 2 =>
+              val prefix = one(Seq("p", "p", "p", "p", "other"))
+              val before = journal.freeSlots()
+              val run = scene.run(prefix = prefix)
+              steps :+= s"start with ${run.slot}"
+              val where = s"DYNAMIC_KAFKA_SEED=$seed: ${steps.mkString("; ")}"
+              assert(!spoiled(run.slot) && !live.exists(_.slot == run.slot), where)
+              if (before.exists(_.slot == run.slot)) reused += 1
+              val kept = journal.freeSlots()
+              assert(
+                kept.filter(_.slot.startsWith(s"$prefix-")).forall(s => known.contains(s.cluster)),
+                where
+              )
+              val (of, others) = (s"$prefix-", before.filterNot(_.slot.startsWith(s"$prefix-")))
+              assert(others.forall(kept.contains), s"of another prefix than $of: $where")
+              live :+= run
+            case _ if live.nonEmpty =>
+              // Only the newest run can give up its slot.
+              val run = if (random.nextInt(4) > 0) live.last else live.head
+              random.nextInt(8) match {
+                case 0 | 1 | 2 =>
+                  steps :+= s"end of ${run.slot}"
+                  live = live.filterNot(_ eq run)
+                  val _ = run.ends()
+                  if (!journal.freeSlots().exists(_.slot == run.slot)) spoiled += run.slot
+                case 3 =>
+                  steps :+= s"death of ${run.slot}"
+                  live = live.filterNot(_ eq run)
+                  spoiled += run.slot
+                case 4 =>
+                  steps :+= s"a second attempt of ${run.slot}"
+                  spoiled += run.slot
+                  val _ = run.batch(firstOnly = false, one(known))
+                case _ =>
+                  val cluster = one(known)
+                  steps :+= s"a batch of ${run.slot} on $cluster"
+                  val _ = run.batch(cluster = cluster)
+              }
+            case _ => ()
+          }
+        }
+      }
+    finally clusters.set(Map("blue" -> CommitScene.properties("blue")))
+    assert(reused > 0)
+  }
+
   test("a copy, and a run with another prefix, do not use a slot") {
     val scene = new Scene
     val slot = scene.run().batch().ends()
@@ -144,6 +214,10 @@ class SlotsSuite extends AnyFunSuite with TimeLimit {
 
 private object SlotsSuite {
   private val hadoop = new Configuration
+  // Without a process for the rights of each file.
+  hadoop.set("fs.file.impl", classOf[InProcessFiles].getName)
+  hadoop.set("fs.AbstractFileSystem.file.impl", classOf[InProcessFilesContext].getName)
+  private val All = Seq("blue", "green", "red")
 
   private val clusters = new Clusters((id, _) => CommitScene.properties(id), 2000L, 1000L)
   clusters.set(Map("blue" -> CommitScene.properties("blue")))

@@ -30,7 +30,10 @@ class TwoDriversSuite extends AnyFunSuite with TimeLimit {
 
   private def holds(journal: Journal, claim: Claim): Boolean = Try(journal.checkClaim(claim)).isSuccess
 
-  test("two drivers claim the journal, the second one at any step of the first: one of them holds it") {
+  test(
+    "two drivers claim the journal, the second one at any step of the first: one of them holds it",
+    TestAll
+  ) {
     kinds.foreach { kind =>
       val steps = atEachStep("a") { stepped =>
         val place = new Place(kind)
@@ -50,7 +53,7 @@ class TwoDriversSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  test("a driver dies at any step of its claim: the next one takes the journal") {
+  test("a driver dies at any step of its claim: the next one takes the journal", TestAll) {
     kinds.foreach { kind =>
       atEachStep("a") { stepped =>
         val place = new Place(kind)

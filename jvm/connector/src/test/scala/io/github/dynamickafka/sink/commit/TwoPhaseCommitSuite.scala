@@ -34,7 +34,7 @@ class TwoPhaseCommitSuite extends AnyFunSuite with TimeLimit {
 
   /** The run of the newest decision, and whether it is finished. */
   private def newest(scene: CommitScene): Option[(String, Boolean)] =
-    scene.journal.newest().map { case (entry, done) => entry.run -> done }
+    scene.journal.newest().map { case (entry, done) => entry.claim.run -> done }
 
   /** Whether nothing was committed or aborted. */
   private def onlyLooked(scene: CommitScene): Boolean = scene.kafka.requests

@@ -42,7 +42,7 @@ private[simulation] final class Damage(world: World, random: Random, profile: Pr
     val isDecided = of(journal).exists { case (path, text) =>
       World.isDecision(path) && {
         val entry = JournalJson.read[JournalEntry](text, path)
-        entry.queryId == query() && entry.batch == batch &&
+        entry.claim.queryId == query() && entry.batch == batch &&
         new Journal(s"file:$home", SimulatedFileManager.hadoop).batches.input(batch)
           .exists(entry.input.difference(_).isEmpty)
       }

@@ -138,7 +138,7 @@ private[simulation] final class Driver(
           val follows =
             if (world.defect.takesAnySlot) (_: Any, _: Any) => true else TransactionalIds.follows _
           new TwoPhaseCommit(
-            new TransactionalIds(name, context, Some(journal), follows),
+            new TransactionalIds(name, context, arePassedOn = true, follows),
             context,
             None,
             if (world.defect.ignoresPlans) new PlannedDeferrals else log.plans,

@@ -8,6 +8,7 @@ import org.apache.spark.sql.streaming.StreamingQuery
 
 import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson}
 import io.github.dynamickafka.source.{Entry, Scene, SourceTest}
+import io.github.dynamickafka.testkit.TestAll
 
 /** Spark's asynchronous progress tracking, with Spark's own Kafka sink: some batches are not in the offset log. */
 class UnloggedBatchesSuite extends SourceTest {
@@ -102,7 +103,8 @@ class UnloggedBatchesSuite extends SourceTest {
   }
 
   test(
-    "a topic is recreated, which a batch that is not logged finds: the next logged batch can be read again"
+    "a topic is recreated, which a batch that is not logged finds: the next logged batch can be read again",
+    TestAll
   ) {
     scene { s =>
       val topic = newTopicOn(1, blue, green)

@@ -20,7 +20,7 @@ import io.github.dynamickafka.base.{Clock, ManualClock}
 import io.github.dynamickafka.config.Options
 import io.github.dynamickafka.metadata.OffsetsPolicy
 import io.github.dynamickafka.offset.{ClusterView, Positions}
-import io.github.dynamickafka.testkit.TimeLimit
+import io.github.dynamickafka.testkit.{TestAll, TimeLimit}
 
 /** The offsets of one cluster, and what happens while parts of it do not respond. */
 class ClusterAnswersSuite extends AnyFunSuite with TimeLimit with BeforeAndAfterAll with Eventually {
@@ -186,7 +186,10 @@ class ClusterAnswersSuite extends AnyFunSuite with TimeLimit with BeforeAndAfter
     }
   }
 
-  test("a leader that does not respond delays one trigger, and is asked again while triggers continue") {
+  test(
+    "a leader that does not respond delays one trigger, and is asked again while triggers continue",
+    TestAll
+  ) {
     val kafka = ScriptedCluster.led(1, 2)
     kafka.silent = Set(1)
     val cluster = stream(kafka, config(20000))
@@ -282,7 +285,10 @@ class ClusterAnswersSuite extends AnyFunSuite with TimeLimit with BeforeAndAfter
     all
   }
 
-  test("an unreachable cluster is probed with the request that failed, and no trigger waits for it again") {
+  test(
+    "an unreachable cluster is probed with the request that failed, and no trigger waits for it again",
+    TestAll
+  ) {
     val (ill, well) = (ScriptedCluster.led(1), ScriptedCluster.led(1))
     // It gives its `cluster.id`, but not its topics.
     ill.describes = _ => false

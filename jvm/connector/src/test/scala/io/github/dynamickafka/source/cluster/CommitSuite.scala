@@ -64,7 +64,7 @@ class CommitSuite extends SourceTest {
     }
   }
 
-  test("Once: its only batch is committed") {
+  test("Once: its only batch is committed", TestAll) {
     withTopic(3) { (s, topic, name) =>
       @nowarn("cat=deprecation") val once = Trigger.Once()
       assert(s.start(once, committing(name): _*).awaitTermination(600000))

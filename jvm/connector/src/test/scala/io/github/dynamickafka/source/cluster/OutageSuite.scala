@@ -61,7 +61,7 @@ class OutageSuite extends SourceTest {
     }
   }
 
-  test("fail: a frozen broker counts as unreachable after clusterRequestTimeoutMs") {
+  test("fail: a frozen broker counts as unreachable after clusterRequestTimeoutMs", TestAll) {
     withTopic { (s, topic) =>
       val query = s.start(soon)
       settle(query)

@@ -1,9 +1,11 @@
 package io.github.dynamickafka.source.cluster
 
 import scala.collection.immutable.SortedMap
+import scala.util.{Random, Try}
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.TestSeed
 import io.github.dynamickafka.config.Options.parse
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
 import io.github.dynamickafka.metadata.{
@@ -14,6 +16,7 @@ import io.github.dynamickafka.metadata.{
   TopologyPattern,
   TopologyTopic
 }
+import io.github.dynamickafka.offset.{ClusterView, Positions}
 import io.github.dynamickafka.source.Logs
 import io.github.dynamickafka.testkit.TimeLimit
 
@@ -141,6 +144,87 @@ class TopologyCheckSuite extends AnyFunSuite with TimeLimit {
       e.getMessage.contains("the metadata does not have topic 'u' of cluster 'blue'. It has t."),
       e.getMessage
     )
+  }
+
+  test(
+    "random starting offsets with one slip: the cluster, topic or partition that does not exist is named"
+  ) {
+    val first = TestSeed()
+    var slips = Map.empty[String, Int].withDefaultValue(0)
+    (first until first + 300).foreach { seed =>
+      val random = new Random(seed)
+      def one[A](all: Seq[A]): A = all(random.nextInt(all.size))
+      val ids = Seq("blue", "green", "eu.red").take(1 + random.nextInt(3))
+      // The topics of each cluster, with the number of their partitions.
+      val there = ids.map(id =>
+        id -> Seq("orders", "payments", "a.b").take(1 + random.nextInt(3)).map(_ -> (1 + random.nextInt(3)))
+      ).toMap
+      val pattern = TopologyPattern("by-.*", TopologyTopic("orders", matched = true))
+      val topology = Topology(SortedMap.from(ids.map { id =>
+        val topics = SortedMap.from(there(id).map(_._1 -> TopologyTopic("orders")))
+        val patterns = Seq(pattern).filter(_ => random.nextInt(4) == 0)
+        id -> TopologyCluster(id, topics, Map("bootstrap.servers" -> "b:1"), patterns)
+      }))
+      val views = there.map { case (id, topics) =>
+        val (silent, known) = (for ((t, n) <- topics; p <- 0 until n) yield (t, p))
+          .partition(_ => random.nextInt(8) == 0)
+        id -> (if (random.nextInt(10) == 0) ClusterView.Unreachable
+               else
+                 ClusterView.Reachable(
+                   Positions.from(known.map { case (t, p) => (t, p, 9L) }),
+                   Positions.empty,
+                   unanswered = silent.map(_ -> "no leader").toMap
+                 ))
+      }
+      val right =
+        (for {
+          (id, topics) <- there.toSeq
+          (topic, n) <- topics
+          p <- 0 until n if random.nextInt(4) > 0
+        } yield (id, topic, p)) ++ Seq((ids.head, there(ids.head).head._1, 0))
+      val slip = one(Seq("", "cluster", "topic", "partition"))
+      val (id, topic, partition) = one(right)
+      def misspelt(name: String) = name.patch(random.nextInt(name.length), "q", random.nextInt(2))
+      val wrong = slip match {
+        case "cluster" => (misspelt(id), topic, partition)
+        case "topic" => (id, misspelt(topic), partition)
+        case "partition" => (id, topic, 3 + random.nextInt(20))
+        case _ => (id, topic, partition)
+      }
+      val entries = random.shuffle((right.toSet - ((id, topic, partition)) + wrong).toSeq)
+      def json(of: Seq[(String, String, Int)], levels: Int): String =
+        if (levels == 0) one(Seq("5", "1767225600000"))
+        else
+          of.groupBy(e => Seq(e._3.toString, e._2, e._1)(levels - 1)).map { case (name, in) =>
+            s""""$name": ${json(in, levels - 1)}"""
+          }.mkString("{", ", ", "}")
+      val withClusters = ids.size > 1 || slip == "cluster" || random.nextBoolean()
+      val text = json(entries, if (withClusters) 3 else 2)
+      val option = one(Seq("startingOffsets", "startingOffsetsByTimestamp"))
+      val configs = ClusterConfigs(parse(option -> text), ids.toSet)
+      val error = Try {
+        configs.checkFirst(topology)
+        configs.checkFirst(topology, views)
+      }.failed.toOption
+      val where = s"DYNAMIC_KAFKA_SEED=$seed: $slip, $option=$text: $error"
+      val isSilent = slip == "partition" && (views(id) match {
+        case view: ClusterView.Reachable => view.ends.of(topic).isEmpty && view.unanswered.isEmpty
+        case _ => true
+      })
+      if (slip.isEmpty || isSilent) assert(error.isEmpty, where)
+      else {
+        slips += slip -> (slips(slip) + 1)
+        val e = error.collect { case e: DynamicKafkaIllegalArgumentException => e }.getOrElse(fail(where))
+        assert(e.getCondition == "DYNAMIC_KAFKA.INVALID_OPTION", where)
+        val named = slip match {
+          case "cluster" => Seq(s"cluster '${wrong._1}'")
+          case "topic" => Seq(s"topic '${wrong._2}'", s"cluster '$id'")
+          case _ => Seq(s"partition ${wrong._3}", s"topic '$topic'", s"cluster '$id'")
+        }
+        named.foreach(part => assert(e.getMessage.contains(part), where))
+      }
+    }
+    assert(slips.size == 3 && slips.values.forall(_ > 30), slips)
   }
 
   test("the configuration of a cluster is resolved once for each change of its properties") {

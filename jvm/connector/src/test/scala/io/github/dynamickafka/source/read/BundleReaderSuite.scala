@@ -17,7 +17,7 @@ import io.github.dynamickafka.kafka.ConsumerSettings
 import io.github.dynamickafka.offset.LogIdentity
 import io.github.dynamickafka.source.Entry
 import io.github.dynamickafka.source.cluster.AdminClusterClient
-import io.github.dynamickafka.testkit.KafkaCluster
+import io.github.dynamickafka.testkit.{KafkaCluster, TestAll}
 
 /** The reader on real brokers: rows, transactions, and waits that must end. */
 class BundleReaderSuite extends ReaderTest {
@@ -159,7 +159,8 @@ class BundleReaderSuite extends ReaderTest {
   }
 
   test(
-    "read_committed: a range with records of an open transaction is not at its end, and is read when it is committed"
+    "read_committed: a range with records of an open transaction is not at its end, and is read when it is committed",
+    TestAll
   ) {
     val topic = newTopicOn(1, blue)
     Using.resource(producer(blue, "transactional.id" -> UUID.randomUUID().toString)) { out =>

@@ -58,7 +58,7 @@ class EventTimeMetricsSuite extends SourceTest {
 
   private val aligned = Seq("alignment" -> "timestamp", "alignmentMaxDrift" -> "10s")
 
-  test("with alignment, no cluster drifts by more than alignmentMaxDrift") {
+  test("with alignment, no cluster drifts by more than alignmentMaxDrift", TestAll) {
     scene { s =>
       val topic = newTopicOn(1, blue, green)
       val now = System.currentTimeMillis()

@@ -57,7 +57,6 @@ class DrainSuite extends SourceTest {
     )
   } {
     // A cluster drains by the same steps, whatever the reason.
-    val chosen = if (options.isEmpty) Nil else Seq(TestAll)
 
     test(s"$how: read up to the end offsets of that moment over several batches, then retired") {
       scene { s =>
@@ -73,7 +72,7 @@ class DrainSuite extends SourceTest {
       }
     }
 
-    test(s"$how: a restart in the middle keeps the target", chosen: _*) {
+    test(s"$how: a restart in the middle keeps the target", TestAll) {
       scene { s =>
         val topic = newTopicOn(2, blue, green)
         val (query, target, held) = draining(s, topic, left(topic), options: _*)
@@ -90,7 +89,7 @@ class DrainSuite extends SourceTest {
       }
     }
 
-    test(s"$how: active again cancels the target, and reading continues", chosen: _*) {
+    test(s"$how: active again cancels the target, and reading continues", TestAll) {
       scene { s =>
         val topic = newTopicOn(2, blue, green)
         val (query, _, held) = draining(s, topic, left(topic), options: _*)
@@ -118,7 +117,7 @@ class DrainSuite extends SourceTest {
       }
     }
 
-    test(s"$how: AvailableNow drains and retires within its run", chosen: _*) {
+    test(s"$how: AvailableNow drains and retires within its run", TestAll) {
       scene { s =>
         val topic = newTopicOn(2, blue, green)
         produce(blue, topic, 2, values("a", 4))

@@ -81,7 +81,7 @@ class MetadataFailureSuite extends SourceTest {
     }
   }
 
-  test("an empty answer, a missing stream, a stream without clusters: failures, never removals") {
+  test("an empty answer, a missing stream, a stream without clusters: failures, never removals", TestAll) {
     running(threshold(1000)) { (s, topic, query) =>
       val wrong = Seq[Map[String, Seq[Entry]]](
         Map.empty,
@@ -185,7 +185,10 @@ class MetadataFailureSuite extends SourceTest {
     }
   }
 
-  test("most clusters drop out of the answers, also at a restart: nothing is retired, nothing is lost") {
+  test(
+    "most clusters drop out of the answers, also at a restart: nothing is retired, nothing is lost",
+    TestAll
+  ) {
     scene { s =>
       val topic = newTopicOn(1, blue, green, red)
       val all = Seq(Entry("blue", blue, topic), Entry("green", green, topic), Entry("red", red, topic))

@@ -41,7 +41,7 @@ class ReturnSuite extends SourceTest {
     }
   }
 
-  test("flapping has no effect: each answer of the service is another topology, under load") {
+  test("flapping has no effect: each answer of the service is another topology, under load", TestAll) {
     scene { s =>
       val topic = newTopicOn(2, blue, green)
       s.orders(both(topic): _*)
@@ -95,7 +95,10 @@ class ReturnSuite extends SourceTest {
     }
   }
 
-  test("partitions that are added while a cluster is removed are read from earliest when it returns") {
+  test(
+    "partitions that are added while a cluster is removed are read from earliest when it returns",
+    TestAll
+  ) {
     scene { s =>
       val topic = newTopicOn(1, blue, green)
       s.orders(both(topic): _*)
@@ -123,7 +126,7 @@ class ReturnSuite extends SourceTest {
   private def awaitExpiry(since: Long, retentionMs: Long): Unit =
     waitFor("the retention to end")(System.currentTimeMillis() - since >= retentionMs)
 
-  test("a cluster is new again after its retention, and not before") {
+  test("a cluster is new again after its retention, and not before", TestAll) {
     scene { s =>
       val topic = newTopicOn(2, blue, green)
       add(topic, 4, "a")
@@ -148,7 +151,7 @@ class ReturnSuite extends SourceTest {
     }
   }
 
-  test("the retention continues over a restart") {
+  test("the retention continues over a restart", TestAll) {
     scene { s =>
       val topic = newTopicOn(1, blue, green)
       add2(topic)

@@ -3,6 +3,7 @@ package io.github.dynamickafka.source.subscription
 import org.apache.spark.sql.streaming.Trigger
 
 import io.github.dynamickafka.source.{Entry, Results, SourceTest}
+import io.github.dynamickafka.testkit.TestAll
 
 /** Streams by id and by pattern, and streams and cluster ids that overlap. */
 class SubscriptionSuite extends SourceTest {
@@ -167,7 +168,7 @@ class SubscriptionSuite extends SourceTest {
     assertSame(results.seen, stored("blue", blue, one, one) ++ stored("blue", blue, two, two))
   }
 
-  test("single-cluster with a pattern: a topic is deleted, and the query continues without it") {
+  test("single-cluster with a pattern: a topic is deleted, and the query continues without it", TestAll) {
     val prefix = newTopic("pattern")
     val (kept, deleted) = (s"$prefix-kept", s"$prefix-deleted")
     Seq(kept, deleted).foreach(blue.createTopic(_, 1))

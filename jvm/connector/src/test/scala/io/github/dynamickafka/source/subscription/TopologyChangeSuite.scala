@@ -116,7 +116,7 @@ class TopologyChangeSuite extends SourceTest {
     }
   }
 
-  test("newTopicStartingOffsets applies to a topic added to a known cluster, and only there") {
+  test("newTopicStartingOffsets applies to a topic added to a known cluster, and only there", TestAll) {
     scene { s =>
       val (first, second) = (newTopicOn(1, blue, green), newTopicOn(1, blue, green))
       Seq(blue, green).foreach(produce(_, second, 1, values("s", 0, 3)))
@@ -148,7 +148,7 @@ class TopologyChangeSuite extends SourceTest {
     }
   }
 
-  test("a change of the topology is logged even without records") {
+  test("a change of the topology is logged even without records", TestAll) {
     scene { s =>
       val topic = newTopicOn(1, blue, green)
       s.orders(Entry("blue", blue, topic))

@@ -265,7 +265,7 @@ class AlignedClustersSuite extends EventTimeTest {
     }
   }
 
-  test("a restart finds the times of its positions, and a batch that is planned again is the same") {
+  test("a restart finds the times of its positions, and a batch that is planned again is the same", TestAll) {
     withClusters("blue" -> blue, "green" -> green) { (s, topic) =>
       produceSeconds(blue, topic, 60)
       produceSeconds(green, topic, 100)

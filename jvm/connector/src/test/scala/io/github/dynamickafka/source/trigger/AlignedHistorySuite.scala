@@ -187,7 +187,10 @@ class AlignedHistorySuite extends EventTimeTest with HistoryTest {
     }
   }
 
-  test("Kafka's records of a partition wait for its files, which are read as a whole, also if they are long") {
+  test(
+    "Kafka's records of a partition wait for its files, which are read as a whole, also if they are long",
+    TestAll
+  ) {
     scene { s =>
       val topic = newTopicOn(2, blue, green)
       s.orders(Entry("blue", blue, topic), Entry("green", green, topic))

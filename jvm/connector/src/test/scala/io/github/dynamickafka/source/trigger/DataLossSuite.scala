@@ -3,6 +3,7 @@ package io.github.dynamickafka.source.trigger
 import org.apache.spark.sql.streaming.Trigger
 
 import io.github.dynamickafka.source.{DynamicMicroBatchStream, Entry, Results, Scene, SourceTest}
+import io.github.dynamickafka.testkit.TestAll
 
 /** Records, partitions and topics that Kafka has deleted: `failOnDataLoss` decides. */
 class DataLossSuite extends SourceTest {
@@ -61,7 +62,7 @@ class DataLossSuite extends SourceTest {
     }
   }
 
-  test("expired while retained, but read before: no loss") {
+  test("expired while retained, but read before: no loss", TestAll) {
     stopped { (s, topic) =>
       s.orders(Entry("green", green, topic))
       s.catchUp()
@@ -151,7 +152,7 @@ class DataLossSuite extends SourceTest {
     }
   }
 
-  test("a recreated topic is detected, and with false read from earliest") {
+  test("a recreated topic is detected, and with false read from earliest", TestAll) {
     stopped { (s, topic) =>
       blue.deleteTopic(topic)
       blue.createTopic(topic, 2)
@@ -169,7 +170,7 @@ class DataLossSuite extends SourceTest {
     }
   }
 
-  test("a topic recreated with fewer partitions") {
+  test("a topic recreated with fewer partitions", TestAll) {
     stopped { (s, topic) =>
       blue.deleteTopic(topic)
       blue.createTopic(topic, 1)
@@ -202,7 +203,7 @@ class DataLossSuite extends SourceTest {
     }
   }
 
-  test("a topic that is in the metadata before it is created is read once it exists") {
+  test("a topic that is in the metadata before it is created is read once it exists", TestAll) {
     scene { s =>
       val (there, later) = (newTopicOn(1, blue), newTopic())
       s.orders(Entry("blue", blue, there))

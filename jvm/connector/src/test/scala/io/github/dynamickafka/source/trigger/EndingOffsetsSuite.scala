@@ -10,7 +10,7 @@ import org.apache.kafka.common.serialization.StringSerializer
 import org.apache.spark.sql.streaming.Trigger
 
 import io.github.dynamickafka.source.{Entry, Scene, SourceTest}
-import io.github.dynamickafka.testkit.{KafkaCluster, Record}
+import io.github.dynamickafka.testkit.{KafkaCluster, Record, TestAll}
 
 /** The end of a streaming query: it reads up to there, also after restarts, and no further. */
 class EndingOffsetsSuite extends SourceTest {
@@ -147,7 +147,7 @@ class EndingOffsetsSuite extends SourceTest {
     }
   }
 
-  test("a topic that is recreated has an end of its own") {
+  test("a topic that is recreated has an end of its own", TestAll) {
     scene { s =>
       val topic = newTopicOn(1, blue)
       def write(records: Int): Unit =
@@ -166,7 +166,7 @@ class EndingOffsetsSuite extends SourceTest {
     }
   }
 
-  test("different ends are resolved again, and without any the query continues") {
+  test("different ends are resolved again, and without any the query continues", TestAll) {
     withTopic { (s, topic) =>
       def upTo(offset: Int) =
         "endingOffsets" -> Seq("blue", "green").map(c =>
@@ -203,7 +203,7 @@ class EndingOffsetsSuite extends SourceTest {
     }
   }
 
-  test("a cluster that is added again keeps its end") {
+  test("a cluster that is added again keeps its end", TestAll) {
     withTopic { (s, topic) =>
       val (one, other) = (Entry("blue", blue, topic), Entry("green", green, topic))
       val query = s.start(latest, "maxOffsetsPerTrigger" -> "4")

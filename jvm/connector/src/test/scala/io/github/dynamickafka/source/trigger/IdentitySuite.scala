@@ -180,7 +180,7 @@ class IdentitySuite extends SourceTest {
   }
 
   for (policy <- Seq("stop", "drain"))
-    test(s"cluster ids are renamed while the query runs, removedClusterPolicy=$policy") {
+    test(s"cluster ids are renamed while the query runs, removedClusterPolicy=$policy", TestAll) {
       scene { s =>
         val (one, two) = (newTopicOn(2, blue), newTopicOn(2, blue))
         def more(prefix: String) = Seq(one, two).foreach(produce(blue, _, 2, values(prefix, 4)))

@@ -9,7 +9,7 @@ import io.github.dynamickafka.offset.replacement.SameOffsets.Question
 import io.github.dynamickafka.source.cluster.ClusterConfigs
 import io.github.dynamickafka.source.replacement.{RecordsAt, ReplacedClusters}
 import io.github.dynamickafka.source.{Entry, Logs, Results, Scene, SourceTest}
-import io.github.dynamickafka.testkit.{KafkaCluster, Record}
+import io.github.dynamickafka.testkit.{KafkaCluster, Record, TestAll}
 
 /** A Kafka cluster replaces another one, with a copy of its records, and the other way round. */
 class ReplacedClusterSuite extends SourceTest {
@@ -88,7 +88,7 @@ class ReplacedClusterSuite extends SourceTest {
     }
   }
 
-  test("a batch of the former cluster was logged, and not read") {
+  test("a batch of the former cluster was logged, and not read", TestAll) {
     scene { s =>
       val topic = newTopicOn(2, blue, green)
       write(blue, topic, 0 until 20)
@@ -186,7 +186,8 @@ class ReplacedClusterSuite extends SourceTest {
   }
 
   test(
-    "replaces in the metadata: the new cluster enters after the former one has drained; an unknown id is ignored"
+    "replaces in the metadata: the new cluster enters after the former one has drained; an unknown id is ignored",
+    TestAll
   ) {
     failedOver { (s, topic) =>
       write(blue, topic, 20 until 24)

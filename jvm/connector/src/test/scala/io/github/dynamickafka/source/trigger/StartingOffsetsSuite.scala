@@ -58,6 +58,24 @@ class StartingOffsetsSuite extends SourceTest {
     }
   }
 
+  test("JSON with a partition that does not exist, also beside all that do, is refused") {
+    withTopic { (s, topic) =>
+      val json = s"""{"blue": {"$topic": {"0": 3, "1": 1, "2": 1}}}"""
+      Seq[(String, String) => Any](
+        (option, value) => s.start(Trigger.AvailableNow(), option -> value),
+        (option, value) => s.batch(option -> value).collect()
+      ).foreach { read =>
+        for (option <- Seq("startingOffsets", "startingOffsetsByTimestamp")) {
+          val e = refused(read(option, json))
+          assert(condition(e) == "INVALID_OPTION", text(e))
+          assert(text(
+            e
+          ).contains(s"topic '$topic' of cluster 'blue' has no partition 2 that is read. It has 0, 1."))
+        }
+      }
+    }
+  }
+
   test("JSON without a cluster level: accepted with one cluster, an error with two") {
     withTopic { (s, topic) =>
       val json = s"""{"$topic": {"0": 3, "1": -2}}"""

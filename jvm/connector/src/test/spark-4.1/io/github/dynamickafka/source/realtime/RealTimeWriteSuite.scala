@@ -1,7 +1,5 @@
 package io.github.dynamickafka.source.realtime
 
-import java.nio.file.Files
-
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.streaming.{DataStreamWriter, StreamingQuery, Trigger}
@@ -141,24 +139,6 @@ class RealTimeWriteSuite extends RealTimeTest {
       spark.conf.set(default, "exactly-once")
       try assert(condition(refused(writer(rows(s)).start())) == "EXACTLY_ONCE_REFUSED")
       finally spark.conf.unset(default)
-    }
-  }
-
-  test("a writer that has started a query in real-time mode starts the next one as its settings are then") {
-    written { (s, topic, writer) =>
-      val source = newTopicOn(1, blue)
-      s.orders(Entry("blue", blue, source))
-      produce(blue, source, 1, values("b", 0, 5))
-      val one = writer(rows(s))
-      val query = one.start()
-      waitFor("the first query")(blue.dump(topic).size == 5)
-      DynamicKafka.stop(query)
-      produce(blue, source, 1, values("b", 5, 8))
-      val next = one.trigger(Trigger.AvailableNow()).option("deliveryGuarantee", "exactly-once").start()
-      assert(next.awaitTermination(300000) && next.exception.isEmpty)
-      assert(blue.dump(topic, committedOnly = true).size == 8)
-      assert(next.lastProgress.sink.description == "dynamic-kafka")
-      assert(Files.exists(s.results.checkpoint.resolve("dynamic-kafka-sink")))
     }
   }
 
