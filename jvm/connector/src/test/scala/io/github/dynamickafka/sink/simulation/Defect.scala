@@ -188,7 +188,7 @@ private[simulation] object Defect {
 
   case object TimeoutsAreAdvised
       extends Defect(
-        "a run that was taken for dead is told to raise a time-out, and not that it was replaced"
+        "a run that was replaced ends with the advice of a longer time-out"
       ) {
     override def favours(p: Profile): Profile =
       p.copy(crashes = 0, pauses = 300, faults = 0, mostAlive = 2, isExclusive = true)

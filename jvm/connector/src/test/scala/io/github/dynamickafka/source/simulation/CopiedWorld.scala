@@ -199,7 +199,7 @@ private[simulation] final class CopiedWorld(
       !topics.keys.exists(isLastReadInStandby(reached, _))
 
   /**
-   * The query has read nothing of a copy, and goes on in a copy of it: one that it has not read either, under the cluster id that it knows,
+   * The query has read nothing of a copy, and continues in a copy of it: one that it has not read either, under the cluster id that it knows,
    * when it is started again. Without a retention, nothing is known of what has left.
    */
   private def isUnread(reached: CompositeOffset) =

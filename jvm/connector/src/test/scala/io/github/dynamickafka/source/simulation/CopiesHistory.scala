@@ -61,8 +61,6 @@ private object CopiesHistory {
     val availableNow = more.nextInt(3) == 0
     val history = Option.when(more.nextInt(4) == 0) {
       copied.produce(2)
-      // Longer than the drift: aligned clusters wait for the files.
-      world.passes(20000L)
       new ModelHistory(world, "a", copied.topics)
     }
     val aligned = Option.when(more.nextInt(4) == 0)(
