@@ -67,6 +67,30 @@ class ReplacingClustersSuite extends AnyFunSuite with TimeLimit {
   private def read(found: ReplacingClusters) =
     found.topology.clusters.collect { case (id, cluster) if cluster.topics.nonEmpty => id }.toSet
 
+  test("it waits for the other one, which has still to enter in the place of a third one") {
+    val middle = cluster("green", replaces = "blue", draining = true)
+    val chain = topology(middle, cluster("red", replaces = "green"))
+    Seq(reading("blue"), reading().copy(retained = retained("blue" -> 10L))).foreach { start =>
+      val found = of(start, chain)
+      assert(found.former == Map("green" -> "blue") && found.waiting == Map("red" -> "green"))
+      assert(read(found) == Set("green"))
+    }
+    // It has taken over, and has not responded yet.
+    val taking = reading().copy(retained = SortedMap("green" -> taken("blue", 10L)))
+    assert(read(of(taking, chain)) == Set("green"))
+    val longer = topology(
+      cluster("blue", draining = true),
+      middle,
+      cluster("red", replaces = "green", draining = true),
+      cluster("white", replaces = "red")
+    )
+    assert(read(of(reading("blue"), longer)) == Set("blue"))
+    val elsewhere =
+      topology(cluster("green", replaces = "blue", stream = "other"), cluster("red", replaces = "green"))
+    assert(read(of(reading("blue"), elsewhere)) == Set("green", "red"))
+    assert(read(of(reading("white"), chain)) == Set("green", "red"), "it knows none of them")
+  }
+
   test("it waits while the other one drains, or its removal is not confirmed") {
     val draining = topology(cluster("blue", draining = true), green)
     val waiting = of(reading("blue"), draining)

@@ -27,9 +27,7 @@ private[simulation] final class Damage(world: World, random: Random, profile: Pr
     if (profile.handMade) makeCommit()
     if (random.nextInt(1000) < profile.restores) random.nextInt(6) match {
       case 0 | 1 => loseOffsets()
-      case 2 =>
-        world.files -= s"$home/commits/${last("commits")}"
-        world.tell("the last file of the commit log is lost")
+      case 2 => lose("the last file of the commit log")(s"$home/commits/${last("commits")}")
       case 3 if backup.nonEmpty => restore(home, "the checkpoint")
       case 4 if backup.nonEmpty && query(backup) == query() => restore(journal, "the journal")
       case _ => newQuery()
@@ -61,12 +59,23 @@ private[simulation] final class Damage(world: World, random: Random, profile: Pr
     // Without the batch before the last one, Spark itself refuses its log.
     if (batch == 0 || batch == 1 || world.files.contains(s"$home/offsets/${batch - 2}")) {
       isPlannedAnew = true
-      world.files --= Seq(
+      lose(s"what Spark's part has of batch $batch")(
         s"$home/offsets/$batch",
         s"$home/commits/$batch",
         s"$home/sources/0/dynamic-kafka/deferred/$batch.json"
       )
-      world.tell(s"the last files of Spark's part, of batch $batch, are lost")
+    }
+  }
+
+  /** Not so much that Spark cannot start: it plans a batch again from the end of the batch before, which it may have purged. */
+  private def lose(what: String)(paths: String*): Unit = {
+    val left = world.files -- paths
+    val batch = last("offsets", left)
+    val canStart = batch <= 0 ||
+      Seq(s"$home/commits/$batch", s"$home/offsets/${batch - 1}").exists(left.contains)
+    if (canStart) {
+      world.files = left
+      world.tell(s"$what is lost")
     }
   }
 

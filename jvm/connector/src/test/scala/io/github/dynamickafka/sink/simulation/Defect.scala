@@ -52,6 +52,9 @@ private[simulation] sealed abstract class Defect(val name: String) {
   /** Whether a batch in the commit log counts as finished without asking Kafka. */
   def believesCommitLog: Boolean = false
 
+  /** The error that ends a batch. */
+  def error(e: Exception): Exception = e
+
   /** Whether a driver aborts a transaction of another run. */
   def sweeps(driver: Driver, id: String): Boolean = false
 
@@ -183,6 +186,18 @@ private[simulation] object Defect {
       p.copy(crashes = 30, changes = 50, restores = 0, handMade = true)
   }
 
+  case object TimeoutsAreAdvised
+      extends Defect(
+        "a run that was replaced ends with the advice of a longer time-out"
+      ) {
+    override def favours(p: Profile): Profile =
+      p.copy(crashes = 0, pauses = 300, faults = 0, mostAlive = 2, isExclusive = true)
+    override def error(e: Exception): Exception =
+      e.getSuppressed.collectFirst {
+        case first: Exception if Driver.advisesTimeout(first) => first
+      }.getOrElse(e)
+  }
+
   private def calm(p: Profile): Profile = p.copy(
     crashes = 0,
     pauses = 0,
@@ -214,6 +229,7 @@ private[simulation] object Defect {
     AttemptsAreForgotten,
     MarksAreEarly,
     PlannedIsFinished,
-    CommitLogIsBelieved
+    CommitLogIsBelieved,
+    TimeoutsAreAdvised
   )
 }

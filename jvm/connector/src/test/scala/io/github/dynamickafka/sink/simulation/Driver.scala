@@ -50,6 +50,9 @@ private[simulation] final class Driver(
   val coroutine: Coroutine = new Coroutine(body())
   var isDead = false
 
+  /** Whether a later run has aborted what this one had open. */
+  var isFenced = false
+
   /** The condition or the exception that has ended the query. */
   var ended: Option[String] = None
 
@@ -225,8 +228,9 @@ private[simulation] final class Driver(
       world.inside { replaced = !journal.owner().exists(_.run == run) }
       sink.commit(plan.batch, reported, started, id => world.leads(id).timeoutMs, second)
     } catch {
-      case e: Exception =>
-        if (replaced && e.getSuppressed.isEmpty && e.getMessage.contains("TRANSACTIONS_ABORTED"))
+      case thrown: Exception =>
+        val e = world.defect.error(thrown)
+        if ((replaced || isFenced) && e.getSuppressed.isEmpty && Driver.advisesTimeout(e))
           world.wrong(s"$run ends with the advice of a longer time-out, and a later run has replaced it")
         // As Spark does.
         sink.abort(plan.batch, done)
@@ -327,6 +331,11 @@ private[simulation] object Driver {
       SortedMap("s" -> WriteStream("s", ids.map(WriteEntry(_, SortedMap(Topic -> None), None, None)))),
     clusters = SortedMap.from(ids.map(id => id -> TopologyCluster(id, SortedMap.empty, Map.empty)))
   )
+
+  def advisesTimeout(e: Throwable): Boolean = e match {
+    case known: DynamicKafkaError => known.getCondition.endsWith("TRANSACTIONS_ABORTED")
+    case _ => false
+  }
 
   def properties(id: String): ProducerProperties = known(id)
   def settings(id: String): ProducerSettings = ofTasks(id)

@@ -226,6 +226,7 @@ private[simulation] final class World(
     k.transactions.get(txn).filter(_.state == ONGOING).foreach { t =>
       lost(k, t)
       val other = t.opener
+      if (other.driver.ne(by)) other.driver.isFenced = true
       val isAllowed =
         if (other.driver.checkpoint != by.checkpoint) false
         else if (other.driver eq by)

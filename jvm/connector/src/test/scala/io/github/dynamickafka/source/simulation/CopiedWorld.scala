@@ -5,7 +5,7 @@ import scala.util.Random
 
 import io.github.dynamickafka.metadata.{Removal, Topology, TopologyCluster, TopologyTopic}
 import io.github.dynamickafka.offset.replacement.MirrorCheckpoint
-import io.github.dynamickafka.offset.{CompositeOffset, Positions}
+import io.github.dynamickafka.offset.{CompositeOffset, OffsetRange, Positions}
 
 /**
  * A Kafka cluster that is written to, and a copy of it, which takes its place: under the same cluster id, or under another one with
@@ -16,13 +16,15 @@ import io.github.dynamickafka.offset.{CompositeOffset, Positions}
  * @param exact whether copies have the same offsets
  * @param retentionMs nothing is absent from the metadata for longer; -1: there is no such limit
  * @param sameId whether a copy gets the cluster id of the one that it replaces
+ * @param syncs whether MirrorMaker also writes to a copy what groups have committed, which the copies of the copy translate
  */
 private[simulation] final class CopiedWorld(
     val world: World,
     random: Random,
     exact: Boolean,
     sameId: Boolean,
-    retentionMs: Long
+    retentionMs: Long,
+    syncs: Boolean
 ) {
   import CopiedWorld._
 
@@ -54,18 +56,17 @@ private[simulation] final class CopiedWorld(
   var checkpoints = Vector.empty[MirrorCheckpoint]
   private var pending = Vector.empty[MirrorCheckpoint]
 
-  /** The clusters that were active, by Kafka's id, as they were then. */
-  private var seen = Map.empty[String, ModelCluster]
+  /** The clusters that were active, by Kafka's id. */
+  private var seen = Map.empty[String, Was]
 
   /** Topics that have another log with the same topic id in a cluster that was active. */
   var rewritten = Set.empty[String]
 
-  /** The checkpoints in clusters that were active, by Kafka's id: such a cluster has them still when it takes over again. */
-  private var kept = Map.empty[String, Vector[MirrorCheckpoint]]
-
   /** Records of a former cluster that its copy has not got. */
   var orphans = Set.empty[Long]
-  private var orphansBefore = orphans
+
+  /** Whether the query has read something of the cluster that was active before. */
+  var isKnown = true
 
   /** How often the active cluster has changed. */
   var failovers = 0
@@ -82,11 +83,14 @@ private[simulation] final class CopiedWorld(
   def change(reached: CompositeOffset): Unit = {
     // A query that is refused for longer than the retention starts again in a cluster that it has drained.
     val isDrained = reached.retained.values.exists(_.drained.nonEmpty)
+    // What a copy has still to continue is retained as long as its metadata are there.
+    val isOwing = reached.retained.values.exists(_.topics.valuesIterator.exists(_.former.isDefined))
     world.now += (if (isDrained) 1L else random.nextInt(1000).toLong)
     random.nextInt(16) match {
       case 0 | 1 | 2 | 3 => produce(random.nextInt(4))
       case 4 | 5 | 6 => copy(random.nextInt(6), reached)
-      case 7 if (awaySince.isEmpty && !isDrained) || retentionMs < 0 => world.now += random.nextInt(9000)
+      case 7 if (awaySince.isEmpty && !isDrained && !isOwing) || retentionMs < 0 =>
+        world.now += random.nextInt(9000)
       case 8 =>
         world.down = Set("a", "a-b").filter(_ => chance(40))
         world.tell(s"down ${world.down}")
@@ -102,8 +106,7 @@ private[simulation] final class CopiedWorld(
         other = None
         world.tell("the former cluster has left")
       case 14 => arrive(reached)
-      // Otherwise the copy of a copy, which the query has never read, takes over.
-      case _ if chance(60) && knows(reached) => failOver(reached)
+      case _ if chance(60) && (knows(reached) || isUnread(reached)) => failOver(reached)
       case _ => produce(1)
     }
     awaySince = Option.when(isAway || hidden.nonEmpty)(awaySince.getOrElse(world.now))
@@ -138,6 +141,13 @@ private[simulation] final class CopiedWorld(
   /** The records of the active cluster. */
   def records: Set[Long] = logs.flatMap(_.records).toSet -- orphans
 
+  /** The records of a range in a cluster that was active. */
+  def readOf(kafkaId: String, range: OffsetRange): Seq[Long] = for {
+    was <- seen.get(kafkaId).toSeq
+    log <- was.cluster.topics.get(range.topic).flatMap(_.logs.lift(range.partition)).toSeq
+    record <- log.read(range.from, range.until)
+  } yield record
+
   def topics: Map[String, ModelTopic] = active.topics
 
   def logs: Seq[ModelLog] = active.topics.values.toSeq.flatMap(_.logs)
@@ -169,12 +179,15 @@ private[simulation] final class CopiedWorld(
         (name, p, at) <- (kept ++ reached.position(id)).iterator
         topic <- active.topics.get(name)
         if idsOf(reached, id, name).contains(topic.id)
-        there <- standby.topics.get(name).map(_.logs(p))
-      } {
-        val read = topic.logs(p).read(0L, at).toSet
-        val last = there.records.lastIndexWhere(read)
-        if (last >= 0) pending :+= MirrorCheckpoint(name, p, at, there.first + last + 1)
-      }
+      } translated(name, p, at)
+    } else if (syncs) checkpoints.foreach(of => translated(of.topic, of.partition, of.downstream))
+
+  /** A checkpoint in the copy, of an offset that a group has committed. */
+  private def translated(name: String, p: Int, at: Long): Unit =
+    for ((topic, there) <- active.topics.get(name).zip(standby.topics.get(name).map(_.logs(p)))) {
+      val read = topic.logs(p).read(0L, at).toSet
+      val last = there.records.lastIndexWhere(read)
+      if (last >= 0) pending :+= MirrorCheckpoint(name, p, at, there.first + last + 1)
     }
 
   private def idsOf(reached: CompositeOffset, id: String, topic: String): Option[String] =
@@ -184,6 +197,24 @@ private[simulation] final class CopiedWorld(
   private def knows(reached: CompositeOffset) =
     reached.identity(id).kafkaId.contains(active.id) && reached.position(id).nonEmpty &&
       !topics.keys.exists(isLastReadInStandby(reached, _))
+
+  /**
+   * The query has read nothing of a copy, and continues in a copy of it: one that it has not read either, under the cluster id that it knows,
+   * when it is started again. Without a retention, nothing is known of what has left.
+   */
+  private def isUnread(reached: CompositeOffset) =
+    lastRead(reached).exists(of => of != active.id && seen.contains(of)) && !seen.contains(standby.id) &&
+      (retentionMs != 0 || reached.retained.isEmpty)
+
+  /** Kafka's id of the cluster that was read last. */
+  private def lastRead(reached: CompositeOffset): Option[String] = {
+    val read = world.ids.filter(reached.position(_).nonEmpty)
+    val left = for {
+      id <- world.ids
+      of <- reached.retained.get(id).toSeq.flatMap(_.topics.values)
+    } yield of.since -> of.former.fold(reached.identity(id).kafkaId)(_.kafkaId)
+    read.headOption.fold(left.maxByOption(_._1).flatMap(_._2))(reached.identity(_).kafkaId)
+  }
 
   /** A log that has other records now, with the same topic id, is none in which a query may continue. */
   private def isLastReadInStandby(reached: CompositeOffset, topic: String) = {
@@ -196,19 +227,18 @@ private[simulation] final class CopiedWorld(
   }
 
   private def failOver(reached: CompositeOffset): Unit = {
+    isKnown = knows(reached)
     val all = retentionMs == 0 || chance(50)
     if (all) copy(1000, reached)
     // What is still retained of an earlier cluster may be in none of the copies.
     val isOwing = reached.retained.valuesIterator.flatMap(_.topics.valuesIterator).exists(_.former.isDefined)
-    isComplete = all && !isOwing && (isComplete || reached.identity(id).kafkaId.contains(active.id))
+    isComplete = all && !isOwing && (isComplete || isKnown)
     late = active.topics.keySet -- standby.topics.keySet
     val from = active
     former = from
-    kept += from.id -> checkpoints
-    seen += from.id -> from
+    seen += from.id -> Was(id, from, checkpoints, orphans)
     active = standby
     val there = logs.flatMap(_.records).toSet
-    orphansBefore = orphans
     orphans ++= from.topics.filterNot(t => late(t._1)).values.flatMap(
       _.logs
     ).flatMap(_.records).toSet -- there
@@ -216,7 +246,8 @@ private[simulation] final class CopiedWorld(
     if (sameId) world.down -= id
     else {
       id = if (id == "a") "a-b" else "a"
-      other = Option.when(chance(60))(chance(70))
+      // A query that does not know a cluster that drains reads it to its end, as any other one.
+      other = Option.when(chance(60))(chance(70)).filterNot(_ && !isKnown)
     }
     failovers += 1
     newStandby()
@@ -226,30 +257,35 @@ private[simulation] final class CopiedWorld(
     show()
   }
 
-  /** The failover did not succeed: what was written to the former cluster is all that there is. */
-  def failBack(reached: CompositeOffset): Unit =
-    if (reached.position(id).nonEmpty && reached.identity(id).kafkaId.contains(active.id)) translate(reached)
-    else back()
+  /** The failover did not succeed: what was written to the cluster that was read last is all that there is. */
+  def failBack(reached: CompositeOffset): Unit = {
+    val last = lastRead(reached)
+    if (last.contains(active.id)) translate(reached) else last.flatMap(seen.get).foreach(back)
+  }
 
   /** The query reads the new cluster already: MirrorMaker writes checkpoints of topics that it has not read there. */
   private def translate(reached: CompositeOffset): Unit = for {
     (name, kept) <- reached.retained.get(id).toSeq.flatMap(_.topics)
     read <- kept.former.flatMap(_.kafkaId).flatMap(seen.get)
     (p, at) <- kept.offsets
-    (from, there) <- read.topics.get(name).zip(active.topics.get(name))
+    (from, there) <- read.cluster.topics.get(name).zip(active.topics.get(name))
   } {
     val records = from.logs(p).read(0L, at).toSet
     val log = there.logs(p)
     checkpoints :+= MirrorCheckpoint(name, p, at, log.first + log.records.lastIndexWhere(records) + 1)
   }
 
-  private def back(): Unit = {
-    active = former
+  private def back(to: Was): Unit = {
+    active = to.cluster
+    former = active
     late = Set.empty
-    orphans = orphansBefore
-    if (!sameId) id = if (id == "a") "a-b" else "a"
+    // By its entry in the metadata.
+    isAway = false
+    hidden = Set.empty
+    orphans = to.orphans
+    id = to.id
     other = None
-    checkpoints = kept.getOrElse(active.id, Vector.empty)
+    checkpoints = to.checkpoints
     world.tell(s"back to ${active.id} as $id: $active")
     failovers += 1
     newStandby()
@@ -317,14 +353,19 @@ private[simulation] final class CopiedWorld(
 
   private def show(): Unit = {
     val away = if (id == "a") "a-b" else "a"
-    world.clusters = world.ids.map(i => i -> (if (i == id) active else former)).toMap
+    val isNamed = !isAway && hidden != Names.toSet
+    // An id leads to another Kafka cluster as soon as the metadata say so.
+    world.clusters = world.clusters.map { case (of, before) =>
+      val now = if (of == id) active else former
+      of -> (if (isNamed || before.id == now.id) now else before)
+    }
     def cluster(of: String, draining: Boolean, replaces: Option[String]) = of -> TopologyCluster(
       of,
       SortedMap.from((Names :+ Added).filterNot(hidden).map(_ -> TopologyTopic("s", draining = draining))),
       Map("bootstrap.servers" -> world.clusters(of).id),
       replaces = replaces
     )
-    val here = Option.unless(isAway || hidden == Names.toSet)(
+    val here = Option.when(isNamed)(
       cluster(id, draining = false, Option.when(!sameId && failovers > 0)(away))
     )
     val before = other.filter(identity).filterNot(_ => hidden == Names.toSet).map(_ =>
@@ -339,6 +380,20 @@ private[simulation] final class CopiedWorld(
 
 private[simulation] object CopiedWorld {
   val Names: Seq[String] = Seq("t", "b-t")
+
+  /**
+   * A cluster that was active, as it was then.
+   *
+   * @param id its cluster id
+   * @param checkpoints of MirrorMaker, which it has still when it takes over again
+   * @param orphans records of former clusters that it has not got
+   */
+  private final case class Was(
+      id: String,
+      cluster: ModelCluster,
+      checkpoints: Vector[MirrorCheckpoint],
+      orphans: Set[Long]
+  )
 
   /** A topic that only a copy has. */
   val Added = "n"

@@ -60,6 +60,9 @@ private[simulation] sealed abstract class Defect(val name: String) {
   def alignedSpans(spans: IndexedSeq[Span]): IndexedSeq[Span] = spans
   def knownTimes: (EventTimes, Long) => EventTimes = (times, _) => times
 
+  /** Whether records of a partition wait for files with older ones. */
+  def waitsForFiles: Boolean = true
+
   /** Whether limits in bytes use what tasks have reported. */
   def knowsSizes: Boolean = true
 
@@ -353,6 +356,12 @@ private[simulation] object Defect {
     override def followsMoves = false
   }
 
+  case object FilesAreOvertaken
+      extends Defect("records of a partition do not wait for files with older ones") {
+    override def skipped = 900
+    override def waitsForFiles = false
+  }
+
   /** Of clusters that are replaced by copies. */
   val ofCopies: Seq[Defect] = Seq(
     DrainedIsForgotten,
@@ -360,7 +369,8 @@ private[simulation] object Defect {
     LaterTopicsAreNew,
     NewTopicsAreCopies,
     ReturnIsRetained,
-    PinnedEndsApply
+    PinnedEndsApply,
+    FilesAreOvertaken
   )
 
   val all: Seq[Defect] = Seq(

@@ -1,6 +1,7 @@
 package io.github.dynamickafka.source.simulation
 
 import io.github.dynamickafka.offset.alignment._
+import io.github.dynamickafka.offset.history.{HistoryFile, UnreadFiles}
 import io.github.dynamickafka.offset.{ClusterView, Span}
 
 /**
@@ -23,7 +24,16 @@ private[simulation] final class ModelAlignment(world: World, rules: Alignment.Ru
     ahead = Map.empty
   }
 
-  def align(spans: IndexedSeq[Span], views: Map[String, ClusterView]): IndexedSeq[Span] = {
+  /**
+   * @param files the files of histories that are not read
+   * @return what can be read of Kafka, and the files that are left if the batch is one of files
+   */
+  def align(
+      spans: IndexedSeq[Span],
+      views: Map[String, ClusterView],
+      files: Option[UnreadFiles]
+  ): (IndexedSeq[Span], Option[UnreadFiles]) = {
+    val (waiting, ready) = spans.partition(isWaiting(files, _))
     val known = if (reports) kept.times.reported(reported) else kept.times
     val clusters = views.map { case (id, view) =>
       id -> (view match {
@@ -36,24 +46,51 @@ private[simulation] final class ModelAlignment(world: World, rules: Alignment.Ru
       })
     }
     val begun = kept.copy(times = known)
-      .begin(inEffect, defect.alignedSpans(spans), clusters, world.now, world.now)
+      .begin(
+        inEffect,
+        defect.alignedSpans(ready),
+        clusters,
+        world.now,
+        world.now,
+        files.flatMap(_.least)
+      )
     val times = defect.knownTimes(begun.alignment.times, world.now)
     val entering = spans.filter(_.enters).map(_.cluster).toSet
     val asked = ahead.filterNot { case (key, _) => entering(key.cluster) || world.chance(30) }
     val decided =
       decide(begun.copy(alignment = begun.alignment.copy(times = times)).answered(Map.empty, asked))
     current = Some(decided.from)
-    spans.map(span => decided.ends.get(EventTimes.key(span)).fold(span)(end => span.copy(end = end)))
+    val ends = decided.ends ++ waiting.map(span => EventTimes.key(span) -> span.from)
+    (
+      spans.map(span => ends.get(EventTimes.key(span)).fold(span)(end => span.copy(end = end))),
+      files.flatMap(_.next(decided.bound, inEffect.driftMs))
+    )
   }
 
-  /** @param views the responses of the trigger, whose topics the spans are about */
-  def planned(spans: IndexedSeq[Span], granted: IndexedSeq[Long], views: Map[String, ClusterView]): Unit =
+  private def isWaiting(files: Option[UnreadFiles], span: Span) =
+    defect.waitsForFiles && files.exists(_.precede(span.cluster, span.topic, span.partition))
+
+  /**
+   * @param views the responses of the trigger, whose topics the spans are about
+   * @param files the files that are not read before the batch
+   * @param left those that are not read after it
+   */
+  def planned(
+      spans: IndexedSeq[Span],
+      granted: IndexedSeq[Long],
+      views: Map[String, ClusterView],
+      files: Option[UnreadFiles],
+      left: Option[UnreadFiles]
+  ): Unit =
     current.foreach { trigger =>
       // The others need not wait for a cluster that does not respond, and its records are not read.
-      check(spans.zip(granted).filterNot(of => trigger.failed(EventTimes.key(of._1))), views)
+      val ready = spans.zip(granted).filterNot { case (span, _) =>
+        trigger.failed(EventTimes.key(span)) || isWaiting(files, span)
+      }
+      check(ready, views, files, left)
       val positions = spans.zip(granted).map { case (s, n) => EventTimes.key(s) -> (s.from + n) }.toMap
       kept = trigger.ended(positions)
-      ahead = trigger.ahead(positions).flatMap { case (key, time) =>
+      ahead = trigger.ahead(positions, left.flatMap(_.least)).flatMap { case (key, time) =>
         answer(key, time, kept.times.endOf).map(key -> _)
       }
     }
@@ -86,7 +123,12 @@ private[simulation] final class ModelAlignment(world: World, rules: Alignment.Ru
     last <- read.lastOption
   } yield ReadTime(found.first + read.size - 1, world.timeOf(last), read.map(world.timeOf).max)
 
-  private def check(granted: IndexedSeq[(Span, Long)], views: Map[String, ClusterView]): Unit = {
+  private def check(
+      granted: IndexedSeq[(Span, Long)],
+      views: Map[String, ClusterView],
+      files: Option[UnreadFiles],
+      left: Option[UnreadFiles]
+  ): Unit = {
     def isKnown(span: Span) = world.topic(span.cluster, span.topic).exists { topic =>
       !world.isDamaged(topic.id) && (views.get(span.cluster) match {
         case Some(view: ClusterView.Reachable) => view.topicIds.get(span.topic).contains(topic.id)
@@ -97,8 +139,14 @@ private[simulation] final class ModelAlignment(world: World, rules: Alignment.Ru
     val timed = unread.flatMap { case (span, n) =>
       log(EventTimes.key(span)).flatMap(timeAt(_, span.from)).filter(_ <= world.now).map((span, n, _))
     }
-    for (oldest <- timed.map(_._3).minOption if unread.forall(of => isKnown(of._1))) {
+    val ofFiles = files.flatMap(_.least)
+    for (oldest <- (timed.map(_._3) ++ ofFiles).minOption if unread.forall(of => isKnown(of._1))) {
       val bound = oldest + rules.driftMs
+      // The file with the oldest record is read as a whole, with those before it.
+      if (bound <= world.now && ofFiles.exists(_ > oldest))
+        ModelAlignment.between(files, left).find(_.greatest >= bound).foreach(file =>
+          tooNew :+= s"the file $file is read, the oldest record is one of $oldest"
+        )
       timed.foreach { case (span, n, _) =>
         val read = log(EventTimes.key(span)).toSeq.flatMap(_.read(span.from, span.from + n)).map(world.timeOf)
         read.find(_ >= bound).filter(_ => bound <= world.now).foreach(time =>
@@ -111,4 +159,13 @@ private[simulation] final class ModelAlignment(world: World, rules: Alignment.Ru
   /** The greatest time up to the first unread record, inclusive. */
   private def timeAt(log: ModelLog, at: Long): Option[Long] =
     log.read(log.first, math.max(at, log.first) + 1).map(world.timeOf).filter(_ >= 0).maxOption
+}
+
+private object ModelAlignment {
+
+  private def between(files: Option[UnreadFiles], left: Option[UnreadFiles]): Seq[HistoryFile] = for {
+    (before, after) <- files.zip(left).toSeq
+    (stream, table) <- before.tables.toSeq
+    file <- table.files.slice(before.read(stream).toInt, after.read(stream).toInt)
+  } yield file
 }

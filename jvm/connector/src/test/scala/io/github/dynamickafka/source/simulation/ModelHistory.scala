@@ -2,8 +2,8 @@ package io.github.dynamickafka.source.simulation
 
 import scala.collection.immutable.SortedMap
 
-import io.github.dynamickafka.offset.CompositeOffset
-import io.github.dynamickafka.offset.history.{HandOver, HistoryEnd, HistoryFile, HistoryPlan, HistoryTable}
+import io.github.dynamickafka.offset.history._
+import io.github.dynamickafka.offset.{CompositeOffset, OffsetRange, Positions}
 
 /**
  * Files with all records that these topics have, which a query reads before Kafka.
@@ -25,9 +25,29 @@ private[simulation] final class ModelHistory(world: World, id: String, topics: M
     }.sortBy(_._1.greatest)
   }
 
+  private def filesOf(topic: String, partition: Int): Vector[HistoryFile] = {
+    val of = topics.get(topic).flatMap(_.logs.lift(partition)).fold(Set.empty[Long])(_.records.toSet)
+    files.collect { case (file, records) if records.exists(of) => file }
+  }
+
+  private val ends = Positions.from(for {
+    (name, topic) <- topics.iterator
+    p <- topic.logs.indices
+    last <- filesOf(name, p).lastOption
+  } yield (name, p, last.greatest))
+
   val plan: HistoryPlan = HistoryPlan(
     SortedMap(
-      "s" -> HistoryTable("parquet", "history", Map.empty, "", Some(id), None, files.map(_._1))
+      "s" -> HistoryTable(
+        "parquet",
+        "history",
+        Map.empty,
+        "",
+        Some(id),
+        None,
+        files.map(_._1),
+        SortedMap(id -> ends)
+      )
     ),
     HandOver.of(for {
       (name, topic) <- topics
@@ -35,6 +55,12 @@ private[simulation] final class ModelHistory(world: World, id: String, topics: M
       last <- log.records.lastOption
     } yield HistoryEnd(id, name, Some(p), Some(log.end - 1), Some(world.timeOf(last))))
   )
+
+  /** Whether files that are not read at an offset have records of this partition, which are older. */
+  def precedes(at: CompositeOffset, range: OffsetRange): Boolean = {
+    val unread = plan.files(at, at.copy(history = plan.everything)).flatMap(_._3).toSet
+    filesOf(range.topic, range.partition).exists(unread)
+  }
 
   /** The records of the batches between two offsets. */
   def read(start: CompositeOffset, end: CompositeOffset): Vector[Long] = {

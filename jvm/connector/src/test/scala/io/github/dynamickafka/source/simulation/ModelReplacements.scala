@@ -93,6 +93,10 @@ private[simulation] final class ModelReplacements(
     }
   }
 
+  /** A logged batch is completed without these records of the former cluster, which the query declares as lost. */
+  def givenUp(logged: ClusterIdentity, range: OffsetRange): Unit =
+    excused ++= logged.kafkaId.toSeq.flatMap(copied.readOf(_, range))
+
   private def hasRead(topic: String, partition: Int) =
     read.partitions.keysIterator.exists(key => key.topic == topic && key.partition == partition)
 
@@ -107,11 +111,12 @@ private[simulation] final class ModelReplacements(
       current = now
     }
     lastLoggedMs = world.now
+    val before = entered
     for (
       (id, positions) <- end.entered; (name, p, at) <- positions.iterator; topic <- world.topic(id, name)
     ) {
       val log = topic.logs(p)
-      if (!entered((name, p))) {
+      if (!before((name, p))) {
         entered += ((name, p))
         if (entry == OffsetsPolicy.Latest) {
           excused ++= log.read(0L, at)

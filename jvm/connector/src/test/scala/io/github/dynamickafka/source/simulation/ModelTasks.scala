@@ -3,7 +3,12 @@ package io.github.dynamickafka.source.simulation
 import io.github.dynamickafka.offset.{ClusterIdentity, OffsetRange}
 
 /** The tasks of micro-batches. */
-private[simulation] final class ModelTasks(world: World, truth: ModelTruth, defect: Defect) {
+private[simulation] final class ModelTasks(
+    world: World,
+    truth: ModelTruth,
+    defect: Defect,
+    copies: Option[ModelReplacements] = None
+) {
 
   /**
    * What a task returns: as `Replay` and `RangeConsumer` do, it looks whether the log is that of the range.
@@ -16,10 +21,11 @@ private[simulation] final class ModelTasks(world: World, truth: ModelTruth, defe
       logged: ClusterIdentity,
       range: OffsetRange,
       replay: Boolean
-  ): (Vector[Long], Vector[Long]) =
+  ): (Vector[Long], Vector[Long]) = {
+    val isOtherCluster = ClusterIdentity.differ(logged.kafkaId, Some(world.clusters(id).id))
+    if (replay && isOtherCluster) copies.foreach(_.givenUp(logged, range))
     world.topic(id, range.topic).filter { topic =>
       val isOther = ClusterIdentity.differ(range.log.topicId, Some(topic.id))
-      val isOtherCluster = ClusterIdentity.differ(logged.kafkaId, Some(world.clusters(id).id))
       !(replay && defect.comparesReplays && (isOther || isOtherCluster)) &&
       !(defect.comparesInTasks && isOther)
     }.filter(_.logs.size > range.partition)
@@ -32,4 +38,5 @@ private[simulation] final class ModelTasks(world: World, truth: ModelTruth, defe
           later.fold(Vector.empty[Long])(at => log.read(math.max(at, range.from), range.until))
         )
       }
+  }
 }

@@ -8,23 +8,26 @@ import java.util.stream.LongStream
  * that is wrong, and fails if there is one.
  */
 object RunHistories {
-  private val ReportEvery = 100000L
+  private val ReportEvery = 1000L
 
   /** @param args the number of histories, and the seed of the first one; the others follow */
-  def main(args: Array[String]): Unit = {
+  def main(args: Array[String]): Unit = run(args, History.failure)
+
+  /** @param failure what is wrong in the history with a seed */
+  def run(args: Array[String], failure: Long => Option[String]): Unit = {
     val Array(histories, first) = args.map(_.toLong)
-    val run, wrong = new AtomicLong
+    val done, wrong = new AtomicLong
     val begin = System.nanoTime
     def report(): Unit = {
       val seconds = (System.nanoTime - begin) / 1000000000L
-      println(s"${run.get} histories from seed $first in $seconds s: ${wrong.get} failed")
+      println(s"${done.get} histories from seed $first in $seconds s: ${wrong.get} failed")
     }
     LongStream.range(first, first + histories).parallel().forEach { seed =>
-      History.failure(seed).foreach { what =>
+      failure(seed).foreach { what =>
         wrong.incrementAndGet()
         println(what)
       }
-      if (run.incrementAndGet() % ReportEvery == 0) report()
+      if (done.incrementAndGet() % ReportEvery == 0) report()
     }
     report()
     if (wrong.get > 0) sys.exit(1)

@@ -9,6 +9,7 @@ import io.github.dynamickafka.config.{Options, SourceOptions}
 import io.github.dynamickafka.metadata.{OffsetsPolicy, ReplacedClusterPolicy, Topology}
 import io.github.dynamickafka.offset._
 import io.github.dynamickafka.offset.alignment.Alignment
+import io.github.dynamickafka.offset.history.UnreadFiles
 import io.github.dynamickafka.offset.replacement.ReplacingClusters
 import io.github.dynamickafka.source.checkpoint.InitialOffset
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterQuestion}
@@ -94,7 +95,7 @@ private[simulation] final class SimulatedQuery(
   /** What the query has declared, and need not deliver. */
   val truth: ModelTruth =
     new ModelTruth(world, drainRemoved, ifReplaced, entry, ownStart, () => log.reached)
-  private val tasks = new ModelTasks(world, truth, defect)
+  private val tasks = new ModelTasks(world, truth, defect, copies)
 
   /** Batches with more records of cluster a than its limit. */
   var excessive = Vector.empty[String]
@@ -109,6 +110,12 @@ private[simulation] final class SimulatedQuery(
 
   /** Records that were read too early. */
   def tooNew: Vector[String] = alignment.fold(Vector.empty[String])(_.tooNew)
+
+  /** The batches of files. */
+  var ofFiles = Set.empty[Int]
+
+  /** Ranges that were read before older records of their partition, which are in files. */
+  var beforeFiles = Vector.empty[String]
 
   /** Whether cluster a has a limit of its own. */
   def isLimited: Boolean = limit.isDefined
@@ -135,6 +142,12 @@ private[simulation] final class SimulatedQuery(
 
   private def newGrace() = new LossGrace(World.GraceMs)
 
+  /**
+   * Whether it notices at once that a cluster id leads elsewhere: a run with `AvailableNow` keeps the address of a cluster that its
+   * metadata lack.
+   */
+  def follows(id: String): Boolean = pinned.forall(_._1.clusters.contains(id))
+
   /** The address of a cluster has changed: what was asked of the former one is not used. */
   def moved(): Unit = ahead.clear()
 
@@ -155,7 +168,9 @@ private[simulation] final class SimulatedQuery(
         true
       case None =>
         val start = log.begin()
-        val files = history.filter(_ => start.history.nonEmpty).flatMap(_.plan.next(start, most = 1))
+        // Otherwise files and Kafka alternate.
+        val files = history.filter(_ => start.history.nonEmpty && !isAligned)
+          .flatMap(_.plan.next(start, most = 1))
         val end = files.fold(next(start, most))(_.carrying(start, log.certain))
         // To Spark, offsets with the same text are no batch.
         if ((end eq start) || end.json == start.json) {
@@ -215,25 +230,34 @@ private[simulation] final class SimulatedQuery(
     losses ++= lost
     truth.declared(reached, lost, advance.replaced, trigger.topology)
     def ofCluster(id: String) = trigger.configs.maxOffsetsPerTrigger(id)
-    val spans = alignment.fold(advance.spans)(_.align(advance.spans, views))
+    val files = history.filter(_ => isAligned).flatMap(_.plan.unread(start, most = 1))
+    val (spans, read) = alignment.fold((advance.spans, Option.empty[UnreadFiles]))(_.align(
+      advance.spans,
+      views,
+      files
+    ))
     val granted =
-      defect.granted.fold(limits.grant(
-        spans,
-        most,
-        ofCluster,
-        world.now,
-        wait = false,
-        sizes.known
-      ))(
-        _(spans, most, ofCluster, log.next)
-      )
-    alignment.foreach(_.planned(advance.spans, granted, views))
+      if (read.isDefined) spans.map(_ => 0L)
+      else
+        defect.granted.fold(limits.grant(
+          spans,
+          most,
+          ofCluster,
+          world.now,
+          wait = false,
+          sizes.known
+        ))(
+          _(spans, most, ofCluster, log.next)
+        )
+    val left = read.orElse(files)
+    alignment.foreach(_.planned(advance.spans, granted, views, files, left))
     checkLimit(advance.spans, granted, most)
     if (defect.granted.isEmpty) sizes.check(advance.spans, granted, most)
-    val computed = advance.offset(granted)
+    val ofKafka = advance.offset(granted)
+    val computed = left.fold(ofKafka)(files => ofKafka.copy(history = files.read))
     val resumed = if (defect.resumesDeferred) deferrals.resumed(start, computed) else computed
     val end = defect.carried(resumed, start, log.certain)
-    if (end.sameAs(start)) start
+    if (read.isEmpty && end.sameAs(start)) start
     else {
       if (defect.validates) { val _ = OffsetRange.beforeLogging(start, end) }
       end
@@ -308,14 +332,17 @@ private[simulation] final class SimulatedQuery(
       ranges: SortedMap[String, Seq[OffsetRange]],
       replay: Boolean
   ): Unit = {
-    val ofFiles = history.fold(Vector.empty[Long])(_.read(batch.start, batch.end))
+    val files = history.fold(Vector.empty[Long])(_.read(batch.start, batch.end))
+    if (files.nonEmpty) ofFiles += batch.number
     val (rows, replaced) = ranges.toVector.flatMap { case (id, of) =>
       of.map { range =>
+        if (range.until > range.from && history.exists(_.precedes(batch.start, range)))
+          beforeFiles :+= s"batch ${batch.number} reads $range"
         val found = tasks.read(id, batch.end.identity(id), range, replay)
         sizes.read(id, range, found._1.size)
         found
       }
-    }.foldLeft((ofFiles, Set.empty[Long])) { case ((all, others), (more, replaced)) =>
+    }.foldLeft((files, Set.empty[Long])) { case ((all, others), (more, replaced)) =>
       (all ++ more, others ++ replaced)
     }
     sink.add(batch.number, rows).foreach { first =>
