@@ -56,8 +56,7 @@ private[simulation] final class Damage(world: World, random: Random, profile: Pr
   /** A power cut, or a part of a restore. */
   private def loseOffsets(): Unit = {
     val batch = last("offsets")
-    // Without the batch before the last one, Spark itself refuses its log.
-    if (batch == 0 || batch == 1 || world.files.contains(s"$home/offsets/${batch - 2}")) {
+    if (batch >= 0) {
       isPlannedAnew = true
       lose(s"what Spark's part has of batch $batch")(
         s"$home/offsets/$batch",
