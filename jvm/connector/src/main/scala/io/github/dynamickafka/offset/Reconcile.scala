@@ -88,12 +88,14 @@ private[dynamickafka] object Reconcile {
     // Topics of the metadata that are not read: they return, enter, or remain unread because they were drained, or another cluster
     // has taken their place.
     val absent = named.keySet.toSet -- live.topics
-    // The cluster that replaces this one reads them, or continues them.
+    // The cluster that replaces this one reads them, or continues them; it also reads the copies of those that were never read here.
     val taken = topology.clusters.valuesIterator.filter(_.replaces.contains(id)).flatMap { by =>
+      val isRead = start.position(by.id).nonEmpty
       val itsOwn = start.retained.get(by.id).toSeq.flatMap(_.topics).filter { case (_, of) =>
-        start.position(by.id).nonEmpty || of.former.exists(_.id == id)
+        isRead || of.former.exists(_.id == id)
       }
-      start.position(by.id).topics ++ itsOwn.map(_._1)
+      val copies = by.topics.keySet.filter(t => isRead && !kept.exists(_.topics.contains(t)))
+      start.position(by.id).topics ++ itsOwn.map(_._1) ++ copies
     }.toSet
     val away = absent.filter(t => isDraining(t) && (taken(t) || kept.exists(_.drained(t))))
     // Positions of an earlier topic of the same name do not return.

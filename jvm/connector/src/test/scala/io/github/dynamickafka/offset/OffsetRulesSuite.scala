@@ -169,7 +169,8 @@ class OffsetRulesSuite extends AnyFunSuite {
   test(
     "a topic that returns to a cluster that drains is not read where the one that replaces it has taken its place"
   ) {
-    val topics = SortedMap.from(Seq("t", "u", "v", "w").map(_ -> TopologyTopic("s")))
+    // No cluster has read "x" yet.
+    val topics = SortedMap.from(Seq("t", "u", "v", "w", "x").map(_ -> TopologyTopic("s")))
     val topology = Topology(SortedMap(
       "a" -> TopologyCluster("a", topics.map { case (t, of) => t -> of.copy(draining = true) }, Map.empty),
       "b" -> TopologyCluster("b", topics, Map.empty, replaces = Some("a"))
