@@ -85,11 +85,13 @@ private[simulation] final class CopiedWorld(
     val isDrained = reached.retained.values.exists(_.drained.nonEmpty)
     // What a copy has still to continue is retained as long as its metadata are there.
     val isOwing = reached.retained.values.exists(_.topics.valuesIterator.exists(_.former.isDefined))
+    // What has returned is seen before it expires, also by a query that has crashed.
+    val isReturning = reached.retained.get(id).exists(_.topics.nonEmpty)
     world.now += (if (isDrained) 1L else random.nextInt(1000).toLong)
     random.nextInt(16) match {
       case 0 | 1 | 2 | 3 => produce(random.nextInt(4))
       case 4 | 5 | 6 => copy(random.nextInt(6), reached)
-      case 7 if (awaySince.isEmpty && !isDrained && !isOwing) || retentionMs < 0 =>
+      case 7 if (awaySince.isEmpty && !isDrained && !isOwing && !isReturning) || retentionMs < 0 =>
         world.now += random.nextInt(9000)
       case 8 =>
         world.down = Set("a", "a-b").filter(_ => chance(40))
