@@ -42,6 +42,12 @@ private[dynamickafka] final case class RecordsRead(partitions: Map[LogKey, LastR
     positions.iterator.flatMap { case (topic, p, at) =>
       partitions.get(LogKey(id, topic, p)).filter(_.offset < at).map((topic, p) -> _)
     }.toMap
+
+  /** The log of `id` continues that of `former` at the same offsets, so it has the records that were read there. */
+  def continued(former: String, id: String, positions: Positions): RecordsRead =
+    RecordsRead(partitions ++ of(former, positions).map { case ((topic, p), last) =>
+      LogKey(id, topic, p) -> last
+    })
 }
 
 private[dynamickafka] object RecordsRead {

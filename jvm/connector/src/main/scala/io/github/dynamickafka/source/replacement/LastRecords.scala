@@ -18,6 +18,9 @@ private[source] trait ReadBefore {
   /** The last records that were read of the partitions of a cluster at these positions. */
   def of(id: String, positions: Positions): Map[(String, Int), LastRecord]
 
+  /** The positions of the cluster `former` continue in the cluster `id` at the same offsets. */
+  def continued(former: String, id: String, positions: Positions): Unit
+
   /** When the last batch was logged, in milliseconds since the epoch; 0 if it is not known. */
   def lastBatchMs: Long
 }
@@ -61,6 +64,12 @@ private[source] final class LastRecords(
     }
 
   override def of(id: String, positions: Positions): Map[(String, Int), LastRecord] = known.of(id, positions)
+
+  override def continued(former: String, id: String, positions: Positions): Unit = {
+    val next = known.continued(former, id, positions)
+    current = Some(next)
+    writer.offer(next)
+  }
 
   private def known: RecordsRead = current.getOrElse(stored)
 

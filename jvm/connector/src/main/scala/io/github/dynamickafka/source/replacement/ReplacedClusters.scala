@@ -146,6 +146,9 @@ private[source] final class ReplacedClusters(
       next: NextOffset
   ): Unit = next.replaced.filter(isContinued(next, _)).foreach { c =>
     if (c.of.isEmpty) ids = ids.replaced(c, clock.monotonicMs())
+    // A copy of this one is compared with them, although nothing may be read here before.
+    if (policy == ReplacedClusterPolicy.SameOffsets && c.former != c.cluster)
+      lastRecords.continued(c.former, c.cluster, c.positions(start))
     log.warn(
       "Cluster '{}' {} (cluster.id {} instead of {}); the query continues with it because 'replacedClusterPolicy' " +
         "is set: former offsets {}, new offsets {}{}",

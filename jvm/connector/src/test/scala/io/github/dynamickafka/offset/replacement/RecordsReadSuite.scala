@@ -45,6 +45,17 @@ class RecordsReadSuite extends AnyFunSuite with TimeLimit {
     assert(first.after(CompositeOffset.empty, nothing).partitions.isEmpty)
   }
 
+  test(
+    "a cluster that continues another one has the records that were read there, also if nothing is read of it"
+  ) {
+    val copy = CompositeOffset(
+      SortedMap("b" -> at(10L).position("a")),
+      entered = SortedMap("b" -> at(10L).position("a"))
+    )
+    val known = first.continued("a", "b", at(10L).position("a")).after(copy, nothing)
+    assert(known.of("b", copy.position("b")) == Map(("t", 0) -> LastRecord(9L, 490L)))
+  }
+
   test("nothing is known of a position that was set back") {
     def of(offset: Long) = first.of("a", at(offset).position("a")).get(("t", 0))
     assert(of(10L).contains(LastRecord(9L, 490L)) && of(15L) == of(10L))

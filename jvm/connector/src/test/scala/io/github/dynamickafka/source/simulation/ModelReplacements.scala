@@ -33,6 +33,7 @@ private[simulation] final class ModelReplacements(
 
   private val before = new ReadBefore {
     override def of(id: String, positions: Positions): Map[(String, Int), LastRecord] = read.of(id, positions)
+    override def continued(former: String, id: String, positions: Positions): Unit = ()
     override def lastBatchMs: Long = lastLoggedMs
   }
 
@@ -47,6 +48,7 @@ private[simulation] final class ModelReplacements(
       }
   }
   private var asked = ""
+  private var continuing = Seq.empty[(ReplacedCluster, Positions)]
   private var first = Option.empty[String]
   private var current = Option.empty[String]
 
@@ -77,7 +79,10 @@ private[simulation] final class ModelReplacements(
       transition: Transition,
       views: Map[String, ClusterView],
       next: NextOffset
-  ): Option[DecidedReplacements] = replaced.decide(start, transition, views, next)
+  ): Option[DecidedReplacements] = {
+    continuing = next.replaced.map(c => c -> c.positions(start))
+    replaced.decide(start, transition, views, next)
+  }
 
   /** The clusters of a logged batch whose records are looked for in another Kafka cluster. */
   def elsewhere(end: CompositeOffset, ids: Iterable[String]): Set[String] = {
@@ -105,6 +110,13 @@ private[simulation] final class ModelReplacements(
     entered ++= positions.iterator.map { case (name, p, _) => (name, p) }
 
   def planned(batch: Int, end: CompositeOffset): Unit = {
+    if (policy == ReplacedClusterPolicy.SameOffsets)
+      for (
+        (c, positions) <- continuing
+        if c.former != c.cluster && end.identity(c.cluster).kafkaId.contains(c.found)
+      )
+        read = read.continued(c.former, c.cluster, positions)
+    continuing = Nil
     val now = end.clusters.keys.flatMap(end.identity(_).kafkaId).headOption
     if (now.exists(id => !current.contains(id))) {
       eras :+= batch - 1
