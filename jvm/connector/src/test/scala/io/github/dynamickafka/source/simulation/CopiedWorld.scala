@@ -97,7 +97,7 @@ private[simulation] final class CopiedWorld(
         world.down = Set("a", "a-b").filter(_ => chance(40))
         world.tell(s"down ${world.down}")
       case 9 | 10 => world.down = Set.empty
-      case 11 if retentionMs != 0 =>
+      case 11 if retentionMs < 0 || (retentionMs > 0 && (awaySince.isDefined || !isReturning)) =>
         hidden = Names.filter(_ => chance(30)).toSet
         world.tell(s"hidden $hidden")
       // What has just returned is seen before it leaves again.
