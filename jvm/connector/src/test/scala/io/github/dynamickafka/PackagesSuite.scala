@@ -70,7 +70,9 @@ class PackagesSuite extends AnyFunSuite with TimeLimit {
       Seq("connector", "formats").map(m => root.resolve(s"jvm/$m/src/main/scala/io/github/dynamickafka"))
     val named =
       "`([a-z]+(?:/[a-z]+)*(?:/[A-Z][A-Za-z0-9]*\\.scala))`".r.findAllMatchIn(document).map(_.group(1)).toSeq
-    assert(named.size >= 9 && named.filterNot(file => sources.exists(s => Files.exists(s.resolve(file)))) == Nil)
+    assert(named.size >= 9 && named.filterNot(file =>
+      sources.exists(s => Files.exists(s.resolve(file)))
+    ) == Nil)
   }
 
   test("no package is in two modules") {
