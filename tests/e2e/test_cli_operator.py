@@ -37,7 +37,7 @@ def test_a_decision_of_a_driver_that_died_is_resolved(pipelines: Pipelines) -> N
 
         closed, _ = _run(writer, "resolve", "--batch", str(BATCH), "--rewrite", exit_code=0)
         assert {t["state"] for t in closed["transactions"]} == {"aborted"}
-        (note,) = json.loads((writer.journal / f"resolved-{BATCH}-0.json").read_text())
+        (note,) = json.loads((writer.journal / f"resolved-{BATCH}-0.json").read_text())["notes"]
         assert (note["resolution"], note["closed"]) == ("rewrite", True)
         assert note["by"]
         looked, _ = _run(writer, "transactions", exit_code=0)
