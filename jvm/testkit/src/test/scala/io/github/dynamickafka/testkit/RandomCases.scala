@@ -4,6 +4,6 @@ package io.github.dynamickafka.testkit
 object RandomCases {
   private val all = sys.props.get("dynamickafka.tests").contains("all")
 
-  /** This number in `make test-all`, whose seed is a new one each time, and a sixth of it in `make test`. */
-  def apply(number: Int): Int = if (all) number else number / 6
+  /** This number in `make test-all`, whose seed is a new one each time, and a third of it in `make test`. */
+  def apply(number: Int): Int = if (all) number else number / 3
 }
