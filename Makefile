@@ -90,11 +90,11 @@ test-all: lint-python ## Everything, on each Spark line, with new seeds: hours. 
 	  $(MAKE) --no-print-directory $(addprefix extra-,stores registry recipe iceberg lineage flink kubernetes notebook page metrics simulation soak soak-sink soak-real-time) SEED=$$seed
 
 # The other lines are built in the same session, because each start of sbt takes half a minute, and read and write once.
-# Formatting is checked beside the suites, which wait for brokers. What the end-to-end tests need comes first: they start beside the compiler, which leaves one of two cores idle.
+# Formatting is checked beside the compiler, which leaves one of two cores idle. What the end-to-end tests need comes first.
 test-scala: $(IVY) ## Suites, on real brokers, and Scala's formatting; warnings are errors
 	@mkdir -p target
-	@status=0; trap 'touch $(BUILT).failed' EXIT; $(call TIMED,sbt) ./sbt $(TO_HOME_OF_TESTS) $(SBT_TESTS) $(API_DOCS) $(BUILD_JARS) connector/publishM2 "touch $(BUILT)" \
-	  Test/compile $(foreach line,$(SMOKE_LINES),"sparkLine $(line)" connector/localJars smoke/runWithOtherClients) $(SMOKE) "all scalafmtCheckAll scalafmtSbtCheck test" \
+	@status=0; trap 'touch $(BUILT).failed' EXIT; $(call TIMED,sbt) ./sbt $(TO_HOME_OF_TESTS) $(SBT_TESTS) $(API_DOCS) "all scalafmtCheckAll scalafmtSbtCheck $(BUILD_JARS) connector/publishM2" "touch $(BUILT)" \
+	  Test/compile $(foreach line,$(SMOKE_LINES),"sparkLine $(line)" connector/localJars smoke/runWithOtherClients) $(SMOKE) test \
 	  2>&1 | tee target/scalatest.log || status=$$?; \
 	  awk '/Suites: completed/ { bad += $$NF } /Tests: succeeded/ { gsub(",", ""); for (i = 1; i < NF; i++) { if ($$i == "succeeded") ok += $$(i + 1); if ($$i == "failed") bad += $$(i + 1) } } \
 	    END { printf "%d passed, %d failed\n", ok, bad }' target/scalatest.log; exit $$status

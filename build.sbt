@@ -175,7 +175,7 @@ lazy val connector = (project in file("jvm/connector"))
   .settings(LocalJars.settings)
   .settings(Coverage.ofSuites)
   .settings(Coverage.report(formats))
-  .settings(suites(groups = 3))
+  .settings(suites(groups = 4))
   .settings(OneJar(formats))
   .settings(PublicApi.settings)
   .settings(

@@ -4,11 +4,11 @@ import sbt._
 object SuiteGroups {
 
   /**
-   * As many groups run at a time. Each has one JVM and brokers of its own, and runs one suite after the other. The connector's three
+   * As many groups run at a time. Each has one JVM and brokers of its own, and runs one suite after the other. The connector's four
    * start together and end together, beside the simulations, the suites of the small modules and the end-to-end tests: a group that
    * waits for a small one ends alone, on cores that are half idle.
    */
-  val AtATime = 5
+  val AtATime = 6
 
   /**
    * Suites without brokers that compute for minutes. The optimizing compiler, which the other JVMs do without, runs three times

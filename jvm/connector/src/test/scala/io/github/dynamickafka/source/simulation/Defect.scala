@@ -299,15 +299,6 @@ private[simulation] object Defect {
     }
   }
 
-  case object FormerIdentity
-      extends Defect("a cluster that enters by replaces is compared with the Kafka cluster that had its id") {
-    override def skipped = 5150
-    override def replacing(start: CompositeOffset, topology: Topology, drainRemoved: Boolean, now: Long) = {
-      val found = super.replacing(start, topology, drainRemoved, now)
-      found.copy(start = found.start.copy(identities = start.identities))
-    }
-  }
-
   case object LaterTopicsAreNew
       extends Defect("a topic that a copy gets after it has taken over enters as a new one") {
     override def replacing(start: CompositeOffset, topology: Topology, drainRemoved: Boolean, now: Long) = {
@@ -365,7 +356,6 @@ private[simulation] object Defect {
   /** Of clusters that are replaced by copies. */
   val ofCopies: Seq[Defect] = Seq(
     DrainedIsForgotten,
-    FormerIdentity,
     LaterTopicsAreNew,
     NewTopicsAreCopies,
     ReturnIsRetained,
