@@ -85,7 +85,7 @@ def test_the_first_half_of_the_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     script.loader.exec_module(program)
     monkeypatch.setenv(program.UI_PORT, str(program.free_port()))
     demo = program.Demo(tmp_path, dwell_s=1)
-    # Its clusters have fixed names, which the testkit of the other tests has as well.
+    # The shared testkit already has clusters with the names of the demo.
     with Testkit() as testkit:
         blue, green = testkit.start_all("blue", "green")
         demo.clusters.update(blue=blue, green=green)

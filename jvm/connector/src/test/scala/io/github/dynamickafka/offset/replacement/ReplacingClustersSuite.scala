@@ -5,7 +5,14 @@ import scala.collection.immutable.SortedMap
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.metadata.{Removal, Topology, TopologyCluster, TopologyTopic}
-import io.github.dynamickafka.offset.{CompositeOffset, FormerCluster, Positions, Retained, RetainedTopic}
+import io.github.dynamickafka.offset.{
+  ClusterIdentity,
+  CompositeOffset,
+  FormerCluster,
+  Positions,
+  Retained,
+  RetainedTopic
+}
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** `replaces` in the metadata: which cluster enters in the place of another one, and when. */
@@ -45,6 +52,12 @@ class ReplacingClustersSuite extends AnyFunSuite with TimeLimit {
     val found = of(left, topology(green))
     assert(found.former == Map("green" -> "blue") && found.topology == topology(green))
     assert(found.start.retained == left.retained + ("green" -> taken("blue", 10L)))
+  }
+
+  test("it is not compared with the Kafka cluster that had its id before") {
+    val ids = SortedMap("blue" -> ClusterIdentity(Some("K1")), "green" -> ClusterIdentity(Some("K2")))
+    val found = of(reading("blue").copy(identities = ids), topology(green))
+    assert(found.start.identities == ids - "green")
   }
 
   test("it counts once, and not for an id that is not known") {

@@ -11,7 +11,9 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{Path, RawLocalFileSystem}
+import org.scalatest.concurrent.Eventually
 import org.scalatest.funsuite.AnyFunSuite
+import org.scalatest.time.{Millis, Minutes, Span}
 
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.offset.replacement.LastRecord
@@ -21,7 +23,9 @@ import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** The file with the times of the last records that were read. */
-class LastRecordsSuite extends AnyFunSuite with TimeLimit {
+class LastRecordsSuite extends AnyFunSuite with Eventually with TimeLimit {
+  implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(2, Minutes), Span(10, Millis))
+
   private val home = Files.createTempDirectory("checkpoint")
   private val file = home.resolve("sources/0/dynamic-kafka/read.json")
   private var reported = Option.empty[LastRecord]
@@ -35,9 +39,11 @@ class LastRecordsSuite extends AnyFunSuite with TimeLimit {
     records.of("a", at(offset).position("a")).get(("t", 0))
 
   /** The thread ends when everything is written. */
-  private def awaitWriter(): Unit =
-    while (Thread.getAllStackTraces.keySet.asScala.exists(_.getName == "dynamic-kafka-last-records"))
-      Thread.sleep(1)
+  private def awaitWriter(): Unit = {
+    val _ = eventually(assert(
+      !Thread.getAllStackTraces.keySet.asScala.exists(_.getName == "dynamic-kafka-last-records")
+    ))
+  }
 
   test(
     "a run knows what the one before has read; an idle trigger writes nothing; a damaged file is no error"
@@ -131,7 +137,7 @@ class LastRecordsSuite extends AnyFunSuite with TimeLimit {
         Seq(10L, 11L, 12L).foreach { offset =>
           val left = errors.size
           finish(records, offset)
-          while (errors.size == left) Thread.sleep(1)
+          eventually(assert(errors.size < left))
         }
         records.close(TimeUnit.MINUTES.toMillis(2))
       }

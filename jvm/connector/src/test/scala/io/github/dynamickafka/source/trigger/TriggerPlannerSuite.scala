@@ -175,6 +175,20 @@ class TriggerPlannerSuite extends AnyFunSuite with TimeLimit with Eventually {
     }
   }
 
+  test(
+    "same-offsets: the last records of a cluster are those of the one that replaces it, also before it is read"
+  ) {
+    val last = LastRecord(4L, 100L)
+    val records: RecordsAt = (_, questions) => questions.map { case (key, _) => key -> Answer(Some(last)) }
+    query(new Query(ReplacedClusterPolicy.SameOffsets, _ => Some(last), records)) { q =>
+      val start = at(5L).copy(identities = SortedMap("blue" -> ClusterIdentity(Some("former"))))
+      q.lastRecords.finished(start, start)
+      q.service.streams = Map("orders" -> Seq(Entry.at("green", "g:1", "t").replacing("blue")))
+      eventually(assert(q.next(start).next.spans.map(_.cluster) == Seq("green")))
+      assert(q.lastRecords.of("green", start.position("blue")) == Map(("t", 0) -> last))
+    }
+  }
+
   test("decisions about several clusters are made at the same time") {
     val reading = new CountDownLatch(2)
     val records: RecordsAt = (_, questions) => {
