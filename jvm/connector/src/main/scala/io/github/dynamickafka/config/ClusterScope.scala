@@ -2,18 +2,10 @@ package io.github.dynamickafka.config
 
 import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.gauge.{ClientMetricsReporter, GaugeNames}
 import io.github.dynamickafka.kafka.{ClientDefaults, KafkaProperties}
 import io.github.dynamickafka.metadata.OffsetsPolicy
-import io.github.dynamickafka.option.{
-  ClusterKeys,
-  FormatKey,
-  OptionName,
-  OptionSpec,
-  OptionTable,
-  RawOptions,
-  Suggestions
-}
+import io.github.dynamickafka.option.{ClusterKeys, FormatKey, OptionName, OptionSpec, OptionTable, RawOptions, Suggestions}
+import io.github.dynamickafka.page.{ClientMetricsReporter, GaugeNames}
 
 /**
  * The options of one query as they apply to the clusters that are known at one moment. Cluster ids can contain each

@@ -94,7 +94,7 @@ private[page] object PageQuery {
   )
 }
 
-/** The values of all gauges of a query at one moment, as [[io.github.dynamickafka.gauge.GaugeSet]] has them. */
+/** The values of all gauges of a query at one moment, as [[io.github.dynamickafka.page.GaugeSet]] has them. */
 private[page] final case class Reading(
     atMs: Long,
     total: Map[String, Long] = Map.empty,

@@ -1,7 +1,6 @@
 package io.github.dynamickafka.offset.replacement
 
-import io.github.dynamickafka.offset.alignment.LogKey
-import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, Positions, ReplacedCluster}
+import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, LogKey, Positions, ReplacedCluster}
 
 /** A record that was read, and its time in milliseconds since the epoch. */
 private[dynamickafka] final case class LastRecord(offset: Long, time: Long)

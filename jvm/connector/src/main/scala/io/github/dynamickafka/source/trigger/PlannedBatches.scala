@@ -1,11 +1,8 @@
 package io.github.dynamickafka.source.trigger
 
-import scala.collection.immutable.SortedMap
-
+import io.github.dynamickafka.offset.{CompositeOffset, MeanSize, NextOffset, OffsetRange, Positions, Span, UnreadFiles}
 import org.apache.spark.sql.connector.read.streaming.ReadLimit
-
-import io.github.dynamickafka.offset.history.UnreadFiles
-import io.github.dynamickafka.offset.{CompositeOffset, MeanSize, NextOffset, OffsetRange, Positions, Span}
+import scala.collection.immutable.SortedMap
 
 /**
  * Determines where batches end, and stores what is required to plan them again. Used only by the thread of the query.

@@ -1,26 +1,14 @@
 package io.github.dynamickafka.source.checkpoint
 
-import java.nio.file.Files
-
-import scala.collection.immutable.{SortedMap, SortedSet}
-
-import org.apache.hadoop.conf.Configuration
-import org.scalatest.funsuite.AnyFunSuite
-
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
-import io.github.dynamickafka.metadata.{
-  OffsetsPolicy,
-  Removal,
-  Topology,
-  TopologyCluster,
-  TopologyPattern,
-  TopologyTopic,
-  WriteEntry
-}
-import io.github.dynamickafka.offset.history.{HandOver, HistoryFile, HistoryPlan, HistoryTable, RowTimes}
-import io.github.dynamickafka.offset.{CompositeOffset, Positions, Retained}
+import io.github.dynamickafka.metadata.{OffsetsPolicy, Removal, Topology, TopologyCluster, TopologyPattern, TopologyTopic, WriteEntry}
+import io.github.dynamickafka.offset.{CompositeOffset, HandOver, HistoryFile, HistoryPlan, HistoryTable, Positions, Retained, RowTimes}
 import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 import io.github.dynamickafka.testkit.TimeLimit
+import java.nio.file.Files
+import org.apache.hadoop.conf.Configuration
+import org.scalatest.funsuite.AnyFunSuite
+import scala.collection.immutable.{SortedMap, SortedSet}
 
 class SourceCheckpointSuite extends AnyFunSuite with TimeLimit {
 

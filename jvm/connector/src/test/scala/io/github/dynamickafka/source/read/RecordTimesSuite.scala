@@ -1,11 +1,10 @@
 package io.github.dynamickafka.source.read
 
-import java.io.{ByteArrayOutputStream, ObjectOutputStream}
+import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, LogKey, MeanSize, Positions}
+import io.github.dynamickafka.source.SourceTest
+import io.github.dynamickafka.testkit.TimeLimit
 import java.{util => ju}
-
-import scala.collection.immutable.SortedMap
-import scala.util.Using
-
+import java.io.{ByteArrayOutputStream, ObjectOutputStream}
 import org.apache.kafka.clients.consumer.ConsumerRecord
 import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.header.internals.RecordHeaders
@@ -15,11 +14,8 @@ import org.apache.spark.util.CollectionAccumulator
 import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
-
-import io.github.dynamickafka.offset.alignment.LogKey
-import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, MeanSize, Positions}
-import io.github.dynamickafka.source.SourceTest
-import io.github.dynamickafka.testkit.TimeLimit
+import scala.collection.immutable.SortedMap
+import scala.util.Using
 
 /** What tasks report about the times of the records that they read. */
 class RecordTimesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {

@@ -1,23 +1,19 @@
 package io.github.dynamickafka.source.report
 
-import java.util.concurrent.CompletableFuture
+import io.github.dynamickafka.base.ManualClock
+import io.github.dynamickafka.offset.{CompositeOffset, LogKey, Positions, Span}
+import io.github.dynamickafka.source.cluster.ListedOffset
+import io.github.dynamickafka.source.read.{RecordTimes, Slice, TaskTimes}
+import io.github.dynamickafka.testkit.TimeLimit
 import java.{util => ju}
-
-import scala.collection.immutable.SortedMap
-
+import java.util.concurrent.CompletableFuture
 import org.apache.kafka.clients.consumer.ConsumerRecord
 import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.header.internals.RecordHeaders
 import org.apache.kafka.common.record.TimestampType
 import org.apache.spark.util.CollectionAccumulator
 import org.scalatest.funsuite.AnyFunSuite
-
-import io.github.dynamickafka.base.ManualClock
-import io.github.dynamickafka.offset.alignment.LogKey
-import io.github.dynamickafka.offset.{CompositeOffset, Positions, Span}
-import io.github.dynamickafka.source.cluster.ListedOffset
-import io.github.dynamickafka.source.read.{RecordTimes, Slice, TaskTimes}
-import io.github.dynamickafka.testkit.TimeLimit
+import scala.collection.immutable.SortedMap
 
 /** Lag and drift in time, and what clusters are asked for them. */
 class TimeLagsSuite extends AnyFunSuite with TimeLimit {

@@ -1,8 +1,6 @@
 package io.github.dynamickafka.source.simulation
 
-import io.github.dynamickafka.offset.alignment._
-import io.github.dynamickafka.offset.history.{HistoryFile, UnreadFiles}
-import io.github.dynamickafka.offset.{ClusterView, Span}
+import io.github.dynamickafka.offset.{AlignedTrigger, Alignment, ClusterView, EventTimes, HistoryFile, LogKey, ReadTime, Span, TimeAnswer, UnreadFiles}
 
 /**
  * The clusters of a query that are aligned, by the rules of the product, and whether a trigger reads what is too new. Requests for

@@ -1,9 +1,7 @@
 package io.github.dynamickafka.source.simulation
 
+import io.github.dynamickafka.offset.{CompositeOffset, HandOver, HistoryEnd, HistoryFile, HistoryPlan, HistoryTable, OffsetRange, Positions}
 import scala.collection.immutable.SortedMap
-
-import io.github.dynamickafka.offset.history._
-import io.github.dynamickafka.offset.{CompositeOffset, OffsetRange, Positions}
 
 /**
  * Files with all records that these topics have, which a query reads before Kafka.

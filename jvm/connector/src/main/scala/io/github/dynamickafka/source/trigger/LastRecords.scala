@@ -1,16 +1,12 @@
-package io.github.dynamickafka.source.replacement
-
-import java.util.concurrent.{ArrayBlockingQueue, ConcurrentHashMap, ThreadPoolExecutor, TimeUnit}
-
-import scala.util.control.NonFatal
-
-import org.slf4j.LoggerFactory
+package io.github.dynamickafka.source.trigger
 
 import io.github.dynamickafka.base.DaemonThreads
-import io.github.dynamickafka.offset.alignment.LogKey
+import io.github.dynamickafka.offset.{CompositeOffset, LogKey, Positions}
 import io.github.dynamickafka.offset.replacement.{LastRecord, RecordsRead}
-import io.github.dynamickafka.offset.{CompositeOffset, Positions}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
+import java.util.concurrent.{ArrayBlockingQueue, ConcurrentHashMap, ThreadPoolExecutor, TimeUnit}
+import org.slf4j.LoggerFactory
+import scala.util.control.NonFatal
 
 /** What is known of what a query has read. */
 private[source] trait ReadBefore {
@@ -106,7 +102,7 @@ private[source] object LastRecords {
  *
  * @param failed gets the errors of `write`, on the same thread
  */
-private[replacement] final class NewestWriter[A](
+private[trigger] final class NewestWriter[A](
     threadName: String,
     write: A => Unit,
     failed: Throwable => Unit

@@ -1,12 +1,9 @@
-package io.github.dynamickafka.gauge
-
-import scala.util.control.NonFatal
+package io.github.dynamickafka.page
 
 import com.codahale.metrics.{Gauge, MetricRegistry}
 import org.apache.spark.metrics.source.DynamicKafkaGauges
 import org.slf4j.LoggerFactory
-
-import io.github.dynamickafka.page.PageQuery
+import scala.util.control.NonFatal
 
 /**
  * The gauges of one source or sink in Spark's metrics system, which reports them to the configured sinks, and on the page of the

@@ -1,9 +1,8 @@
-package io.github.dynamickafka.source.replacement
-
-import org.apache.spark.sql.streaming.Trigger
+package io.github.dynamickafka.source.trigger
 
 import io.github.dynamickafka.source.{Entry, Results}
 import io.github.dynamickafka.testkit.{MirrorMaker, TestAll}
+import org.apache.spark.sql.streaming.Trigger
 
 /** `replacedClusterPolicy=mirror-maker` with a real MirrorMaker, whose copy has other offsets. */
 class MirrorMakerFailoverSuite extends MirrorMakerTest {

@@ -1,13 +1,10 @@
-package io.github.dynamickafka.offset.alignment
-
-import scala.util.Random
-import scala.util.control.NonFatal
-
-import org.scalatest.funsuite.AnyFunSuite
+package io.github.dynamickafka.offset
 
 import io.github.dynamickafka.NoneWrong
-import io.github.dynamickafka.offset.Span
 import io.github.dynamickafka.testkit.{TestAll, TimeLimit}
+import org.scalatest.funsuite.AnyFunSuite
+import scala.util.Random
+import scala.util.control.NonFatal
 
 class AlignmentSuite extends AnyFunSuite with TimeLimit {
 

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.offset.alignment
+package io.github.dynamickafka.offset
 
 import scala.util.Random
 

@@ -1,10 +1,7 @@
-package io.github.dynamickafka.offset.alignment
+package io.github.dynamickafka.offset
 
 import scala.collection.immutable.SortedMap
 import scala.util.Random
-
-import io.github.dynamickafka.offset.Positions
-import io.github.dynamickafka.offset.history.{HistoryFile, HistoryTable, RowTimes, UnreadFiles}
 
 /**
  * The files of histories of some partitions, with what their rows are.

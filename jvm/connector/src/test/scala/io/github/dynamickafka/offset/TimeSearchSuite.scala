@@ -1,11 +1,9 @@
-package io.github.dynamickafka.offset.alignment
-
-import scala.util.Random
-
-import org.scalatest.funsuite.AnyFunSuite
+package io.github.dynamickafka.offset
 
 import io.github.dynamickafka.TestSeed
 import io.github.dynamickafka.testkit.TimeLimit
+import org.scalatest.funsuite.AnyFunSuite
+import scala.util.Random
 
 class TimeSearchSuite extends AnyFunSuite with TimeLimit {
   private val Now = 1000000L

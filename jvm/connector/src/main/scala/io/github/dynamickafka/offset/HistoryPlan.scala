@@ -1,10 +1,8 @@
-package io.github.dynamickafka.offset.history
-
-import scala.collection.immutable.SortedMap
+package io.github.dynamickafka.offset
 
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.metadata.OffsetsPolicy
-import io.github.dynamickafka.offset.{CompositeOffset, Positions}
+import scala.collection.immutable.SortedMap
 
 /**
  * The histories of a query, as they were found at its first start: what is read before Kafka, and where Kafka follows. Pure.

@@ -1,6 +1,4 @@
-package io.github.dynamickafka.offset.alignment
-
-import io.github.dynamickafka.offset.Span
+package io.github.dynamickafka.offset
 
 /**
  * Decides how far each partition is read in a trigger, so that no cluster is read further ahead of the oldest one than the drift

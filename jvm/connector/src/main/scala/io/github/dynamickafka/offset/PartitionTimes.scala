@@ -1,4 +1,4 @@
-package io.github.dynamickafka.offset.alignment
+package io.github.dynamickafka.offset
 
 /** A partition of a topic of a cluster. */
 private[dynamickafka] final case class LogKey(cluster: String, topic: String, partition: Int)

@@ -1,13 +1,11 @@
-package io.github.dynamickafka.gauge
+package io.github.dynamickafka.page
 
 import java.{util => ju}
-
-import scala.collection.mutable
-import scala.jdk.CollectionConverters._
-
 import org.apache.kafka.clients.consumer.ConsumerConfig
 import org.apache.kafka.common.MetricName
 import org.apache.kafka.common.metrics.{KafkaMetric, MetricsReporter}
+import scala.collection.mutable
+import scala.jdk.CollectionConverters._
 
 /**
  * Reports metrics of a Kafka client to [[ClientGauges]]. Kafka creates an instance for each client that has this class in
@@ -72,11 +70,11 @@ private[dynamickafka] object ClientMetricsReporter {
  * @param client `consumer`, `producer` or `admin`
  * @param name Kafka's
  */
-private[gauge] final case class ClientMetric(client: String, name: String, combine: ClientMetric.Combine) {
+private[page] final case class ClientMetric(client: String, name: String, combine: ClientMetric.Combine) {
   def gauge: String = s"$client.$name"
 }
 
-private[gauge] object ClientMetric {
+private[page] object ClientMetric {
 
   /** What several clients of a cluster in one process have together, given the sum of the clients that are closed. */
   type Combine = (Double, Seq[Double]) => Double
@@ -158,7 +156,7 @@ private final class ClientGauges(gauges: GaugeSet) {
 }
 
 /** The gauges of this process. They exist while a client is open. Thread-safe. */
-private[gauge] object ClientGauges {
+private[page] object ClientGauges {
 
   /**
    * @param query the prefix of the gauges

@@ -1,15 +1,12 @@
-package io.github.dynamickafka.offset.history
-
-import scala.collection.immutable.SortedMap
-
-import org.scalacheck.Gen
-import org.scalatest.funsuite.AnyFunSuite
-import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+package io.github.dynamickafka.offset
 
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.metadata.OffsetsPolicy
-import io.github.dynamickafka.offset.{CompositeOffset, Positions}
 import io.github.dynamickafka.testkit.TimeLimit
+import org.scalacheck.Gen
+import org.scalatest.funsuite.AnyFunSuite
+import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+import scala.collection.immutable.SortedMap
 
 class HistoryPlanSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {
 

@@ -1,11 +1,7 @@
-package io.github.dynamickafka.offset.alignment
-
-import scala.util.Random
+package io.github.dynamickafka.offset
 
 import org.scalatest.Assertions.assert
-
-import io.github.dynamickafka.offset.Span
-import io.github.dynamickafka.offset.history.UnreadFiles
+import scala.util.Random
 
 /**
  * A query that reads clusters of random logs, aligned, with random limits and clusters that fail, and a clock of its own. Some partitions
