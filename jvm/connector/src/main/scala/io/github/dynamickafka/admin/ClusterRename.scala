@@ -5,7 +5,7 @@ import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, Entr
 import io.github.dynamickafka.offset.replacement.RecordsRead
 import io.github.dynamickafka.option.{ClusterKeys, Suggestions}
 import io.github.dynamickafka.sink.commit.{BatchInput, JournalJson}
-import io.github.dynamickafka.source.checkpoint.{DeferralJson, InitialOffset, LoggedBatch, RecordsReadJson, Refusal, RememberedTopology, SourceCheckpointJson, SparkCheckpoint}
+import io.github.dynamickafka.source.checkpoint.{InitialOffset, LoggedBatch, Refusal, RememberedTopology, SourceCheckpointJson, SparkCheckpoint}
 import scala.collection.immutable.SortedMap
 import scala.util.control.NonFatal
 
@@ -16,30 +16,22 @@ private[admin] final class ClusterRename(old: String, now: String) {
 
   /** How a file in the folder of a source is renamed; None: it has no ids of clusters. */
   def inSource(file: String): Option[(String, String) => String] = file match {
-    case name if name.matches("topology/\\d+\\.json") =>
-      // A start reads the newest, or an earlier one if that is damaged.
-      Some((text, where) =>
-        SourceCheckpointJson.write(renamed(SourceCheckpointJson.readTopology(text, where)))
-      )
+    // A start reads the newest topology, or an earlier one if that is damaged.
+    case name if name.matches("topology/\\d+\\.json") => of(SourceCheckpointJson.topology)(renamed)
     case name if name.matches("deferred/\\d+\\.json") =>
-      Some { (text, where) =>
-        val deferral = DeferralJson.read(text, where)
-        DeferralJson.write(
-          deferral.copy(ranges = keys(deferral.ranges), identities = keys(deferral.identities))
-        )
-      }
-    case "initial.json" => Some((text, where) =>
-        SourceCheckpointJson.write(renamed(SourceCheckpointJson.readInitial(text, where)))
+      of(SourceCheckpointJson.deferral)(deferral =>
+        deferral.copy(ranges = keys(deferral.ranges), identities = keys(deferral.identities))
       )
-    case "read.json" => Some { (text, where) =>
-        val read = RecordsReadJson.read(text, where).partitions
-        RecordsReadJson.write(RecordsRead(read.map { case (key, at) =>
-          key.copy(cluster = id(key.cluster)) -> at
-        }))
-      }
+    case "initial.json" => of(SourceCheckpointJson.initial)(renamed)
+    case "read.json" => of(SourceCheckpointJson.recordsRead)(read =>
+        RecordsRead(read.partitions.map { case (key, at) => key.copy(cluster = id(key.cluster)) -> at })
+      )
     case "entries.json" | "latest.json" => Some((text, _) => offset(text))
     case _ => None
   }
+
+  private def of[A](file: SourceCheckpointJson.File[A])(change: A => A): Option[(String, String) => String] =
+    Some((text, where) => file.write(change(file.read(text, where))))
 
   def id(cluster: String): String = if (cluster == old) now else cluster
 

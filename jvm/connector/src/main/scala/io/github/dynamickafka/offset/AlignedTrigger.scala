@@ -23,12 +23,12 @@ private[dynamickafka] final case class AlignedTrigger(
   import AlignedTrigger._
   import Alignment._
 
-  private def times: EventTimes = alignment.times
+  private def times = alignment.times
 
   private def isSilent(key: LogKey): Boolean =
     failed(key) || !clusters.get(key.cluster).exists(c => c.responds && !c.unanswered(key))
 
-  private lazy val (silent, responding) = times.partitions.partition { case (key, _) => isSilent(key) }
+  private lazy val (silent, responding) = times.partition { case (key, _) => isSilent(key) }
 
   /** The partitions that can be read. */
   private lazy val open = responding.filter(_._2.isUnread)
@@ -73,7 +73,7 @@ private[dynamickafka] final case class AlignedTrigger(
 
   /** Partitions whose times were asked for without a response are not read. */
   private def aligned(bound: Option[Long], endOf: PartitionTimes => Long): Step = {
-    val unknown = failed.iterator.flatMap(key => times(key).map(key -> _.at))
+    val unknown = failed.iterator.flatMap(key => times.get(key).map(key -> _.at))
     Aligned(bound, open.map { case (key, p) => key -> endOf(p) } ++ unknown, this)
   }
 
@@ -101,12 +101,14 @@ private[dynamickafka] final case class AlignedTrigger(
    * @param questions what was asked
    */
   def answered(questions: Map[LogKey, Long], answers: Map[LogKey, TimeAnswer]): AlignedTrigger = copy(
-    alignment = alignment.copy(times = times.answered(answers)),
+    alignment = alignment.copy(times = answers.foldLeft(times) { case (all, (key, answer)) =>
+      all.updatedWith(key)(_.map(_.answered(answer)))
+    }),
     failed = failed ++ (questions.keySet -- answers.keySet)
   )
 
   /** The latest offset of a partition. */
-  def endOf(key: LogKey): Option[Long] = times.endOf(key)
+  def endOf(key: LogKey): Option[Long] = times.get(key).map(_.end)
 
   /**
    * What is asked for the trigger after a batch that ends at these positions.
@@ -115,7 +117,7 @@ private[dynamickafka] final case class AlignedTrigger(
    */
   def ahead(positions: Map[LogKey, Long], left: Option[Long] = None): Map[LogKey, Long] = {
     val after = copy(
-      alignment = alignment.copy(times = times.after(positions)),
+      alignment = alignment.after(positions),
       files = left,
       searched = Set.empty,
       asked = None
@@ -131,11 +133,10 @@ private[dynamickafka] final case class AlignedTrigger(
     def at(id: String, kept: Map[String, Long], isNow: Boolean) =
       id -> (if (isNow) monotonicMs else kept.getOrElse(id, monotonicMs))
     val hasFailed = failed.map(_.cluster)
-    val hasUnread = times.partitions.iterator.filter(_._2.isUnread).map(_._1.cluster).toSet
-    Alignment(
-      times.after(positions),
-      clusters.map { case (id, _) => at(id, alignment.unread, hasUnread(id)) },
-      clusters.map { case (id, cluster) =>
+    val hasUnread = times.iterator.filter(_._2.isUnread).map(_._1.cluster).toSet
+    alignment.after(positions).copy(
+      unread = clusters.map { case (id, _) => at(id, alignment.unread, hasUnread(id)) },
+      answered = clusters.map { case (id, cluster) =>
         at(id, alignment.answered, cluster.responds && cluster.unanswered.isEmpty && !hasFailed(id))
       }
     )
@@ -191,49 +192,6 @@ private[dynamickafka] object TimeSearch {
     else p.least.fold(0L)(time => time + (p.below - time) / 2)
 }
 
-/** What is known of the times of all partitions. Immutable. */
-private[dynamickafka] final case class EventTimes(partitions: Map[LogKey, PartitionTimes]) {
-
-  def apply(partition: LogKey): Option[PartitionTimes] = partitions.get(partition)
-
-  /** The latest offset of a partition. */
-  def endOf(partition: LogKey): Option[Long] = apply(partition).map(_.end)
-
-  /**
-   * With the positions of a trigger. Nothing is known of partitions that enter.
-   *
-   * @param isRead whether a partition that has no span is still read: its cluster does not respond
-   */
-  def at(spans: Iterable[Span], isRead: LogKey => Boolean): EventTimes = {
-    val here = spans.iterator.map { span =>
-      val key = EventTimes.key(span)
-      key -> partitions.get(key).filterNot(_ => span.enters)
-        .fold(PartitionTimes(span.from, span.end, span.from))(_.moved(span.from, span.end))
-    }.toMap
-    EventTimes(partitions.filter { case (key, _) => isRead(key) } ++ here)
-  }
-
-  /** With the positions after a batch. */
-  def after(positions: Iterable[(LogKey, Long)]): EventTimes = EventTimes(positions.foldLeft(partitions) {
-    case (all, (key, to)) => all.get(key).fold(all)(known => all.updated(key, known.moved(to, known.end)))
-  })
-
-  def answered(answers: Iterable[(LogKey, TimeAnswer)]): EventTimes =
-    EventTimes(answers.foldLeft(partitions) { case (all, (key, answer)) =>
-      all.get(key).fold(all)(known => all.updated(key, known.answered(answer)))
-    })
-
-  def reported(read: ReadTimes): EventTimes =
-    if (read eq ReadTimes.none) this
-    else EventTimes(partitions.map { case (key, known) => key -> read(key).fold(known)(known.reported) })
-}
-
-private[dynamickafka] object EventTimes {
-  val none: EventTimes = EventTimes(Map.empty)
-
-  def key(span: Span): LogKey = LogKey(span.cluster, span.topic, span.partition)
-}
-
 /**
  * What the triggers of a query keep to align its clusters. Immutable.
  *
@@ -242,13 +200,23 @@ private[dynamickafka] object EventTimes {
  * @param answered when each cluster last responded, or was first seen
  */
 private[dynamickafka] final case class Alignment(
-    times: EventTimes,
+    times: Map[LogKey, PartitionTimes],
     unread: Map[String, Long] = Map.empty,
     answered: Map[String, Long] = Map.empty
 ) {
 
+  /** @param read what tasks have reported of the records that they have read */
+  def reported(read: LogKey => Option[ReadTime]): Alignment =
+    copy(times = times.map { case (key, known) => key -> read(key).fold(known)(known.reported) })
+
+  /** With the positions after a batch. */
+  def after(positions: Map[LogKey, Long]): Alignment =
+    copy(times = positions.foldLeft(times) { case (all, (key, to)) =>
+      all.updatedWith(key)(_.map(known => known.moved(to, known.end)))
+    })
+
   /**
-   * A trigger begins.
+   * A trigger begins. Nothing is known of partitions that enter.
    *
    * @param clusters the clusters that the query reads
    * @param now epoch milliseconds
@@ -263,11 +231,16 @@ private[dynamickafka] final case class Alignment(
       monotonicMs: Long,
       files: Option[Long] = None
   ): AlignedTrigger = {
+    // A partition that has no span is still read if its cluster does not respond.
     def isRead(key: LogKey) = clusters.get(key.cluster).exists(c => !c.responds || c.unanswered(key))
+    val here = spans.iterator.map { span =>
+      span.key -> times.get(span.key).filterNot(_ => span.enters)
+        .fold(PartitionTimes(span.from, span.end, span.from))(_.moved(span.from, span.end))
+    }.toMap
     def since(all: Map[String, Long]) = clusters.map { case (id, _) => id -> all.getOrElse(id, monotonicMs) }
     AlignedTrigger(
       rules,
-      copy(times.at(spans, isRead), since(unread), since(answered)),
+      Alignment(times.filter { case (key, _) => isRead(key) } ++ here, since(unread), since(answered)),
       clusters,
       now,
       monotonicMs,
@@ -277,7 +250,7 @@ private[dynamickafka] final case class Alignment(
 }
 
 private[dynamickafka] object Alignment {
-  val none: Alignment = Alignment(EventTimes.none)
+  val none: Alignment = Alignment(Map.empty)
 
   /**
    * @param driftMs how far a cluster may be read ahead of the one with the oldest unread record

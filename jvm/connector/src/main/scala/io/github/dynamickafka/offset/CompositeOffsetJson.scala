@@ -1,6 +1,6 @@
 package io.github.dynamickafka.offset
 
-import java.io.{ByteArrayOutputStream, StringWriter}
+import java.io.ByteArrayOutputStream
 import java.nio.ByteBuffer
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.Base64
@@ -10,8 +10,7 @@ import scala.collection.immutable.SortedMap
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
-import com.fasterxml.jackson.core.JsonGenerator
-import com.fasterxml.jackson.databind.{DeserializationFeature, JsonNode, ObjectMapper}
+import com.fasterxml.jackson.databind.JsonNode
 
 import io.github.dynamickafka.error.Errors
 
@@ -26,38 +25,24 @@ private[dynamickafka] object CompositeOffsetJson {
   /** No partition takes less text, so that a large offset is not written twice. */
   private val LeastPerPartition = """"0":1,""".length
 
-  private[dynamickafka] val mapper = new ObjectMapper()
-    .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
-    .enable(DeserializationFeature.FAIL_ON_READING_DUP_TREE_KEY)
+  /** As a part of another JSON text. */
+  val form: JsonForm[CompositeOffset] =
+    JsonForm[CompositeOffset]((json, offset) => json.writeRawValue(offset.json))((node, _) => read(node.toString))
 
   def write(offset: CompositeOffset): String = {
     val partitions = offset.clusters.valuesIterator.map(_.size).sum
-    def plain = written(new OffsetJsonWriter(_, OffsetJsonWriter.plain).write(offset))
+    def plain = OffsetForms.plain.offset.text(offset)
     Option.when(partitions * LeastPerPartition <= PackAbove)(plain).filter(_.length <= PackAbove)
-      .getOrElse(written { json =>
-        json.writeStartObject()
-        json.writeNumberField("version", CompositeOffset.Version)
-        json.writeStringField("packed", PackedOffset.pack(offset))
-        json.writeEndObject()
-      })
+      .getOrElse(s"""{"version":${CompositeOffset.Version},"packed":"${PackedOffset.pack(offset)}"}""")
   }
 
   /** The positions of one cluster in the JSON format of Spark's Kafka source: `{"orders":{"0":42,"1":7}}`. */
-  def writePositions(positions: Positions): String =
-    written(new OffsetJsonWriter(_, OffsetJsonWriter.plain).positions(positions))
-
-  private[offset] def written(write: JsonGenerator => Unit): String = {
-    val out = new StringWriter
-    val json = mapper.getFactory.createGenerator(out)
-    write(json)
-    json.close()
-    out.toString
-  }
+  def writePositions(positions: Positions): String = OffsetForms.plain.positions.text(positions)
 
   /** @throws DynamicKafkaRuntimeException `INVALID_OFFSET`, `UNKNOWN_OFFSET_VERSION`, `PLAIN_KAFKA_CHECKPOINT` */
   def read(text: String): CompositeOffset = {
     val root =
-      try mapper.readTree(text)
+      try JsonForm.mapper.readTree(text)
       catch { case NonFatal(e) => throw Errors.invalidOffset(s"not JSON: ${shorten(text)}", e) }
     if (!root.isObject) throw Errors.invalidOffset(s"not a JSON object: ${shorten(text)}")
     root.get("version") match {
@@ -71,7 +56,7 @@ private[dynamickafka] object CompositeOffsetJson {
     }
     val offset =
       if (root.has("packed")) PackedOffset.read(root)
-      else new OffsetJsonReader(OffsetJsonReader.plain).read(root)
+      else OffsetForms.plain.offset.read(root, "")
     offset.withText(text)
   }
 
@@ -96,16 +81,7 @@ private[offset] object PackedOffset {
 
   def pack(offset: CompositeOffset): String = {
     val offsets = new ByteArrayOutputStream
-    val numbers: OffsetJsonWriter.Partitions = (json, partitions) => {
-      if (partitions.lastOption.forall(_._1 == partitions.size - 1)) json.writeNumber(partitions.size)
-      else {
-        json.writeStartArray()
-        partitions.keysIterator.foreach(json.writeNumber(_))
-        json.writeEndArray()
-      }
-      partitions.valuesIterator.foreach(writeVarint(offsets, _))
-    }
-    val text = CompositeOffsetJson.written(new OffsetJsonWriter(_, numbers).write(offset)).getBytes(UTF_8)
+    val text = new OffsetForms(numbers(offsets, ByteBuffer.allocate(0))).offset.text(offset).getBytes(UTF_8)
     val packed = new ByteArrayOutputStream
     val deflate = new DeflaterOutputStream(packed)
     val length = new ByteArrayOutputStream
@@ -127,20 +103,25 @@ private[offset] object PackedOffset {
     val text = new Array[Byte](checked(readVarint(bytes), bytes.remaining.toLong))
     bytes.get(text)
     val skeleton =
-      try CompositeOffsetJson.mapper.readTree(text)
+      try JsonForm.mapper.readTree(text)
       catch { case NonFatal(e) => throw Errors.invalidOffset("section 'packed' contains no JSON", e) }
-    val offset = new OffsetJsonReader(numbers(bytes)).read(skeleton)
+    val offset = new OffsetForms(numbers(new ByteArrayOutputStream, bytes)).offset.read(skeleton, "")
     if (bytes.hasRemaining) throw Errors.invalidOffset("section 'packed' has more offsets than partitions")
     offset
   }
 
-  private def numbers(bytes: ByteBuffer): OffsetJsonReader.Partitions = (node, where) => {
+  private def numbers(out: ByteArrayOutputStream, in: ByteBuffer) = JsonForm[SortedMap[Int, Long]] {
+    (json, partitions) =>
+      if (partitions.lastOption.forall(_._1 == partitions.size - 1)) json.writeNumber(partitions.size)
+      else json.writeArray(partitions.keysIterator.toArray, 0, partitions.size)
+      partitions.valuesIterator.foreach(writeVarint(out, _))
+  } { (node, where) =>
     val partitions: Iterator[Int] =
-      if (node.isInt) Iterator.range(0, checked(node.longValue, bytes.remaining.toLong))
+      if (node.isInt) Iterator.range(0, checked(node.longValue, in.remaining.toLong))
       else if (node.isArray && node.elements.asScala.forall(p => p.isInt && p.intValue >= 0))
         node.elements.asScala.map(_.intValue)
       else throw Errors.invalidOffset(s"$where is neither a number of partitions nor an array of partitions")
-    SortedMap.from(partitions.map(_ -> readVarint(bytes)))
+    SortedMap.from(partitions.map(_ -> readVarint(in)))
   }
 
   /** Each partition has at least one byte, so that a damaged count does not fill the memory. */
@@ -177,272 +158,96 @@ private[offset] object PackedOffset {
 }
 
 /**
- * Writes a composite offset. The order of sections is part of the format, because packed offsets have their
- * numbers in this order.
+ * The sections of a composite offset. Their order is part of the format, because packed offsets have their numbers in this order.
  *
- * @param numbers writes the offsets of the partitions of a topic
+ * @param numbers the offsets of the partitions of a topic
  */
-private[offset] final class OffsetJsonWriter(json: JsonGenerator, numbers: OffsetJsonWriter.Partitions) {
+private[dynamickafka] final class OffsetForms(numbers: JsonForm[SortedMap[Int, Long]]) {
+  import JsonForm._
+  import OffsetForms._
 
-  def write(offset: CompositeOffset): Unit = obj {
-    json.writeNumberField("version", CompositeOffset.Version)
-    json.writeFieldName("clusters")
-    byName(offset.clusters)((_, of) => positions(of))
-    section("entered", offset.entered)((_, of) => positions(of))
-    section("retained", offset.retained)((_, of) => retained(of))
-    section("draining", offset.draining)((_, of) => positions(of))
-    section("ends", offset.ends)((_, topics) => byName(topics)((_, of) => ends(of)))
-    section("identities", offset.identities)((id, known) =>
-      identity(known, offset.position(id), offset.entered.getOrElse(id, Positions.empty))
-    )
-    if (offset.earlier.nonEmpty) {
-      json.writeArrayFieldStart("earlier")
-      offset.earlier.foreach(earlier)
-      json.writeEndArray()
-    }
-    section("history", offset.history)((_, files) => json.writeNumber(files))
+  val positions: JsonForm[Positions] = byName(numbers).as(Positions(_))(_.byTopic)
+  val byCluster: JsonForm[SortedMap[String, Positions]] = byName(positions)
+
+  private val formerCluster = record[FormerCluster]((f, of) =>
+    FormerCluster(f("id", of.id)(name), f.maybe("cluster", of.kafkaId)(name))
+  )
+
+  private val retainedTopic = record[RetainedTopic] { (f, of) =>
+    val since = f("since", of.since)(number)
+    val id = f.maybe("id", of.id)(name)
+    val former = f.maybe("former", of.former)(formerCluster)
+    val offsets = f("offsets", of.offsets)(numbers)
+    val epochs = f.orElse("epochs", of.epochs, SortedMap.empty[Int, Long])(epochsOf(offsets))
+    RetainedTopic(since, offsets, id, epochs, former)
   }
 
-  def positions(positions: Positions): Unit =
-    byName(positions.byTopic)((_, partitions) => numbers(json, partitions))
-
-  private def obj(body: => Unit): Unit = {
-    json.writeStartObject()
-    body
-    json.writeEndObject()
-  }
-
-  private def byName[A](all: SortedMap[String, A])(write: (String, A) => Unit): Unit = obj {
-    all.foreach { case (name, value) =>
-      json.writeFieldName(name)
-      write(name, value)
-    }
-  }
-
-  /** Empty sections are left out. */
-  private def section[A](name: String, all: SortedMap[String, A])(write: (String, A) => Unit): Unit =
-    if (all.nonEmpty) {
-      json.writeFieldName(name)
-      byName(all)(write)
-    }
-
-  private def earlier(earlier: EarlierEntries): Unit = obj {
-    json.writeStringField("batch", earlier.batch)
-    json.writeFieldName("entered")
-    byName(earlier.entries.positions)((_, of) => positions(of))
-    section("epochs", earlier.entries.epochs)((id, known) => epochs(known, earlier.entries.of(id)))
-  }
-
-  private def retained(retained: Retained): Unit = obj {
-    json.writeFieldName("topics")
-    byName(retained.topics)((_, kept) => retainedTopic(kept))
-    for ((name, topics) <- Seq("drained" -> retained.drained, "past" -> retained.past) if topics.nonEmpty) {
-      json.writeArrayFieldStart(name)
-      topics.toSeq.sorted.foreach(json.writeString)
-      json.writeEndArray()
-    }
-  }
-
-  private def retainedTopic(kept: RetainedTopic): Unit = obj {
-    json.writeNumberField("since", kept.since)
-    kept.id.foreach(json.writeStringField("id", _))
-    kept.former.foreach { of =>
-      json.writeFieldName("former")
-      obj {
-        json.writeStringField("id", of.id)
-        of.kafkaId.foreach(json.writeStringField("cluster", _))
-      }
-    }
-    json.writeFieldName("offsets")
-    numbers(json, kept.offsets)
-    if (kept.epochs.nonEmpty) {
-      json.writeFieldName("epochs")
-      epochsOf(kept.epochs, kept.offsets)
-    }
-  }
-
-  private def ends(ends: TopicEnds): Unit = obj {
-    json.writeStringField("by", ends.by)
-    json.writeFieldName("offsets")
-    numbers(json, ends.offsets)
-  }
-
-  private def identity(identity: ClusterIdentity, positions: Positions, entered: Positions): Unit = obj {
-    identity.kafkaId.foreach(json.writeStringField("cluster", _))
-    section("topics", identity.topics)((_, id) => json.writeString(id))
-    for {
-      (name, known, of) <-
-        Seq(("epochs", identity.epochs, positions), ("entered", identity.entered, entered))
-      if known.nonEmpty
-    } {
-      json.writeFieldName(name)
-      epochs(known, of)
-    }
-  }
-
-  private def epochs(epochs: Positions, positions: Positions): Unit =
-    byName(epochs.at(positions).byTopic)((topic, known) => epochsOf(known, positions.of(topic)))
-
-  /** One number if all partitions have the same epoch, otherwise one for each partition, -1 for unknown. */
-  private def epochsOf(epochs: SortedMap[Int, Long], offsets: SortedMap[Int, Long]): Unit = {
-    val all = offsets.keysIterator.map(epochs.getOrElse(_, OffsetJsonWriter.UnknownEpoch)).toArray
-    if (all.forall(_ == all.head)) json.writeNumber(all.head)
-    else {
-      json.writeStartArray()
-      all.foreach(json.writeNumber(_))
-      json.writeEndArray()
-    }
-  }
-}
-
-private[offset] object OffsetJsonWriter {
-  val UnknownEpoch: Long = -1L
-
-  type Partitions = (JsonGenerator, SortedMap[Int, Long]) => Unit
-
-  /** As a JSON object. */
-  val plain: Partitions = (json, partitions) => {
-    json.writeStartObject()
-    partitions.foreach { case (partition, offset) => json.writeNumberField(partition.toString, offset) }
-    json.writeEndObject()
-  }
-}
-
-/**
- * Reads the sections of a composite offset.
- *
- * @param numbers reads the offsets of the partitions of a topic, given their node and its path
- */
-private[offset] final class OffsetJsonReader(numbers: OffsetJsonReader.Partitions) {
-  import OffsetJsonReader._
-
-  def read(root: JsonNode): CompositeOffset = {
-    fields(root).find { case (name, _) => !Sections(name) }.foreach { case (name, _) =>
-      throw Errors.invalidOffset(s"unknown section '$name'")
-    }
-    if (!root.has("clusters")) throw Errors.invalidOffset("section 'clusters' is missing")
-    // In the order in which they are written: packed offsets have their numbers in this order.
-    val clusters = section(root, "clusters")(positions)
-    val entered = section(root, "entered")(positions)
-    CompositeOffset(
-      clusters = clusters,
-      entered = entered,
-      retained = section(root, "retained")(retained),
-      draining = section(root, "draining")(positions),
-      ends = section(root, "ends")((topics, where) => byName(topics, where)(topicEnds)),
-      identities = section(root, "identities")((_, _)).map { case (id, (entry, where)) =>
-        def of(all: SortedMap[String, Positions]) = all.getOrElse(id, Positions.empty)
-        id -> identity(entry, where, of(clusters), of(entered))
-      },
-      earlier = Option.when(root.has("earlier"))(array(root.get("earlier"), "earlier"))
-        .fold(Vector.empty[EarlierEntries])(_.map { case (entry, where) => earlier(entry, where) }),
-      history = section(root, "history")(number)
-    )
-  }
-
-  private def earlier(entry: JsonNode, where: String): EarlierEntries = {
-    known(entry, where, Set("batch", "entered", "epochs"))
-    val entered = byName(required(entry, "entered", where), s"$where.entered")(positions)
-    val epochsOf = Option(entry.get("epochs")).map(byName(_, s"$where.epochs")((_, _)))
-      .getOrElse(SortedMap.empty[String, (JsonNode, String)])
-    EarlierEntries(
-      text(required(entry, "batch", where), s"$where.batch"),
-      Entries(
-        entered,
-        epochsOf.map { case (id, (ofCluster, at)) =>
-          id -> epochs(ofCluster, at, entered.getOrElse(id, Positions.empty))
-        }
-      )
-    )
-  }
-
-  private def section[A](root: JsonNode, name: String)(read: (JsonNode, String) => A): SortedMap[String, A] =
-    Option(root.get(name)).fold(SortedMap.empty[String, A])(byName(_, name)(read))
-
-  private def retained(entry: JsonNode, where: String): Retained = {
-    known(entry, where, Set("topics", "drained", "past"))
-    def names(of: String) = entry.path(of).elements.asScala.map(_.asText).toSet
+  private val retained = record[Retained]((f, of) =>
     Retained(
-      byName(required(entry, "topics", where), s"$where.topics")(retainedTopic),
-      names("drained"),
-      names("past")
+      f("topics", of.topics)(byName(retainedTopic)),
+      f.orElse("drained", of.drained, Set.empty[String])(texts),
+      f.orElse("past", of.past, Set.empty[String])(texts)
     )
-  }
+  )
 
-  private def retainedTopic(entry: JsonNode, where: String): RetainedTopic = {
-    known(entry, where, Set("since", "id", "former", "offsets", "epochs"))
-    val offsets = numbers(required(entry, "offsets", where), s"$where.offsets")
-    RetainedTopic(
-      number(entry.get("since"), s"$where.since"),
-      offsets,
-      Option(entry.get("id")).map(text(_, s"$where.id")),
-      Option(entry.get("epochs")).fold(SortedMap.empty[Int, Long])(epochsOf(_, s"$where.epochs", offsets)),
-      Option(entry.get("former")).map(former(_, s"$where.former"))
-    )
-  }
+  private val ends = record[TopicEnds]((f, of) =>
+    TopicEnds(f("by", of.by)(text), f("offsets", of.offsets)(numbers))
+  )
 
-  private def former(entry: JsonNode, where: String): FormerCluster = {
-    known(entry, where, Set("id", "cluster"))
-    FormerCluster(
-      text(required(entry, "id", where), s"$where.id"),
-      Option(entry.get("cluster")).map(text(_, s"$where.cluster"))
-    )
-  }
-
-  private def topicEnds(entry: JsonNode, where: String): TopicEnds = {
-    known(entry, where, Set("by", "offsets"))
-    if (!entry.path("by").isTextual) throw Errors.invalidOffset(s"text field 'by' is missing in $where")
-    TopicEnds(entry.get("by").textValue, numbers(required(entry, "offsets", where), s"$where.offsets"))
-  }
-
-  private def identity(
-      entry: JsonNode,
-      where: String,
-      positions: Positions,
-      entered: Positions
-  ): ClusterIdentity = {
-    known(entry, where, Set("cluster", "topics", "epochs", "entered"))
+  private def identity(positions: => Positions, entered: => Positions) = record[ClusterIdentity]((f, of) =>
     ClusterIdentity(
-      Option(entry.get("cluster")).map(text(_, s"$where.cluster")),
-      Option(entry.get("topics")).fold(SortedMap.empty[String, String])(byName(_, s"$where.topics")(text)),
-      epochs(entry.get("epochs"), s"$where.epochs", positions),
-      epochs(entry.get("entered"), s"$where.entered", entered)
+      f.maybe("cluster", of.kafkaId)(name),
+      f.orElse("topics", of.topics, SortedMap.empty[String, String])(byName(name)),
+      f.orElse("epochs", of.epochs, Positions.empty)(epochs(positions)),
+      f.orElse("entered", of.entered, Positions.empty)(epochs(entered))
     )
+  )
+
+  private val earlier = record[EarlierEntries] { (f, of) =>
+    val batch = f("batch", of.batch)(name)
+    val entered = f("entered", of.entries.positions)(byCluster)
+    val ofEntered = f.orElse("epochs", of.entries.epochs, none)(byNames(id => epochs(in(entered, id))))
+    EarlierEntries(batch, Entries(entered, ofEntered))
   }
 
-  private def positions(node: JsonNode, where: String): Positions = Positions(byName(node, where)(numbers))
+  val offset: JsonForm[CompositeOffset] = record[CompositeOffset] { (f, of) =>
+    val _ = f("version", CompositeOffset.Version.toLong)(number)
+    val clusters = f("clusters", of.clusters)(byCluster)
+    val entered = f.orElse("entered", of.entered, none)(byCluster)
+    CompositeOffset(
+      clusters,
+      entered,
+      f.orElse("retained", of.retained, SortedMap.empty[String, Retained])(byName(retained)),
+      f.orElse("draining", of.draining, none)(byCluster),
+      f.orElse("ends", of.ends, StoppingOffsets.none)(byName(byName(ends))),
+      f.orElse("identities", of.identities, SortedMap.empty[String, ClusterIdentity])(
+        byNames(id => identity(in(clusters, id), in(entered, id)))
+      ),
+      f.orElse("earlier", of.earlier, Vector.empty[EarlierEntries])(seq(earlier)),
+      f.orElse("history", of.history, SortedMap.empty[String, Long])(byName(number))
+    )
+  }
 }
 
-private[offset] object OffsetJsonReader {
-  private val Sections =
-    Set("version", "clusters", "entered", "retained", "draining", "ends", "identities", "earlier", "history")
+private[dynamickafka] object OffsetForms {
+  val plain: OffsetForms = new OffsetForms(JsonForm.partitions(0, JsonForm.number))
 
-  type Partitions = (JsonNode, String) => SortedMap[Int, Long]
+  private val UnknownEpoch = -1L
+  private val none = SortedMap.empty[String, Positions]
 
-  /** From a JSON object. */
-  val plain: Partitions = (node, where) =>
-    SortedMap.from(fields(obj(node, where)).map { case (partition, offset) =>
-      val at = s"$where.$partition"
-      partition.toIntOption.filter(_ >= 0).getOrElse {
-        throw Errors.invalidOffset(s"'$partition' at $at is not a partition number")
-      } -> number(offset, at)
-    })
+  private def in(all: SortedMap[String, Positions], id: String) = all.getOrElse(id, Positions.empty)
 
-  private def epochs(node: JsonNode, where: String, positions: Positions): Positions =
-    if (node == null) Positions.empty
-    else
-      Positions(fields(obj(node, where)).map { case (topic, epochs) =>
-        topic -> epochsOf(epochs, s"$where.$topic", positions.of(topic))
-      }.toSeq)
+  private def epochs(positions: => Positions): JsonForm[Positions] =
+    JsonForm.byNames(topic => epochsOf(positions.of(topic))).as(Positions(_))(_.at(positions).byTopic)
 
-  /** One number for all partitions, or one for each in their order. */
-  private def epochsOf(node: JsonNode, where: String, offsets: SortedMap[Int, Long]): SortedMap[Int, Long] =
+  /** One number if all partitions have the same epoch, otherwise one for each partition in their order, -1 for unknown. */
+  private def epochsOf(offsets: SortedMap[Int, Long]) = JsonForm[SortedMap[Int, Long]] { (json, epochs) =>
+    val all = offsets.keysIterator.map(epochs.getOrElse(_, UnknownEpoch)).toArray
+    if (all.forall(_ == all.head)) json.writeNumber(all.head) else json.writeArray(all, 0, all.length)
+  } { (node, where) =>
     if (node.isArray && node.size == offsets.size)
       SortedMap.from(offsets.keysIterator.zip(node.elements.asScala).flatMap { case (p, number) =>
-        Option.when(!number.isInt || number.intValue != OffsetJsonWriter.UnknownEpoch)(p -> epoch(
-          number,
-          where
-        ))
+        Option.when(!number.isInt || number.intValue != UnknownEpoch)(p -> epoch(number, where))
       })
     else if (node.isArray)
       throw Errors.invalidOffset(s"$where has ${node.size} epochs for ${offsets.size} partitions")
@@ -450,39 +255,9 @@ private[offset] object OffsetJsonReader {
       val all = epoch(node, where)
       offsets.transform((_, _) => all)
     }
+  }
 
   private def epoch(node: JsonNode, where: String): Long =
-    if (node.isInt) number(node, where)
+    if (node.isInt) JsonForm.number.read(node, where)
     else throw Errors.invalidOffset(s"$where is not a leader epoch: $node")
-
-  private def byName[A](node: JsonNode, where: String)(read: (JsonNode, String) => A): SortedMap[String, A] =
-    SortedMap.from(fields(obj(node, where)).map { case (name, below) =>
-      name -> read(below, s"$where.$name")
-    })
-
-  private def array(node: JsonNode, where: String): Vector[(JsonNode, String)] =
-    if (node.isArray) node.elements.asScala.zipWithIndex.map { case (e, i) => (e, s"$where[$i]") }.toVector
-    else throw Errors.invalidOffset(s"$where is not a JSON array")
-
-  private def known(entry: JsonNode, where: String, names: Set[String]): Unit =
-    fields(obj(entry, where)).find { case (name, _) => !names(name) }.foreach {
-      case (name, _) => throw Errors.invalidOffset(s"unknown field '$name' in $where")
-    }
-
-  private def required(entry: JsonNode, name: String, where: String): JsonNode =
-    Option(entry.get(name)).getOrElse(throw Errors.invalidOffset(s"field '$name' is missing in $where"))
-
-  private def obj(node: JsonNode, where: String): JsonNode =
-    if (node.isObject) node else throw Errors.invalidOffset(s"$where is not a JSON object")
-
-  private def text(node: JsonNode, where: String): String =
-    if (node.isTextual && node.textValue.nonEmpty) node.textValue
-    else throw Errors.invalidOffset(s"$where is not a text: $node")
-
-  private def number(node: JsonNode, where: String): Long =
-    if (node != null && node.isIntegralNumber && node.canConvertToLong && node.longValue >= 0) node.longValue
-    else throw Errors.invalidOffset(s"$where is not an integer of at least 0: $node")
-
-  private def fields(node: JsonNode): Iterator[(String, JsonNode)] =
-    node.properties.iterator.asScala.map(e => e.getKey -> e.getValue)
 }

@@ -199,14 +199,16 @@ private[dynamickafka] final case class Deferral(
       id -> positions.filter((topic, p) => offset.position(id).get(topic, p).isDefined)
   }
 
-  private lazy val starts: SortedMap[String, Positions] = ranges.map { case (id, ofCluster) =>
-    id -> Positions.from(ofCluster.map(range => (range.topic, range.partition, range.from)))
-  }
+  private lazy val starts: SortedMap[String, Positions] = numbers(range => Some(range.from))
 
   /** The leader epochs of `starts`. */
-  private lazy val epochs: SortedMap[String, Positions] = ranges.map { case (id, ofCluster) =>
-    id -> Positions.from(ofCluster.flatMap(r => r.epoch.map((r.topic, r.partition, _))))
-  }
+  private lazy val epochs: SortedMap[String, Positions] = numbers(_.epoch)
+
+  /** A number of each range, by cluster. */
+  def numbers(of: OffsetRange => Option[Long]): SortedMap[String, Positions] =
+    ranges.map { case (id, ofCluster) =>
+      id -> Positions.from(ofCluster.flatMap(range => of(range).map((range.topic, range.partition, _))))
+    }
 
   private def partitions(id: String): Set[(String, Int)] =
     ranges.getOrElse(id, Nil).iterator.map(range => (range.topic, range.partition)).toSet

@@ -258,10 +258,8 @@ private[dynamickafka] object HandOver {
   /** @param ends of all histories */
   def of(ends: Iterable[HistoryEnd]): HandOver = {
     def greatest(some: Iterable[(HistoryEnd, Int, Long)]): SortedMap[String, Positions] =
-      SortedMap.from(some.groupBy(_._1.cluster).map { case (id, of) =>
-        val byPartition = of.groupMapReduce(x => (x._1.topic, x._2))(_._3)(math.max)
-        id -> Positions.from(byPartition.iterator.map { case ((topic, p), value) => (topic, p, value) })
-      })
+      Positions.byCluster(some.groupMapReduce { case (e, p, _) => (e.cluster, e.topic, p) }(_._3)(math.max)
+        .map { case ((id, topic, p), value) => (id, topic, p, value) })
     HandOver(
       greatest(for (e <- ends; p <- e.partition; offset <- e.offset) yield (e, p, offset + 1)),
       greatest(for (e <- ends; p <- e.partition; if e.offset.isEmpty; ms <- e.time) yield (e, p, ms + 1)),
@@ -278,11 +276,13 @@ private[dynamickafka] object HandOver {
  *
  * @param offset the greatest offset
  * @param time the greatest timestamp in milliseconds
+ * @param lastFile that of the last file with its rows
  */
 private[dynamickafka] final case class HistoryEnd(
     cluster: String,
     topic: String,
     partition: Option[Int],
     offset: Option[Long],
-    time: Option[Long]
+    time: Option[Long],
+    lastFile: Long = 0L
 )

@@ -10,6 +10,13 @@ private[dynamickafka] sealed trait Loss extends Product with Serializable {
   def topic: String
   def text: String
 
+  /** The offsets, by partition, whose records are lost where they had not been read; up to Long.MaxValue if the end is not known. */
+  def missing: Seq[(Int, Long, Long)] = Nil
+
+  /** For the log, where the query continues. */
+  final def warning: String =
+    s"Kafka cluster '$cluster', topic '$topic': $text; the query continues because 'failOnDataLoss' is false"
+
   /** The error that fails the query. */
   def error: Errors.Runtime = Errors.dataLoss(cluster, topic, text)
 }
@@ -20,6 +27,7 @@ private[dynamickafka] object Loss {
       s"topic '$topic' no longer exists on the cluster, but the query has not finished reading it"
   }
   final case class PartitionGone(cluster: String, topic: String, partition: Int, known: Long) extends Loss {
+    override def missing: Seq[(Int, Long, Long)] = Seq((partition, known, Long.MaxValue))
     def text: String = s"partition $partition, which was read up to offset $known, no longer exists"
   }
 
@@ -37,6 +45,7 @@ private[dynamickafka] object Loss {
       known: SortedMap[Int, Long],
       ends: SortedMap[Int, Long]
   ) extends Loss {
+    override def missing: Seq[(Int, Long, Long)] = known.toSeq.map { case (p, at) => (p, at, Long.MaxValue) }
     def text: String =
       s"the topic was deleted and recreated (topic id $newId instead of $oldId): $partitions; it is read from its beginning"
 
@@ -49,6 +58,7 @@ private[dynamickafka] object Loss {
   }
   final case class Expired(cluster: String, topic: String, partition: Int, known: Long, earliest: Long)
       extends Loss {
+    override def missing: Seq[(Int, Long, Long)] = Seq((partition, known, earliest))
     def text: String =
       s"partition $partition: the next offset to read is $known, but the earliest available offset is $earliest"
   }
@@ -89,6 +99,7 @@ private[dynamickafka] object Loss {
   /** A batch was logged with records of this range that the log does not contain. */
   final case class BeyondEnd(cluster: String, topic: String, partition: Int, at: Long, until: Long, end: Long)
       extends Loss {
+    override def missing: Seq[(Int, Long, Long)] = Seq((partition, at, Long.MaxValue))
     def text: String =
       s"partition $partition: the batch was logged with the offsets up to $until, but the log ends at $end, so the " +
         s"records from offset $at on do not exist: the log was truncated, or the topic was deleted and recreated"
@@ -107,6 +118,7 @@ private[dynamickafka] object Loss {
       first: Long,
       end: Long
   ) extends Loss {
+    override def missing: Seq[(Int, Long, Long)] = Seq((partition, next, first))
     def text: String =
       if (next < first)
         s"partition $partition: the history ends before offset $next, but the earliest available offset is $first; add the " +
@@ -123,6 +135,7 @@ private[dynamickafka] object Loss {
       first: Long,
       end: Long
   ) extends Loss {
+    override def missing: Seq[(Int, Long, Long)] = Seq((partition, asked, first))
     def text: String =
       s"partition $partition: the start offset $asked is not in the range of available offsets, $first to $end"
   }

@@ -20,11 +20,14 @@ private[dynamickafka] final case class NextOffset(
     carried: SortedMap[String, Positions],
     retained: SortedMap[String, Retained],
     draining: SortedMap[String, Positions],
-    ends: StoppingOffsets.ByCluster = StoppingOffsets.none,
-    identities: SortedMap[String, ClusterIdentity] = SortedMap.empty,
-    replaced: Seq[ReplacedCluster] = Nil,
-    renamed: Seq[RenamedTopic] = Nil
+    ends: StoppingOffsets.ByCluster,
+    identities: SortedMap[String, ClusterIdentity],
+    replaced: Seq[ReplacedCluster],
+    renamed: Seq[RenamedTopic]
 ) {
+
+  /** The offset before the first record that can be read. */
+  def start: CompositeOffset = offset(spans.map(_ => 0L))
 
   /** The offset after reading `granted(i)` records of `spans(i)`. */
   def offset(granted: IndexedSeq[Long]): CompositeOffset = {
@@ -33,8 +36,8 @@ private[dynamickafka] final case class NextOffset(
     }
     val from = spans.iterator.filter(_.enters).map(s => (s.cluster, s.topic, s.partition, s.from))
     CompositeOffset(
-      NextOffset.merge(carried, byCluster(to)),
-      byCluster(from),
+      NextOffset.merge(carried, Positions.byCluster(to)),
+      Positions.byCluster(from),
       retained,
       draining,
       ends,
@@ -45,16 +48,16 @@ private[dynamickafka] final case class NextOffset(
   /** All that can be read now, without identities. */
   def latest: CompositeOffset = {
     val to = spans.iterator.map(s => (s.cluster, s.topic, s.partition, s.from + s.lag))
-    val all = NextOffset.merge(carried, byCluster(to))
+    val all = NextOffset.merge(carried, Positions.byCluster(to))
     CompositeOffset(all, retained = retained, draining = draining, ends = ends)
   }
 
   private def identitiesAt(granted: IndexedSeq[Long]): SortedMap[String, ClusterIdentity] = {
-    val at = byCluster(spans.iterator.zip(granted.iterator).flatMap { case (s, n) =>
+    val at = Positions.byCluster(spans.iterator.zip(granted.iterator).flatMap { case (s, n) =>
       s.epochAfter(n).map((s.cluster, s.topic, s.partition, _))
     })
     // A first position is stored with the epoch of the leader that had it: the batch may be read again after the log was truncated.
-    val entered = byCluster(spans.iterator.filter(_.enters).flatMap(s =>
+    val entered = Positions.byCluster(spans.iterator.filter(_.enters).flatMap(s =>
       s.known.orElse(s.newest).map((s.cluster, s.topic, s.partition, _))
     ))
     (at.keySet ++ entered.keySet).foldLeft(identities) { (all, id) =>
@@ -68,13 +71,6 @@ private[dynamickafka] final case class NextOffset(
       )
     }
   }
-
-  private def byCluster(all: Iterator[(String, String, Int, Long)]): SortedMap[String, Positions] =
-    SortedMap.from(all.toSeq.groupBy(_._1).map { case (cluster, entries) =>
-      cluster -> Positions.from(entries.map { case (_, topic, partition, offset) =>
-        (topic, partition, offset)
-      })
-    })
 }
 
 /**
@@ -144,6 +140,7 @@ private[dynamickafka] final case class Span(
     known: Option[Long] = None,
     newest: Option[Long] = None
 ) {
+  def key: LogKey = LogKey(cluster, topic, partition)
   def lag: Long = math.max(0L, end - from)
 
   /**
@@ -154,15 +151,6 @@ private[dynamickafka] final case class Span(
 }
 
 private[dynamickafka] object NextOffset {
-
-  /** Without positions that were found in Kafka clusters that take the place of others. */
-  def apply(
-      start: CompositeOffset,
-      transition: Transition,
-      views: Map[String, ClusterView],
-      ifReplaced: ReplacedClusterPolicy,
-      isLost: Loss => Boolean
-  ): NextOffset = apply(start, transition, views, ifReplaced, isLost, Map.empty[String, Continuation])
 
   /**
    * @param ifReplaced where to continue if a cluster id leads to another Kafka cluster than before
@@ -176,7 +164,7 @@ private[dynamickafka] object NextOffset {
       views: Map[String, ClusterView],
       ifReplaced: ReplacedClusterPolicy,
       isLost: Loss => Boolean,
-      continued: Map[String, Continuation]
+      continued: Map[String, Continuation] = Map.empty
   ): NextOffset = {
     val renamed = transition.clusters.toSeq.flatMap { case (id, work) =>
       RenamedTopics(id, work, views.get(id), start, transition.retained)

@@ -53,7 +53,7 @@ private[dynamickafka] object OffsetRange {
    * @throws DynamicKafkaRuntimeException `INVALID_OFFSET`
    */
   def between(start: CompositeOffset, end: CompositeOffset): SortedMap[String, Seq[OffsetRange]] =
-    ranges(start, end, Errors.invalidOffset(_), (known, _) => known, isLogged = true)
+    ranges(start, end, isLogged = true)
 
   /**
    * The same for an offset that is not logged yet. An offset that could not be planned would fail each later start of the
@@ -63,13 +63,7 @@ private[dynamickafka] object OffsetRange {
    * @throws DynamicKafkaRuntimeException `INVALID_NEXT_OFFSET`
    */
   def beforeLogging(start: CompositeOffset, end: CompositeOffset): SortedMap[String, Seq[OffsetRange]] =
-    ranges(
-      start,
-      end,
-      Errors.invalidNextOffset,
-      (known, newest) => known.filter(epoch => newest.exists(_ != epoch)),
-      isLogged = false
-    )
+    ranges(start, end, isLogged = false)
 
   /** All records between the start and the ends, by cluster: of a batch read, which is not logged. */
   def ofAll(found: NextOffset): SortedMap[String, Seq[OffsetRange]] = SortedMap.from(
@@ -82,8 +76,6 @@ private[dynamickafka] object OffsetRange {
   private def ranges(
       start: CompositeOffset,
       end: CompositeOffset,
-      invalid: String => Throwable,
-      compared: (Option[Long], Option[Long]) => Option[Long],
       isLogged: Boolean
   ): SortedMap[String, Seq[OffsetRange]] =
     // With equal offsets, `entered` belongs to the batch before, which ended at this offset.
@@ -94,28 +86,23 @@ private[dynamickafka] object OffsetRange {
         val entered = entries.of(cluster)
         val from = start.position(cluster) ++ entered
         val known = (start.identity(cluster).epochs -- entered) ++ entries.epochsOf(cluster)
-        val newest = end.identity(cluster).epochs
+        val newest = end.identity(cluster)
+        def invalid(topic: String, partition: Int, what: String) = {
+          val reason = s"cluster '$cluster', $topic-$partition $what"
+          throw if (isLogged) Errors.invalidOffset(reason) else Errors.invalidNextOffset(reason)
+        }
         cluster -> until.iterator.map { case (topic, partition, last) =>
-          val first = from.get(topic, partition).getOrElse {
-            throw invalid(
-              s"cluster '$cluster', $topic-$partition has an end offset but no start offset"
-            )
-          }
-          if (first > last) {
-            throw invalid(
-              s"cluster '$cluster', $topic-$partition starts at $first and ends at $last"
-            )
-          }
+          val first =
+            from.get(topic, partition).getOrElse(invalid(topic, partition, "has an end offset but no start offset"))
+          if (first > last) invalid(topic, partition, s"starts at $first and ends at $last")
+          val epoch = newest.epochs.get(topic, partition).filterNot(_ => isLogged)
           OffsetRange(
             topic,
             partition,
             first,
             last,
-            compared(known.get(topic, partition), newest.get(topic, partition)),
-            LogIdentity(
-              end.identity(cluster).topics.get(topic),
-              newest.get(topic, partition).filterNot(_ => isLogged)
-            )
+            known.get(topic, partition).filter(before => isLogged || epoch.exists(_ != before)),
+            LogIdentity(newest.topics.get(topic), epoch)
           )
         }.filter(_.size > 0).toSeq
       }.filter(_._2.nonEmpty)

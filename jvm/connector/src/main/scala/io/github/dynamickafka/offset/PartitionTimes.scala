@@ -35,15 +35,6 @@ private[dynamickafka] final case class ReadTime(offset: Long, time: Long, greate
   def until(now: Long): Option[Long] = Seq(greatest, time).find(found => 0L <= found && found <= now)
 }
 
-/** What tasks have reported of the records that they have read. */
-private[dynamickafka] trait ReadTimes {
-  def apply(partition: LogKey): Option[ReadTime]
-}
-
-private[dynamickafka] object ReadTimes {
-  val none: ReadTimes = _ => None
-}
-
 /**
  * What is known of the time of one partition at the position of the query. Immutable.
  *

@@ -54,6 +54,12 @@ private[dynamickafka] object Positions {
   def apply(byTopic: Iterable[(String, SortedMap[Int, Long])]): Positions =
     new Positions(SortedMap.from(byTopic.filter(_._2.nonEmpty)))
 
+  /** @param all cluster, topic, partition, and an offset or another number */
+  def byCluster(all: IterableOnce[(String, String, Int, Long)]): SortedMap[String, Positions] =
+    SortedMap.from(all.iterator.toSeq.groupBy(_._1).map { case (cluster, entries) =>
+      cluster -> from(entries.map { case (_, topic, partition, number) => (topic, partition, number) })
+    })
+
   def from(offsets: IterableOnce[(String, Int, Long)]): Positions =
     apply(offsets.iterator.toSeq.groupBy(_._1).map { case (topic, entries) =>
       topic -> SortedMap.from(entries.map { case (_, partition, offset) => partition -> offset })

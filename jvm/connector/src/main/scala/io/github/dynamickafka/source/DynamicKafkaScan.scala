@@ -81,7 +81,7 @@ private[source] final class DynamicKafkaScan(
     )
     new DynamicMicroBatchStream(
       state,
-      BatchPlanner(options, SparkKafkaSource.find()),
+      new BatchPlanner(options),
       reporter,
       // Spark does not prune the columns of streaming queries.
       decoding.map(_.copy(onAccess = true)),
@@ -104,7 +104,7 @@ private[source] final class DynamicKafkaScan(
       options,
       () => watcher(hadoop, once, answer()),
       () => open(),
-      BatchPlanner(options, SparkKafkaSource.find()),
+      new BatchPlanner(options),
       decoding,
       found => ofBatch = found
     )

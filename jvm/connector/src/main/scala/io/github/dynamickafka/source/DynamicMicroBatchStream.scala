@@ -4,7 +4,7 @@ import io.github.dynamickafka.config.{Acknowledgements, ClusterOptions, ClusterS
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.table.FormatOptionSpecs
 import io.github.dynamickafka.metadata.{HasDatasetsOfBatch, TopicDataset, Topology}
-import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, CompositeOffsetJson, EventTimes, HandOver, HistoryPlan, LogKey, NextOffset, OffsetRange, ReadTime, ReadTimes}
+import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, CompositeOffsetJson, HandOver, HistoryPlan, LogKey, NextOffset, OffsetRange, ReadTime}
 import io.github.dynamickafka.offset.replacement.LastRecord
 import io.github.dynamickafka.source.checkpoint.InitialOffset
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStreams}
@@ -58,18 +58,18 @@ private[source] final class DynamicMicroBatchStream(
   private val aligner = new Aligner(
     options.alignment,
     streams,
-    DynamicMicroBatchStream.readTimes(recordTimes.filter(_ => options.alignment.isDefined)),
+    DynamicMicroBatchStream.readTimes(recordTimes),
     clock
   )
   private val batches = new PlannedBatches(
     state,
     aligner,
     histories.unread,
-    (next, span) => recordTimes.flatMap(_.found.in(next.identities, EventTimes.key(span))).map(_.size)
+    (next, span) => recordTimes.flatMap(_.found.in(next.identities, span.key)).map(_.size)
   )
   private val partitions =
     new BatchPartitions(state, histories, batches, new Replay(state), batchPlanner, reporter)
-  private val offsets = new OffsetReader
+  private var deserialized: Option[(String, CompositeOffset)] = None
   override protected lazy val realTime: RealTimeBatches = new RealTimeBatches(
     state,
     snapshots,
@@ -157,7 +157,13 @@ private[source] final class DynamicMicroBatchStream(
     )
   }
 
-  override def deserializeOffset(json: String): Offset = offsets(json)
+  /** The same text is the same object: Spark reads the start offset again for each trigger. */
+  override def deserializeOffset(json: String): CompositeOffset =
+    deserialized.collect { case (`json`, known) => known }.getOrElse {
+      val read = CompositeOffsetJson.read(json)
+      deserialized = Some(json -> read)
+      read
+    }
 
   override def commit(end: Offset): Unit = {
     logged.committed(end.asInstanceOf[CompositeOffset])
@@ -173,12 +179,12 @@ private[source] final class DynamicMicroBatchStream(
 
   override def metrics(latestConsumedOffset: Optional[Offset]): ju.Map[String, String] = {
     // An exception would fail the query.
-    val consumed = Try(latestConsumedOffset.map[CompositeOffset](offset => offsets(offset.json)))
+    val consumed = Try(latestConsumedOffset.map[CompositeOffset](offset => deserializeOffset(offset.json)))
     // Spark reports a batch when it is complete.
     val end = consumed.toOption.flatMap(found => Option(found.orElse(null)))
     val at = end.getOrElse(CompositeOffset.empty)
     end.foreach(finished(_))
-    reporter.progress(Try(histories.pending(at)).getOrElse(0L))
+    reporter.metrics.progress(Try(histories.pending(at)).getOrElse(0L))
   }
 
   private def counts(at: CompositeOffset): RecordCounts = RecordCounts(
@@ -198,24 +204,24 @@ private[source] final class DynamicMicroBatchStream(
     }
     SourceDatasets(
       options.clusters,
-      checkpoint.knownTopology.toSeq.flatMap(t => Seq(t.current, t.former)),
+      checkpoint.knownTopology.toSeq.flatMap(_.all),
       offset
     )
   }
 
   override def stop(): Unit =
-    try realTime.close()
-    finally
-      try feed.close()
-      finally
-        try reporter.close()
-        finally
-          try streams.close()
-          finally
-            try lastRecords.close()
-            finally
-              try latestOffsets.close()
-              finally checkpoint.forgetPlan()
+    Seq[() => Unit](
+      () => realTime.close(),
+      () => feed.close(),
+      () => reporter.close(),
+      () => streams.close(),
+      () => lastRecords.close(),
+      () => latestOffsets.close()
+    ).foldRight(() => checkpoint.forgetPlan())((close, rest) =>
+      () =>
+        try close()
+        finally rest()
+    )()
 
   /** Spark shows it in progress and errors. */
   override def toString: String = s"DynamicKafka[${options.subscription.text}]"
@@ -232,27 +238,9 @@ private[source] object DynamicMicroBatchStream {
       .map(times => LastRecord(times.last.offset, times.written))
 
   /** The times that tasks have read of a partition, for alignment. */
-  private def readTimes(reported: Option[RecordTimes])(next: NextOffset): ReadTimes =
-    reported.fold(ReadTimes.none)(times =>
-      key =>
-        times.found.in(next.identities, key)
-          .collect { case t if t.greatest >= 0 => ReadTime(t.last.offset, t.last.time, t.greatest) }
-    )
-}
-
-/**
- * Reads offsets. The same text is the same object: Spark reads the start offset again for each trigger. Used only by the
- * thread of the query.
- */
-private[source] final class OffsetReader {
-  private var last: Option[(String, CompositeOffset)] = None
-
-  def apply(json: String): CompositeOffset =
-    last.collect { case (`json`, offset) => offset }.getOrElse {
-      val offset = CompositeOffsetJson.read(json)
-      last = Some(json -> offset)
-      offset
-    }
+  private def readTimes(reported: Option[RecordTimes])(next: NextOffset)(key: LogKey): Option[ReadTime] =
+    reported.flatMap(_.found.in(next.identities, key))
+      .collect { case t if t.greatest >= 0 => ReadTime(t.last.offset, t.last.time, t.greatest) }
 }
 
 /** The topics of a batch for lineage. Pure: it is called by other threads than that of the query. */

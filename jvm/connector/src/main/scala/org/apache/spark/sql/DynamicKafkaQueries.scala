@@ -5,11 +5,13 @@ import java.util.UUID
 
 import scala.util.control.NonFatal
 
+import org.apache.spark.SparkEnv
+import org.apache.spark.scheduler.ExecutorCacheTaskLocation
 import org.apache.spark.sql.streaming.StreamingQuery
 
 /**
- * Streaming queries that run, for their sources and sinks. In a package of Spark because only the session that started a query has a
- * public list of it, and sources get another one.
+ * Streaming queries that run, for their sources and sinks, and the executors. In a package of Spark because only the session that started a
+ * query has a public list of it, and sources get another one; and because the ids of executors are private.
  */
 object DynamicKafkaQueries {
 
@@ -39,6 +41,18 @@ object DynamicKafkaQueries {
         watermark <- Option(progress.eventTime.get("watermark"))
       } yield Instant.parse(watermark).toEpochMilli
     catch { case NonFatal(_) | _: LinkageError => None }
+
+  /**
+   * The executors as preferred locations of tasks, as Spark's Kafka source lists them, in a stable order; empty if all tasks run in this
+   * process.
+   */
+  def executors(session: SparkSession): IndexedSeq[String] =
+    if (session.sparkContext.isLocal) IndexedSeq.empty
+    else {
+      val own = SparkEnv.get.blockManager
+      own.master.getPeers(own.blockManagerId).map(of => ExecutorCacheTaskLocation(of.host, of.executorId).toString)
+        .distinct.sorted.toIndexedSeq
+    }
 
   private def active(session: SparkSession, query: UUID) = session match {
     case of: classic.SparkSession => Option(of.sharedState.activeStreamingQueries.get(query))

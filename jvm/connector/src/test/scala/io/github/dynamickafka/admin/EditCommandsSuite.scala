@@ -3,7 +3,7 @@ package io.github.dynamickafka.admin
 import io.github.dynamickafka.metadata.{Removal, Topology, TopologyCluster, TopologyTopic}
 import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, CompositeOffsetJson, Deferral, EarlierEntries, Entries, HandOver, HistoryFile, HistoryPlan, HistoryTable, LogKey, OffsetRange, Positions, Retained, RowTimes, TopicEnds}
 import io.github.dynamickafka.offset.replacement.{LastRecord, RecordsRead}
-import io.github.dynamickafka.source.checkpoint.{DeferralJson, InitialOffset, RecordsReadJson, Refusal, RememberedTopology, SourceCheckpointJson, SparkCheckpoint}
+import io.github.dynamickafka.source.checkpoint.{InitialOffset, Refusal, RememberedTopology, SourceCheckpointJson, SparkCheckpoint}
 import io.github.dynamickafka.storage.{InProcessFiles, RawInProcessFiles}
 import io.github.dynamickafka.testkit.TimeLimit
 import java.nio.file.{Files, Path}
@@ -86,17 +86,17 @@ class EditCommandsSuite extends AnyFunSuite with TimeLimit with Checkpoints {
     put("metadata", "{}")
     Seq("offsets/.1.crc", ".metadata.crc", s"$home/.latest.json.crc").foreach(put(_, "crc\u0000\u0001"))
     Seq("latest.json", "entries.json").foreach(name => put(s"$home/$name", simple.json))
-    Seq(0, 1).foreach(n => put(s"$home/topology/$n.json", SourceCheckpointJson.write(topology)))
-    put(s"$home/initial.json", SourceCheckpointJson.write(initial))
+    Seq(0, 1).foreach(n => put(s"$home/topology/$n.json", SourceCheckpointJson.topology.write(topology)))
+    put(s"$home/initial.json", SourceCheckpointJson.initial.write(initial))
     val read = RecordsRead(Map(LogKey("blue", "orders", 0) -> LastRecord(7, 3)))
-    put(s"$home/read.json", RecordsReadJson.write(read))
+    put(s"$home/read.json", SourceCheckpointJson.recordsRead.write(read))
     val deferral = Deferral(
       "start",
       "end",
       SortedMap("blue" -> Seq(OffsetRange("orders", 0, 1, 2))),
       SortedMap("blue" -> ClusterIdentity(Some("kafka")))
     )
-    put(s"$home/deferred/0.json", DeferralJson.write(deferral))
+    put(s"$home/deferred/0.json", SourceCheckpointJson.deferral.write(deferral))
     put(s"$home/deferred/0.entered", "")
     Seq(0, 1).foreach { batch =>
       put(s"$sink/$batch-0.json", decision(batch))

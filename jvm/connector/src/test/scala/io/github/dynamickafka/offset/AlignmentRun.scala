@@ -64,8 +64,8 @@ final class AlignmentRun(
       Span(key.cluster, key.topic, key.partition, at(key), log.end, enters = false)
     }
     val silent = if (mayFail) ids.filter(_ => random.nextInt(8) == 0) else Set.empty[String]
-    val times = if (reports) kept.times.reported(key => logs(key).reported(at(key))) else kept.times
-    val begun = kept.copy(times = times).begin(
+    val known = if (reports) kept.reported(key => logs(key).reported(at(key))) else kept
+    val begun = known.begin(
       rules,
       spans,
       ids.map(id => id -> Alignment.Cluster(!down(id))).toMap,
@@ -77,14 +77,14 @@ final class AlignmentRun(
       if (random.nextBoolean()) begun
       else begun.answered(
         Map.empty,
-        for ((key, time) <- ahead; known <- kept.times(key))
+        for ((key, time) <- ahead; known <- kept.times.get(key))
           yield key -> logs(key).answer(time, now, known.end)
       )
     val (decided, failed) = decide(started, silent, Set.empty)
     ids.foreach { id =>
       val isNew = !answered.contains(id)
       if (isNew || (!down(id) && !failed(id))) answered += id -> now
-      if (isNew || decided.from.alignment.times.partitions.exists(p => p._1.cluster == id && p._2.isUnread))
+      if (isNew || decided.from.alignment.times.exists(p => p._1.cluster == id && p._2.isUnread))
         unread += id -> now
     }
     val left = defect match {

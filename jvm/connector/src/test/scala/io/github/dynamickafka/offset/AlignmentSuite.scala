@@ -82,7 +82,7 @@ class AlignmentSuite extends AnyFunSuite with TimeLimit {
 
   test("a cluster that enters with old records is read alone until it is level") {
     val logs = Map("a" -> log(Now - 50, Now - 20), "b" -> log(1000, 1050, 1100, Now))
-    val known = Alignment(EventTimes(Map(key("a") -> PartitionTimes(0, 2, 0, passed = Some(Now - 60)))))
+    val known = Alignment(Map(key("a") -> PartitionTimes(0, 2, 0, passed = Some(Now - 60))))
     val spans = Seq(span("a", 0, logs("a")), span("b", 0, logs("b")))
     val aligned = decided(known.begin(rules(), spans, both, Now, 0L), logs)
     assert(aligned.bound.contains(1100L) && aligned.ends == Map(key("a") -> 0L, key("b") -> 2L))
@@ -92,10 +92,10 @@ class AlignmentSuite extends AnyFunSuite with TimeLimit {
     val logs = Map("a" -> log(1000, 1050, 1200, 1300), "b" -> log(1000))
     val spans = Seq(span("a", 1, logs("a")), span("b", 1, logs("b")))
     val known = Alignment(
-      EventTimes(Map(
+      Map(
         key("a") -> PartitionTimes(1, 4, 0, answers = Vector(TimeAnswer(1010, 1, Some(1050), Now))),
         key("b") -> PartitionTimes(1, 1, 0, passed = Some(1000), read = Some(ReadTime(0, 1000, 1000)))
-      )),
+      ),
       unread = Map("a" -> 0L, "b" -> 0L),
       answered = Map("a" -> 0L, "b" -> 0L)
     )
@@ -132,7 +132,7 @@ class AlignmentSuite extends AnyFunSuite with TimeLimit {
 
   test("a cluster that has left, or an empty one, is not waited for") {
     val logs = Map("a" -> log(1000, 1050, 1200), "b" -> log())
-    val known = Alignment(EventTimes(Map(key("b") -> PartitionTimes(3, 9, 3, passed = Some(10)))))
+    val known = Alignment(Map(key("b") -> PartitionTimes(3, 9, 3, passed = Some(10))))
     val one = known.begin(rules(), Seq(span("a", 0, logs("a"))), both - "b", Now, 0L)
     assert(decided(one, logs).ends == Map(key("a") -> 2L))
     val spans = Seq(span("a", 0, logs("a")), span("b", 0, logs("b")))
@@ -145,11 +145,11 @@ class AlignmentSuite extends AnyFunSuite with TimeLimit {
     val spans = Seq(span("a", 1, logs("a")), span("b", 0, logs("b")))
     val first = decided(Alignment.none.begin(rules(), spans, both, Now, 0L), logs)
     assert(first.ends == Map(key("a") -> 1001L, key("b") -> 2L))
-    val read = first.from.ended(first.ends).times.reported(k =>
+    val read = first.from.ended(first.ends).reported(k =>
       Option.when(k == key("a"))(ReadTime(1000, 1900, Now + 1000))
     )
     val next = Seq(span("a", 1001, logs("a")), span("b", 2, logs("b")))
-    assert(decided(Alignment(read).begin(rules(), next, both, Now, 0L), logs).ends ==
+    assert(decided(Alignment(read.times).begin(rules(), next, both, Now, 0L), logs).ends ==
       Map(key("a") -> 1001L, key("b") -> 3L))
   }
 
@@ -165,7 +165,7 @@ class AlignmentSuite extends AnyFunSuite with TimeLimit {
     val next = first.from.ended(first.ends).begin(rules(), spans(first.ends), both, Now, 1L)
       .answered(Map.empty, answers).next
     assert(next.isInstanceOf[Alignment.Aligned])
-    val unread = first.from.ended(first.ends).times.partitions.values.filter(_.isUnread)
+    val unread = first.from.ended(first.ends).times.values.filter(_.isUnread)
     assert(unread.flatMap(_.time(Now)).toSet == Set(1200L, 1150L))
   }
 }

@@ -11,7 +11,7 @@ import io.github.dynamickafka.metadata.watch.MetadataWatcher
 import io.github.dynamickafka.offset.CompositeOffset
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.cluster.{ClusterStream, ClusterStreams, ScriptedCluster}
-import io.github.dynamickafka.source.read.{BatchPlanner, RecordTimes, SparkKafkaSource}
+import io.github.dynamickafka.source.read.{BatchPlanner, RecordTimes}
 import io.github.dynamickafka.source.report.{QueryReporter, TimeLags}
 import io.github.dynamickafka.source.trigger.{QueryState, TopologyFeed}
 
@@ -34,7 +34,6 @@ final class ScriptedRun(options: (String, String)*) extends AutoCloseable {
     DiscoveryOptions(20L, 100000, 600000L, allowMissingStreams = false, removalConfirmations = 1),
     "test"
   )
-  private val source = SparkKafkaSource.find()
   private val parsed = Options.parse(options :+ ("allowDuplicateClusters" -> "true"): _*)
   private val feed = new TopologyFeed(watcher, () => None)
   private val streams = new ClusterStreams(
@@ -51,7 +50,7 @@ final class ScriptedRun(options: (String, String)*) extends AutoCloseable {
     new QueryState(parsed, feed, streams, new SourceCheckpoint(path, new Configuration), Clock.System)
   val stream = new DynamicMicroBatchStream(
     state,
-    BatchPlanner(parsed, source),
+    new BatchPlanner(parsed),
     new QueryReporter(state, path, TimeLags(new RecordTimes, streams, Clock.System))
   )
 

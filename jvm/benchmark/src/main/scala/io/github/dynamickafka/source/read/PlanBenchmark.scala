@@ -3,14 +3,13 @@ package io.github.dynamickafka.source.read
 import scala.collection.immutable.SortedMap
 
 import com.fasterxml.jackson.databind.ObjectMapper
-import org.apache.kafka.common.TopicPartition
 
 import io.github.dynamickafka.kafka.ConsumerSettings
 import io.github.dynamickafka.offset.OffsetRange
 
 /**
  * Measures the planning of tasks, without Spark: `PlanBenchmark <clusters> <partitions of each> <rounds>`. Prints JSON with
- * the nanoseconds of each round, after the same number of warm-up rounds, and how well executors are found and used.
+ * the nanoseconds of each round, after the same number of warm-up rounds, and how well executors are used.
  */
 object PlanBenchmark {
   private val Cores = 64
@@ -52,19 +51,14 @@ object PlanBenchmark {
     kept.foreach(nanos.add(_))
     val places = root.putArray("places")
     (1 to 600).foreach { n =>
-      val (found, busiest) = (findable(n), perExecutor(n))
-      places.addObject().put("executors", n).put("found", found).put("used", busiest.size)
+      val busiest = perExecutor(n)
+      places.addObject().put("executors", n).put("used", busiest.size)
         .put("fewest", busiest.min).put("most", busiest.max)
     }
     println(mapper.writeValueAsString(root))
   }
 
   private def executors(n: Int) = (0 until n).map(i => f"executor_host-${i % 7}_$i%04d").sorted
-
-  /** By the formula of Spark's `KafkaOffsetRangeCalculator`. */
-  private def findable(n: Int): Int = ExecutorPlaces.probes.map { case (topic, partition) =>
-    math.floorMod(new TopicPartition(topic, partition).hashCode, n)
-  }.distinct.size
 
   /** How many partitions prefer each executor: 16 clusters with a topic of two partitions for each executor. */
   private def perExecutor(n: Int): Seq[Int] = {

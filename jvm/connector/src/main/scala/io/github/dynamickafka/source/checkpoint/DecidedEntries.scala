@@ -54,14 +54,9 @@ private[dynamickafka] final case class DecidedEntries(
         !ClusterIdentity.differ(known.topics.get(topic), Some(topicId))
       })
     }
-    val entered = end.entered.flatMap { case (id, positions) =>
-      val (known, identity) = (this.identities.getOrElse(id, ClusterIdentity.unknown), end.identity(id))
-      Option.when(!ClusterIdentity.differ(known.kafkaId, identity.kafkaId)) {
-        id -> positions.filterTopics(topic =>
-          !ClusterIdentity.differ(known.topics.get(topic), identity.topics.get(topic))
-        )
-      }
-    }
+    val entered = end.entered.map { case (id, positions) =>
+      id -> sameLogs(id, positions, end.identity(id).kafkaId, end.identity(id).topics)
+    }.filter(_._2.nonEmpty)
     add(end.copy(entered = entered, identities = identities))
   }
 
@@ -165,13 +160,6 @@ private[source] final class EntryDecisions(home: Path, files: => AtomicFiles) {
     read = Some(found)
     found
   }
-
-  /**
-   * Returns when it is durable where partitions enter at this offset.
-   *
-   * @param end of a batch that may be missing in Spark's logs
-   */
-  def add(end: CompositeOffset): Unit = write(current.add(end))
 
   /** @param end an offset that Spark has committed */
   def committed(end: CompositeOffset): Unit = write(current.committed(end))

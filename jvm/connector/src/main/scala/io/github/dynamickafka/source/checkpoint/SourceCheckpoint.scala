@@ -77,13 +77,13 @@ private[dynamickafka] final class SourceCheckpoint(
     if (files.exists(new Path(root, "0")) && !files.exists(home)) throw Errors.plainKafkaCheckpoint(location)
 
   def initial: Option[InitialOffset] =
-    files.read(initialFile).map(SourceCheckpointJson.readInitial(_, initialFile.toString))
+    files.read(initialFile).map(SourceCheckpointJson.initial.read(_, initialFile.toString))
 
   /** What is read before Kafka. Used only after the start offset is stored, which never changes. */
   lazy val history: Option[HistoryPlan] = initial.flatMap(_.history)
 
   def writeInitial(initial: InitialOffset): Unit =
-    files.createOwn(initialFile, SourceCheckpointJson.write(initial))
+    files.createOwn(initialFile, SourceCheckpointJson.initial.write(initial))
 
   /**
    * The latest offsets of Kafka that the last run knew when it was stopped. They are returned once, because they would be
@@ -105,7 +105,7 @@ private[dynamickafka] final class SourceCheckpoint(
    * @throws DynamicKafkaRuntimeException `UNKNOWN_OFFSET_VERSION`
    */
   def recordsRead: RecordsRead =
-    try files.read(readFile).fold(RecordsRead.none)(RecordsReadJson.read(_, readFile.toString))
+    try files.read(readFile).fold(RecordsRead.none)(SourceCheckpointJson.recordsRead.read(_, readFile.toString))
     catch {
       case NonFatal(e) if !SourceCheckpointJson.isOtherVersion(e) =>
         log.warn(
@@ -116,7 +116,7 @@ private[dynamickafka] final class SourceCheckpoint(
         RecordsRead.none
     }
 
-  def writeRecordsRead(read: RecordsRead): Unit = files.replace(readFile, RecordsReadJson.write(read))
+  def writeRecordsRead(read: RecordsRead): Unit = files.replace(readFile, SourceCheckpointJson.recordsRead.write(read))
 
   /** The newest topology that this run or an earlier one stored; if its file is damaged, the newest one that is not. */
   def topology: Option[RememberedTopology] = {
@@ -144,7 +144,7 @@ private[dynamickafka] final class SourceCheckpoint(
   private def read(): Unit = {
     val newest = numbered().reverse
     val read = newest.iterator.flatMap { n =>
-      files.read(file(n)).map(text => Try(SourceCheckpointJson.readTopology(text, file(n).toString)))
+      files.read(file(n)).map(text => Try(SourceCheckpointJson.topology.read(text, file(n).toString)))
     }.tapEach(_.failed.filter(e => !isDamage(e)).foreach(throw _))
     val (bad, good) = read.span(_.isFailure)
     damaged = bad.nextOption().flatMap(_.failed.toOption)
@@ -174,28 +174,25 @@ private[dynamickafka] final class SourceCheckpoint(
     remember(current, LoggedOffsets.namedIn(end))
 
   /** @param named the topics in offsets that may be logged, by cluster */
-  def remember(current: Topology, named: LoggedOffsets.Named): Unit =
-    remember(RememberedTopology.next(topology, current, named).copy(options = options))
-
-  /** A cluster of the last topology, or a former cluster that offsets still contain. */
-  def cluster(id: String): Option[TopologyCluster] =
-    topology.flatMap(t => t.current.clusters.get(id).orElse(t.former.clusters.get(id)))
-
-  /** The stream of a (cluster, topic), or the name of the topic if the stream is unknown. */
-  def streamOf(id: String, topic: String): String =
-    topology.toSeq.flatMap(t => Seq(t.current, t.former)).flatMap(_.clusters.get(id)).flatMap(_.topics.get(
-      topic
-    ))
-      .headOption.fold(topic)(_.stream)
-
-  private def remember(next: RememberedTopology): Unit =
+  def remember(current: Topology, named: LoggedOffsets.Named): Unit = {
+    val next = RememberedTopology.next(topology, current, named).copy(options = options)
     if (!topology.contains(next) || damaged.isDefined) {
       val number = lastTopology.fold(0L)(_._1 + 1)
-      files.createOwn(file(number), SourceCheckpointJson.write(next))
+      files.createOwn(file(number), SourceCheckpointJson.topology.write(next))
       lastTopology = Some(number -> next)
       damaged = None
       files.delete(file(number - Kept))
     }
+  }
+
+  /** A cluster of the last topology, or a former cluster that offsets still contain. */
+  def cluster(id: String): Option[TopologyCluster] =
+    topology.toSeq.flatMap(_.all).flatMap(_.clusters.get(id)).headOption
+
+  /** The stream of a (cluster, topic), or the name of the topic if the stream is unknown. */
+  def streamOf(id: String, topic: String): String =
+    topology.toSeq.flatMap(_.all).flatMap(_.clusters.get(id)).flatMap(_.topics.get(topic)).headOption
+      .fold(topic)(_.stream)
 
   private def file(number: Long) = new Path(topologies, s"$number.json")
 
@@ -242,7 +239,9 @@ private[dynamickafka] final case class RememberedTopology(
     current: Topology,
     former: Topology,
     options: SortedMap[String, String] = SortedMap.empty
-)
+) {
+  def all: Seq[Topology] = Seq(current, former)
+}
 
 private[dynamickafka] object RememberedTopology {
   val empty: RememberedTopology = RememberedTopology(Topology.empty, Topology.empty)

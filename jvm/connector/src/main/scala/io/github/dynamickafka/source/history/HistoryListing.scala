@@ -62,8 +62,11 @@ private[source] final class HistoryListing(layout: Option[Layout]) {
       val _ = source.columns(schema, table.cluster, table.topic).projection(schema, source.where)
       val frame = format.load(session, history, options, Some(schema))
       val ends = rows.ends(frame, table, stream)
-      refuseUnknown(source, stream, history, ends.map(_.end), topology)
-      (table.copy(files = rows.files(frame), ends = HistoryListing.lastFiles(ends)), ends.map(_.end))
+      refuseUnknown(source, stream, history, ends, topology)
+      val lastFiles = Positions.byCluster(ends.map(e =>
+        (e.cluster, e.topic, e.partition.getOrElse(HistoryTable.AnyPartition), e.lastFile)
+      ))
+      (table.copy(files = rows.files(frame), ends = lastFiles), ends)
     }
   }
 
@@ -135,7 +138,7 @@ private[source] final class HistoryListing(layout: Option[Layout]) {
       throw Errors.invalidSchema(s"${source.where}: the files have no column 'timestamp'")
     )(c => unix_micros(c.cast("timestamp")))
 
-    def ends(frame: DataFrame, table: HistoryTable, stream: String): Seq[HistoryListing.FoundEnd] = {
+    def ends(frame: DataFrame, table: HistoryTable, stream: String): Seq[HistoryEnd] = {
       val (partition, offset) = (named(Partition), named(Offset))
       val known = Seq(Cluster, Topic, Partition, Offset, Timestamp).flatMap(c => named(c).map(c -> _))
       val nulls = known.map { case (c, column) => count(when(column.isNull, lit(1))).as(s"null ${c.name}") }
@@ -163,14 +166,12 @@ private[source] final class HistoryListing(layout: Option[Layout]) {
       found.toSeq.map { row =>
         def number[A](name: String): Option[A] =
           Option.when(!row.isNullAt(row.fieldIndex(name)))(row.getAs[A](name))
-        HistoryListing.FoundEnd(
-          HistoryEnd(
-            row.getAs[String]("cluster"),
-            row.getAs[String]("topic"),
-            number[Int]("partition"),
-            number[Long]("offset"),
-            number[Long]("time").map(millis)
-          ),
+        HistoryEnd(
+          row.getAs[String]("cluster"),
+          row.getAs[String]("topic"),
+          number[Int]("partition"),
+          number[Long]("offset"),
+          number[Long]("time").map(millis),
           millis(row.getAs[Long]("file"))
         )
       }
@@ -220,17 +221,4 @@ private[source] final class HistoryListing(layout: Option[Layout]) {
   private def millis(micros: Long): Long = Math.floorDiv(micros, MicrosPerMs)
 
   private val MicrosPerMs = 1000L
-}
-
-private object HistoryListing {
-
-  /** @param lastFile the greatest timestamp of the last file with rows of the partition, in milliseconds */
-  final case class FoundEnd(end: HistoryEnd, lastFile: Long)
-
-  def lastFiles(ends: Seq[FoundEnd]): SortedMap[String, Positions] =
-    SortedMap.from(ends.groupBy(_.end.cluster).map { case (cluster, of) =>
-      cluster -> Positions.from(of.map(e =>
-        (e.end.topic, e.end.partition.getOrElse(HistoryTable.AnyPartition), e.lastFile)
-      ))
-    })
 }

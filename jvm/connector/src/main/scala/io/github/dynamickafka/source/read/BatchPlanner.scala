@@ -6,26 +6,32 @@ import scala.collection.immutable.SortedMap
 import scala.collection.mutable
 import scala.util.hashing.MurmurHash3
 
-import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.{DynamicKafkaQueries, SparkSession}
 import org.apache.spark.sql.connector.read.InputPartition
-import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
 
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.kafka.ConsumerSettings
-import io.github.dynamickafka.offset.{BudgetShare, CompositeOffsetJson, OffsetRange, Positions}
+import io.github.dynamickafka.offset.{BudgetShare, OffsetRange}
 import io.github.dynamickafka.source.cluster.ClusterStream
 
 /** Plans the ranges of all clusters as the tasks of one batch, for [[ReaderFactory]]. Makes no requests. */
-private[source] trait BatchPlanner {
-
-  /**
-   * @param stream the stream id of a (cluster, topic)
-   */
+private[source] final class BatchPlanner(options: SourceOptions) {
+  private val splits = Splits(options.limits.minPartitions, options.limits.maxRecordsPerPartition)
+  private val settings = BatchPlanner.settings(options)
+  /** @param stream the stream id of a (cluster, topic) */
   def partitions(
       ranges: SortedMap[String, Seq[OffsetRange]],
       clusters: String => ClusterStream,
       stream: (String, String) => String
-  ): Array[InputPartition]
+  ): Array[InputPartition] = BundlePlanner.partitions(
+    ranges,
+    clusters(_).config.consumer,
+    stream,
+    settings,
+    splits,
+    SparkSession.active.sparkContext.defaultParallelism,
+    DynamicKafkaQueries.executors(SparkSession.active)
+  )
 }
 
 private[source] object BatchPlanner {
@@ -35,25 +41,6 @@ private[source] object BatchPlanner {
     // The default timeout of Spark's Kafka reader.
     val silence = SparkSession.active.sparkContext.getConf.getTimeAsSeconds("spark.network.timeout", "120s")
     ReadSettings(options.includeHeaders, options.failOnDataLoss, TimeUnit.SECONDS.toMillis(silence))
-  }
-
-  def apply(options: SourceOptions, source: SparkKafkaSource): BatchPlanner = {
-    val splits = Splits(options.limits.minPartitions, options.limits.maxRecordsPerPartition)
-    val ofTasks = settings(options)
-    // Never connects to Kafka: only used to get the executors from Spark.
-    val places = new ExecutorPlaces(
-      source.stream(Map("kafka.bootstrap.servers" -> "localhost:9092", "subscribe" -> "places"), "places")
-    )
-    (ranges, clusters, stream) =>
-      BundlePlanner.partitions(
-        ranges,
-        clusters(_).config.consumer,
-        stream,
-        ofTasks,
-        splits,
-        SparkSession.active.sparkContext.defaultParallelism,
-        places.all()
-      )
   }
 }
 
@@ -258,44 +245,6 @@ private[read] object NextTasks {
     }
     (named ++ anywhere).toSeq.sortBy(_._2).map(_._1)
   }
-}
-
-/**
- * The current executors, as preferred locations. Spark exposes them to its Kafka source but not through a public
- * interface. So this class plans partitions of topics with Spark's source, which distributes them over all executors by a
- * hash. This makes no requests, and the topics need not exist.
- *
- * @param source a stream of Spark's Kafka source
- */
-private[source] final class ExecutorPlaces(source: => MicroBatchStream) {
-  private lazy val stream = source
-  private lazy val none = offset(0L)
-  private lazy val one = offset(1L)
-
-  /** In a stable order; empty if all tasks run in this process. */
-  def all(): IndexedSeq[String] =
-    if (SparkSession.active.sparkContext.isLocal) IndexedSeq.empty
-    else stream.planInputPartitions(none, one).flatMap(_.preferredLocations).distinct.sorted.toIndexedSeq
-
-  private def offset(at: Long) = stream.deserializeOffset(
-    CompositeOffsetJson.writePositions(Positions.from(ExecutorPlaces.probes.map { case (topic, partition) =>
-      (topic, partition, at)
-    }))
-  )
-}
-
-private[source] object ExecutorPlaces {
-  val Most = 1000
-  private val Step = 31
-
-  /**
-   * The topics and partitions that find all of up to [[Most]] executors. Spark takes the remainder of the hash of topic
-   * and partition, in which the partition counts 31 times and the last letter of the topic once: 31 topics with
-   * successive last letters have successive hashes, so they leave no executor out, whatever their number is.
-   */
-  val probes: Seq[(String, Int)] =
-    for (letter <- 0 until Step; partition <- 0 to Most / Step)
-      yield (s"places-${('A' + letter).toChar}", partition)
 }
 
 /**

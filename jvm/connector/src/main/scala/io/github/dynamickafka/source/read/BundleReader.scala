@@ -177,29 +177,16 @@ private[source] final class BundleReader(
 
   private def lost(loss: Loss): Unit = {
     if (bundle.settings.failOnDataLoss) throw loss.error
-    log.warn(
-      "Kafka cluster '{}', topic '{}': {}; the query continues because 'failOnDataLoss' is false",
-      loss.cluster,
-      loss.topic,
-      loss.text
-    )
+    log.warn(loss.warning)
     metrics.lost()
     recordTimes.foreach(_.lost.add(records(loss)))
   }
 
   /** How many records of the ranges are missing. What was cut off had been read, and what a new topic has is read. */
-  private def records(loss: Loss): Long = {
-    def rest(topic: String, p: Int, from: Long, to: Long = Long.MaxValue) = bundle.ranges.map(_.range)
-      .find(range => range.topic == topic && range.partition == p)
-      .fold(0L)(range => math.max(0L, math.min(range.until, to) - from))
-    loss match {
-      case l: Loss.Expired => rest(l.topic, l.partition, l.known, l.earliest)
-      case l: Loss.BeyondEnd => rest(l.topic, l.partition, l.at)
-      case l: Loss.PartitionGone => rest(l.topic, l.partition, l.known)
-      case l: Loss.TopicRecreated => l.known.iterator.map { case (p, at) => rest(l.topic, p, at) }.sum
-      case _ => 0L
-    }
-  }
+  private def records(loss: Loss): Long = (for {
+    (p, from, until) <- loss.missing
+    range <- bundle.ranges.map(_.range).find(range => range.topic == loss.topic && range.partition == p)
+  } yield math.max(0L, math.min(range.until, until) - from)).sum
 
   /** Adds the cluster to an error of the client, and redacts secrets, because the message may contain properties. */
   private val failure: PartialFunction[Throwable, Nothing] = {

@@ -178,10 +178,7 @@ private[source] final class RangeConsumer(
       try poll(WaitMs)
       catch { case e: OffsetOutOfRangeException => outOfRange(e, lost) }
       check()
-      val others = recreated
-      others.groupBy(_.topic).foreach { case (topic, positionsOfTopic) =>
-        otherTopic(topic, positionsOfTopic, lost)
-      }
+      val others = closeRecreated(lost)
       if (ready.nonEmpty || others.nonEmpty || positions != before) silence.broken()
       else if (silence.lasts(silenceMs)) {
         val waiting =
@@ -214,9 +211,11 @@ private[source] final class RangeConsumer(
     ready.dequeueAll(_ => true).toSeq
   }
 
-  /** Closes the ranges of topics that were recreated. */
-  def closeRecreated(lost: Loss => Unit): Unit = recreated.groupBy(_.topic).foreach {
-    case (topic, positionsOfTopic) => otherTopic(topic, positionsOfTopic, lost)
+  /** Closes the ranges of topics that were recreated, and returns their partitions. */
+  def closeRecreated(lost: Loss => Unit): Seq[TopicPartition] = {
+    val others = recreated
+    others.groupBy(_.topic).foreach { case (topic, of) => otherTopic(topic, of, lost) }
+    others
   }
 
   /** The partitions whose ranges are not complete. */

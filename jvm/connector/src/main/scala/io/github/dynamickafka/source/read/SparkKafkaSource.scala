@@ -8,7 +8,6 @@ import org.apache.spark.sql.connector.catalog.{SupportsRead, TableProvider}
 import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.connector.metric.CustomMetric
 import org.apache.spark.sql.connector.read.Scan
-import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
 import org.apache.spark.sql.sources.DataSourceRegister
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -19,14 +18,10 @@ private[source] final class SparkKafkaSource private (provider: Class[_ <: Table
   def schema(includeHeaders: Boolean): StructType =
     newProvider().inferSchema(options(Map("includeHeaders" -> includeHeaders.toString)))
 
-  def metrics: Array[CustomMetric] = scan(Map.empty).supportedCustomMetrics()
+  def metrics: Array[CustomMetric] = scan.supportedCustomMetrics()
 
-  /** @param path only a name for the stream: nothing is written to it */
-  def stream(settings: Map[String, String], path: String): MicroBatchStream =
-    scan(settings).toMicroBatchStream(path)
-
-  private def scan(settings: Map[String, String]): Scan = {
-    val map = options(settings)
+  private def scan: Scan = {
+    val map = options(Map.empty)
     val source = newProvider()
     source.getTable(source.inferSchema(map), Array.empty[Transform], map) match {
       case table: SupportsRead => table.newScanBuilder(map).build()

@@ -79,14 +79,16 @@ private[source] final class RealTimeBatches(
 
   /** @throws DynamicKafkaIllegalArgumentException `INVALID_OPTION` */
   def prepare(): Unit = {
-    options.realTime.refused.foreach { case (name, value) => throw refused(name, value) }
+    options.realTime.refused.foreach { case (name, value) =>
+      throw Errors.invalidOption(name, value, "it cannot be combined with real-time mode.")
+    }
     // Spark deletes these batches before it plans the first one.
     val entries = checkpoint.entries
     entries.write(
       checkpoint.uncommitted.map(CompositeOffsetJson.read(_)).foldLeft(entries.current)(_.addOlder(_))
     )
     isPrepared = true
-    reporter.showLatencies(latencies.of)
+    reporter.metrics.showLatencies(latencies.of)
     ofQuery = query()
     ofQuery.foreach(RealTimeQueries.add(_, this))
   }
@@ -105,9 +107,6 @@ private[source] final class RealTimeBatches(
     held.countDown()
     new CountDownLatch(1).await()
   }
-
-  private def refused(name: String, value: String) =
-    Errors.invalidOption(name, value, "it cannot be combined with real-time mode.")
 
   /**
    * Before each batch.
@@ -143,7 +142,7 @@ private[source] final class RealTimeBatches(
     // The end of the batch before has stored it: only what no offset has any more is left out, while this batch runs.
     if (settled.exists(_.snapshot eq snapshot)) untidy = Some(snapshot.topology)
     else checkpoint.remember(snapshot.topology, logged.named)
-    val ranges = if (isSettled) rangesOf(start, snapshot) else Nil
+    val ranges = if (isSettled) rangesOf(start) else Nil
     val parts = RealTimeTasks.divide(
       ranges,
       options.realTime.tasks.getOrElse(cores()).min(watch.knownSlots.getOrElse(Int.MaxValue))
@@ -169,11 +168,9 @@ private[source] final class RealTimeBatches(
     tasks
   }
 
-  private def rangesOf(start: CompositeOffset, snapshot: TriggerSnapshot): Seq[(String, StreamRange)] =
+  private def rangesOf(start: CompositeOffset): Seq[(String, StreamRange)] =
     RealTimeRanges(start).map { case (id, range) =>
-      val stream = snapshot.topology.clusters.get(id).flatMap(_.topics.get(range.topic))
-        .fold(checkpoint.streamOf(id, range.topic))(_.stream)
-      id -> StreamRange(stream, range)
+      id -> StreamRange(checkpoint.streamOf(id, range.topic), range)
     }
 
   /** The end of the running batch, of which tasks have reported this. It fits the newest topology. */
@@ -193,11 +190,8 @@ private[source] final class RealTimeBatches(
             failure = Some(e)
             None
         }
-    val position = snapshot.fold(reached.withoutEntries)(s => s.next.offset(s.next.spans.map(_ => 0L)))
-    val following = logged.next(batch.start, deferred.resumed(batch.start, position))
-    val end = if (following.sameAs(batch.start)) batch.start else following
-    // Before anything is written: an offset that cannot be planned must not reach the checkpoint.
-    val ranges = OffsetRange.beforeLogging(batch.start, end)
+    val position = snapshot.fold(reached.withoutEntries)(s => s.next.start)
+    val (end, ranges) = endOf(batch.start, position)
     snapshot.foreach { s =>
       checkpoint.remember(s.topology, logged.named)
       lost.add(s.trigger.start, s.next, latestOffsets.update(s))
@@ -283,7 +277,7 @@ private[source] final class RealTimeBatches(
           propertiesOf(snapshot.trigger.topology, batch.start) != batch.properties
         if (isChanged && FurtherRead.isCertain(snapshot.next)) {
           val before = checkpoint.entries.current
-          val position = snapshot.next.offset(snapshot.next.spans.map(_ => 0L))
+          val position = snapshot.next.start
           val (end, named) = logged.expecting(batch.start, position)
           val _ = OffsetRange.beforeLogging(batch.start, end)
           // From here on, the end of the batch withdraws what does not enter.

@@ -383,7 +383,7 @@ private[realtime] final class ClusterLane(
         hand(slices)
         if (!stopped && System.nanoTime() - checkedAt > CheckNanos) {
           checkedAt = System.nanoTime()
-          consumer.closeRecreated(lost)
+          val _ = consumer.closeRecreated(lost)
         }
         if (open.size != consumer.following.size) {
           val now = consumer.following

@@ -37,7 +37,9 @@ private[source] final class QueryReporter(
 
   private val log = LoggerFactory.getLogger(classOf[QueryReporter])
   private val commitCounter = new CommitCounter
-  private val metrics =
+
+  /** At the end of the last batch that is [[finished]]. */
+  val metrics: QueryMetrics =
     new QueryMetrics(
       () => feed.ageMs,
       () => feed.failures.toLong,
@@ -62,12 +64,6 @@ private[source] final class QueryReporter(
   private var read = Map.empty[String, Long]
   private val lateClusters = new LateClusters(watermark, clock)
   private var counts = RecordCounts()
-
-  /** The query runs in real-time mode, in which it knows its latencies. */
-  def showLatencies(of: QueryMetrics.Latencies): Unit = metrics.showLatencies(of)
-
-  /** The metrics of the progress of the query, at the end of the last batch that is [[finished]]. */
-  def progress(pendingHistoryFiles: Long): ju.Map[String, String] = metrics.progress(pendingHistoryFiles)
 
   /** Sets the start offset of batch 0, which no batch has reached. */
   def begins(at: CompositeOffset): Unit = {

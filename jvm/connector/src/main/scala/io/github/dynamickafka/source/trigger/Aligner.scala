@@ -2,7 +2,7 @@ package io.github.dynamickafka.source.trigger
 
 import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.AlignmentOptions
-import io.github.dynamickafka.offset.{AlignedTrigger, Alignment, ClusterView, EventTimes, LogKey, NextOffset, ReadTimes, Span, TimeAnswer, UnreadFiles}
+import io.github.dynamickafka.offset.{AlignedTrigger, Alignment, ClusterView, LogKey, NextOffset, ReadTime, Span, TimeAnswer, UnreadFiles}
 import io.github.dynamickafka.source.cluster.{ClusterStream, ClusterStreams, Futures, ListedOffset}
 import java.util.concurrent.CompletableFuture
 import org.apache.kafka.common.TopicPartition
@@ -10,7 +10,7 @@ import org.apache.spark.sql.connector.read.streaming.{ReadAllAvailable, ReadLimi
 
 /**
  * Lowers the ends of what a trigger can read, so that clusters advance together in record time (`alignment=timestamp`), and
- * keeps what is known of record times, with or without alignment. Used only by the thread of the query.
+ * keeps what is known of record times. Used only by the thread of the query.
  *
  * Each cluster is asked ahead of the next trigger, with one request. A trigger waits for what is missing: for all clusters at
  * once, and not longer than for other requests.
@@ -21,12 +21,13 @@ import org.apache.spark.sql.connector.read.streaming.{ReadAllAvailable, ReadLimi
 private[source] final class Aligner(
     options: Option[AlignmentOptions],
     streams: ClusterStreams,
-    read: NextOffset => ReadTimes,
+    read: NextOffset => LogKey => Option[ReadTime],
     clock: Clock
 ) {
   import Aligner._
 
   private var alignment = Alignment.none
+  // None without alignment.
   private var current: Option[AlignedTrigger] = None
   private var pending = Map.empty[String, Pending]
 
@@ -39,12 +40,12 @@ private[source] final class Aligner(
       limit: ReadLimit,
       waits: Boolean,
       files: Option[UnreadFiles]
-  ): Readable = {
+  ): Readable = options.fold(Readable(snapshot.next.spans, None)) { alignedBy =>
     val (waiting, spans) =
       snapshot.next.spans.partition(s => files.exists(_.precede(s.cluster, s.topic, s.partition)))
-    val (drift, idle) = options.fold((0L, 0L))(o => (o.maxDriftMs, o.idleTimeoutMs))
-    val begun = alignment.copy(times = alignment.times.reported(read(snapshot.next))).begin(
-      Alignment.Rules(drift, idle, waits),
+    val drift = alignedBy.maxDriftMs
+    val begun = alignment.reported(read(snapshot.next)).begin(
+      Alignment.Rules(drift, alignedBy.idleTimeoutMs, waits),
       spans,
       clustersOf(snapshot),
       clock.currentTimeMillis(),
@@ -59,16 +60,16 @@ private[source] final class Aligner(
       pending = pending.filter { case (id, _) => !spans.exists(s => s.enters && s.cluster == id) }
       val decided = decide(collected(begun, pending.filter(_._2.answer.isDone).keySet))
       current = Some(decided.from)
-      val ends = decided.ends ++ waiting.map(span => EventTimes.key(span) -> span.from)
+      val ends = decided.ends ++ waiting.map(span => span.key -> span.from)
       Readable(
-        snapshot.next.spans.map(s => ends.get(EventTimes.key(s)).fold(s)(end => s.copy(end = end))),
+        snapshot.next.spans.map(s => ends.get(s.key).fold(s)(end => s.copy(end = end))),
         files.flatMap(_.next(decided.bound, drift))
       )
     }
   }
 
   /** The trigger has found the same as the one before, which was nothing to read. */
-  def idle(): Unit = if (options.isDefined) current.foreach { trigger =>
+  def idle(): Unit = current.foreach { trigger =>
     alignment = trigger.copy(monotonicMs = clock.monotonicMs()).ended(Map.empty)
   }
 
@@ -80,9 +81,9 @@ private[source] final class Aligner(
   def planned(spans: IndexedSeq[Span], granted: IndexedSeq[Long], files: Option[UnreadFiles]): Unit =
     current.foreach { trigger =>
       val positions = spans.iterator.zip(granted.iterator)
-        .map { case (span, n) => EventTimes.key(span) -> (span.from + n) }.toMap
+        .map { case (span, n) => span.key -> (span.from + n) }.toMap
       alignment = trigger.ended(positions)
-      if (options.isDefined) askAhead(trigger.ahead(positions, files.flatMap(_.least)))
+      askAhead(trigger.ahead(positions, files.flatMap(_.least)))
     }
 
   @annotation.tailrec
@@ -120,7 +121,7 @@ private[source] final class Aligner(
     byCluster(questions).foreach { case (id, asked) =>
       if (!pending.contains(id)) {
         val ofCluster = questions.filter { case (key, _) => key.cluster == id }
-        val ends = ofCluster.keysIterator.flatMap(key => alignment.times.endOf(key).map(key -> _)).toMap
+        val ends = ofCluster.keysIterator.flatMap(key => alignment.times.get(key).map(key -> _.end)).toMap
         pending += id -> Pending(ofCluster, ends, streams.timesAhead(id, asked))
       }
     }

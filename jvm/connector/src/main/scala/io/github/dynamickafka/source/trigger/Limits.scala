@@ -10,7 +10,7 @@ import org.apache.spark.sql.connector.read.streaming.{
 }
 
 import io.github.dynamickafka.config.LimitOptions
-import io.github.dynamickafka.offset.{BudgetShare, MeanSize, Span}
+import io.github.dynamickafka.offset.{BudgetShare, LogKey, MeanSize, Span}
 
 /**
  * The limits of a trigger.
@@ -24,7 +24,7 @@ private[dynamickafka] final class Limits {
   private var lastBatch: Option[Long] = None
 
   /** The last turn in which a partition was served, since limits have left partitions out. */
-  private var served = Map.empty[(String, String, Int), Long]
+  private var served = Map.empty[LogKey, Long]
 
   /**
    * Returns the number of records to read of each span, in the same order.
@@ -48,7 +48,7 @@ private[dynamickafka] final class Limits {
       case _ if wait && putOff(lags, limit, now) => lags.map(_ => 0L)
       case _ =>
         lastBatch = Some(now)
-        val last = spans.map(s => served.getOrElse(key(s), 0L))
+        val last = spans.map(s => served.getOrElse(s.key, 0L))
         val within = withinClusters(spans, lags, ofCluster, last)
         val records = Limits.budget(limit).fold(within)(BudgetShare(within, _, last))
         val granted = Limits.bytes(limit).fold(records)(
@@ -58,8 +58,6 @@ private[dynamickafka] final class Limits {
         granted
     }
   }
-
-  private def key(span: Span) = (span.cluster, span.topic, span.partition)
 
   private def remember(
       spans: IndexedSeq[Span],
@@ -71,7 +69,7 @@ private[dynamickafka] final class Limits {
     val all = lags.indices.forall(i => lags(i) == 0L || granted(i) > 0L)
     served =
       if (all) Map.empty
-      else spans.indices.iterator.map(i => key(spans(i)) -> (if (granted(i) > 0L) turn else last(i))).toMap
+      else spans.indices.iterator.map(i => spans(i).key -> (if (granted(i) > 0L) turn else last(i))).toMap
   }
 
   /** As in Spark's Kafka source, the first trigger never waits. */
@@ -107,23 +105,19 @@ private[source] object Limits {
     if (others.isEmpty) upper else ReadLimit.compositeLimit((others ++ Seq(upper)).toArray)
   }
 
-  private def fewest(limit: ReadLimit): Option[ReadMinRows] = limit match {
-    case rows: ReadMinRows => Some(rows)
-    case many: CompositeReadLimit => many.getReadLimits.flatMap(fewest(_)).headOption
-    case _ => None
+  private def all(limit: ReadLimit): Seq[ReadLimit] = limit match {
+    case many: CompositeReadLimit => many.getReadLimits.toSeq.flatMap(all)
+    case one => Seq(one)
   }
 
-  def budget(limit: ReadLimit): Option[Long] = limit match {
-    case rows: ReadMaxRows => Some(rows.maxRows)
-    case many: CompositeReadLimit => many.getReadLimits.flatMap(budget(_)).minOption
-    case _ => None
-  }
+  private def fewest(limit: ReadLimit): Option[ReadMinRows] =
+    all(limit).collectFirst { case rows: ReadMinRows => rows }
 
-  def bytes(limit: ReadLimit): Option[Long] = limit match {
-    case bytes: ReadMaxBytes => Some(bytes.maxBytes)
-    case many: CompositeReadLimit => many.getReadLimits.flatMap(bytes(_)).minOption
-    case _ => None
-  }
+  def budget(limit: ReadLimit): Option[Long] =
+    all(limit).collect { case rows: ReadMaxRows => rows.maxRows }.minOption
+
+  def bytes(limit: ReadLimit): Option[Long] =
+    all(limit).collect { case bytes: ReadMaxBytes => bytes.maxBytes }.minOption
 }
 
 /**

@@ -50,12 +50,7 @@ private[source] final class LossPolicy(
     if (failOnDataLoss) throw loss.error
     val key = LossPolicy.key(loss)
     if (!lastLoggedMs.contains(key)) {
-      log.warn(
-        "Kafka cluster '{}', topic '{}': {}; the query continues because 'failOnDataLoss' is false",
-        loss.cluster,
-        loss.topic,
-        loss.text
-      )
+      log.warn(loss.warning)
       lastLoggedMs += key -> now
     }
   }
@@ -252,16 +247,15 @@ private[source] object LostRecords {
       loss: Loss,
       ends: SortedMap[String, Positions]
   ): Long = loss match {
-    case l: Loss.Expired => l.earliest - l.known
-    case l: Loss.AfterHistory => math.max(0L, l.first - l.next)
-    case l: Loss.OutOfRange => math.max(0L, l.first - l.asked)
-    case l: Loss.TopicRecreated =>
-      unread(Positions(Seq(l.topic -> l.known)), ends.getOrElse(l.cluster, Positions.empty))
     case l: Loss.TopicGone => ofDrain(start, next, l.cluster, ends)((topic, _) => topic == l.topic)
     case l: Loss.PartitionGone =>
       ofDrain(start, next, l.cluster, ends)((topic, p) => topic == l.topic && p == l.partition)
-    // What was cut off had been read.
-    case _ => 0L
+    case _ =>
+      val known = ends.getOrElse(loss.cluster, Positions.empty)
+      loss.missing.map { case (p, from, until) =>
+        val end = if (until < Long.MaxValue) until else known.get(loss.topic, p).getOrElse(from)
+        math.max(0L, end - from)
+      }.sum
   }
 
   /** Positions of what is gone are kept, because it may return, unless a drain ends there. */

@@ -59,12 +59,8 @@ private[source] final class PlannedBatches(
       aligner.planned(spans, granted, left)
       val computed = snapshot.next.offset(granted)
       // With the history: what is deferred enters again by an offset that has another text than the one before.
-      val offset =
-        deferred.resumed(start, left.fold(computed)(files => computed.copy(history = files.read)))
-      val next = logged.next(start, offset)
-      // Before anything is written: an offset that cannot be planned must not reach the checkpoint.
-      val end = if (readable.left.isEmpty && next.sameAs(start)) start else next
-      val ranges = OffsetRange.beforeLogging(start, end)
+      val withFiles = left.fold(computed)(files => computed.copy(history = files.read))
+      val (end, ranges) = endOf(start, withFiles, isBatch = readable.left.isDefined)
       checkpoint.remember(snapshot.topology, logged.named)
       if (end ne start) lost.add(snapshot.trigger.start, snapshot.next, known)
       last = Some(PlannedBatch(start, end, ranges, snapshot))

@@ -26,25 +26,12 @@ private[source] final class TriggerPlanner(state: QueryState, replaced: Replaced
   /** Topics that the metadata lack, and that are read under another cluster id, as [[DuplicateClusters.yielding]]. */
   private var yielding = Set.empty[(String, String)]
 
-  /** From which the start offset of batch 0 is determined. Waits for the first answer of the metadata service. */
-  def forStart(handOver: HandOver): TriggerSnapshot = {
-    val _ = feed.first()
-    val found = snapshot(begin(
-      CompositeOffset.empty,
-      TriggerContext.FirstStart(handOver),
-      complete = true,
-      pinned = None
-    ))
-    found.trigger.topologyConfigs.checkFirst(found.topology, found.views)
-    found
-  }
-
   /** The parameters are those of [[TriggerContext]]. */
   def next(
       start: CompositeOffset,
-      origin: TriggerContext.Started,
-      complete: Boolean,
-      pinned: Option[Map[String, ClusterView]]
+      origin: TriggerContext.Origin,
+      complete: Boolean = false,
+      pinned: Option[Map[String, ClusterView]] = None
   ): TriggerSnapshot = snapshot(begin(start, origin, complete, pinned))
 
   /** Only here a trigger finds out which topology is the newest. */
@@ -55,10 +42,6 @@ private[source] final class TriggerPlanner(state: QueryState, replaced: Replaced
       pinned: Option[Map[String, ClusterView]]
   ): TriggerContext = {
     val newest = feed.current()
-    origin match {
-      case TriggerContext.Started(None, _) => checkMigrated(start, newest)
-      case _ => ()
-    }
     val now = clock.currentTimeMillis()
     val found = ReplacingClusters(start, newest, options.drainRemovedClusters, now)
     replacing = found.waiting
@@ -73,6 +56,7 @@ private[source] final class TriggerPlanner(state: QueryState, replaced: Replaced
     )
     origin match {
       case TriggerContext.FirstStart(_) => trigger.topologyConfigs.checkFirst(found.topology)
+      case TriggerContext.Started(None, _) => checkMigrated(start, newest)
       case TriggerContext.Started(_, _) => ()
     }
     trigger
@@ -428,7 +412,7 @@ private[source] final case class TriggerSnapshot(
 ) {
 
   /** The offset before the first record that the trigger can read. */
-  def position: CompositeOffset = next.offset(next.spans.map(_ => 0L)).withoutEntries
+  def position: CompositeOffset = next.start.withoutEntries
 
   /** The topics, by cluster, that have partitions without an answer. */
   def unansweredTopics: Map[String, Set[String]] = views.collect {

@@ -34,9 +34,11 @@ private[source] final class TriggerSnapshots(state: QueryState, planner: Trigger
   /** The snapshot of the last trigger. */
   def last: Option[TriggerSnapshot] = newest
 
-  /** The snapshot of the start offset of batch 0. Waits for the first answer of the metadata service. */
+  /** The snapshot of the start offset of batch 0, once the metadata service has responded. */
   def forStart(handOver: HandOver): TriggerSnapshot = {
-    val snapshot = planner.forStart(handOver)
+    val origin = TriggerContext.FirstStart(handOver)
+    val snapshot = planner.next(CompositeOffset.empty, origin, complete = true)
+    snapshot.trigger.topologyConfigs.checkFirst(snapshot.topology, snapshot.views)
     judgeUnanswered(snapshot, waits = false)
     val _ = losses.judge(snapshot.next.losses, snapshot.trigger.now, waitForTopics = false)
     first = Some(snapshot)
@@ -63,7 +65,7 @@ private[source] final class TriggerSnapshots(state: QueryState, planner: Trigger
    * @param reached the positions at the start of the batch
    */
   def preview(reached: CompositeOffset): TriggerSnapshot = {
-    val snapshot = planner.next(reached, started, complete = false, pinned = None)
+    val snapshot = planner.next(reached, started)
     val gone = snapshot.next.losses.filter {
       case _: Loss.TopicGone | _: Loss.PartitionGone => true
       case _ => false
@@ -83,7 +85,7 @@ private[source] final class TriggerSnapshots(state: QueryState, planner: Trigger
     if (filesOnlyUntil.exists(clock.monotonicMs() < _)) None
     else
       try {
-        newest = Some(planner.next(reached, started, complete = false, pinned = None))
+        newest = Some(planner.next(reached, started))
         newest
       } catch {
         case NonFatal(e) =>
@@ -119,9 +121,7 @@ private[source] final class TriggerSnapshots(state: QueryState, planner: Trigger
   }
 
   /** @throws DynamicKafkaRuntimeException `PARTITION_UNAVAILABLE` */
-  def judgeUnanswered(snapshot: TriggerSnapshot): Unit = judgeUnanswered(snapshot, waits = !isAvailableNow)
-
-  private def judgeUnanswered(snapshot: TriggerSnapshot, waits: Boolean): Unit = {
+  def judgeUnanswered(snapshot: TriggerSnapshot, waits: Boolean = !isAvailableNow): Unit = {
     def streamOf(id: String, topic: String) = snapshot.topology.clusters.get(id).flatMap(_.topics.get(topic))
       .fold(checkpoint.streamOf(id, topic))(_.stream)
     unanswered.judge(snapshot.views, streamOf, waits)

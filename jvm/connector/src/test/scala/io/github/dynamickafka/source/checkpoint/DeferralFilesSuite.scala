@@ -16,9 +16,10 @@ import io.github.dynamickafka.storage.PlannedDeferrals
 class DeferralFilesSuite extends AnyFunSuite {
 
   private val text =
-    """{"version":1,"start":"s","end":"e","clusters":{"blue":{"topics":{"orders":{"ranges":{"0":[1,4]}}}},""" +
-      """"red":{"cluster":"k","topics":{"orders":{"id":"i","ranges":{"0":[5,10],"11":[0,9000000000]}},""" +
-      """"b":{"ranges":{"2":[7,8]}}}}}}"""
+    """{"version":1,"start":"s","end":"e","from":{"version":2,"clusters":{"blue":{"orders":{"0":1}},""" +
+      """"red":{"b":{"2":7},"orders":{"0":5,"11":0}}},""" +
+      """"identities":{"red":{"cluster":"k","topics":{"orders":"i"}}}},"until":{"version":2,""" +
+      """"clusters":{"blue":{"orders":{"0":4}},"red":{"b":{"2":8},"orders":{"0":10,"11":9000000000}}}}}"""
 
   private val deferral = Deferral(
     "s",
@@ -55,11 +56,9 @@ class DeferralFilesSuite extends AnyFunSuite {
   }
 
   test("the format, which later versions have to read") {
-    assert(sorted(DeferralJson.read(text, "file")) == sorted(deferral))
-    assert(sorted(DeferralJson.read(DeferralJson.write(deferral), "file")) == sorted(deferral))
-    assert(
-      DeferralJson.write(deferral).startsWith("""{"version":1,"start":"s","end":"e","clusters":{"blue":""")
-    )
+    assert(sorted(SourceCheckpointJson.deferral.read(text, "file")) == sorted(deferral))
+    assert(sorted(SourceCheckpointJson.deferral.read(SourceCheckpointJson.deferral.write(deferral), "file")) == sorted(deferral))
+    assert(SourceCheckpointJson.deferral.write(deferral) == text)
   }
 
   test("the sink gets the contents of the files as this run has read or written them") {
@@ -73,7 +72,7 @@ class DeferralFilesSuite extends AnyFunSuite {
     Seq(3, 5).foreach(n => write(root, file(n), text + " "))
     assert(told.isEmpty)
     run.planned()
-    assert(told.contains(Map(3L -> text, 4L -> DeferralJson.write(deferral))))
+    assert(told.contains(Map(3L -> text, 4L -> SourceCheckpointJson.deferral.write(deferral))))
     run.deferrals.delete(4L)
     run.planned()
     assert(told.contains(Map(3L -> text)))
@@ -89,13 +88,13 @@ class DeferralFilesSuite extends AnyFunSuite {
     val elected = deferral.copy(ranges =
       deferral.ranges.map { case (id, all) => id -> all.map(r => r.copy(epoch = Some(r.from))) }
     )
-    assert(sorted(DeferralJson.read(DeferralJson.write(elected), "file")) == sorted(elected))
-    assert(DeferralJson.write(elected).contains(""""2":[7,8,7]"""))
+    assert(sorted(SourceCheckpointJson.deferral.read(SourceCheckpointJson.deferral.write(elected), "file")) == sorted(elected))
+    assert(SourceCheckpointJson.deferral.write(elected).contains(""""b":7,"orders":[5,0]"""))
   }
 
   test("another version, or a damaged file, is refused with its name") {
     def message(text: String) =
-      intercept[DynamicKafkaRuntimeException](DeferralJson.read(text, "/deferred/7.json")).getMessage
+      intercept[DynamicKafkaRuntimeException](SourceCheckpointJson.deferral.read(text, "/deferred/7.json")).getMessage
     assert(message(text.replace("\"version\":1", "\"version\":2")).contains("UNKNOWN_OFFSET_VERSION"))
     for (
       damage <-
@@ -103,10 +102,10 @@ class DeferralFilesSuite extends AnyFunSuite {
           "",
           "[]",
           text.dropRight(1),
-          text.replace("[5,10]", "[5]"),
-          text.replace("[5,10]", "[5,\"x\"]"),
+          text.replace("\"0\":10,", ""),
+          text.replace("\"0\":10,", "\"0\":\"x\","),
           text.replace("\"end\":\"e\",", ""),
-          text.replace("\"ranges\"", "\"other\"")
+          text.replace("\"until\"", "\"other\"")
         )
     ) assert(message(damage).contains("/deferred/7.json"), damage)
   }

@@ -42,6 +42,7 @@ class EntryDecisionsSuite extends AnyFunSuite with TimeLimit {
     SortedMap(cluster -> positions),
     identities = if (identity.isEmpty) SortedMap.empty else SortedMap(cluster -> identity)
   )
+  private def add(to: EntryDecisions, end: CompositeOffset): Unit = to.write(to.current.add(end))
   private val latest = at(("t", 0, 100), ("t", 1, 100))
   private def starts(
       at: SourceCheckpoint,
@@ -59,9 +60,9 @@ class EntryDecisionsSuite extends AnyFunSuite with TimeLimit {
 
   test("a decision outlives the run, is decided once, and is forgotten when a committed offset has it") {
     val first = checkpoint()
-    first.entries.add(entering("blue", at(("t", 0, 7))))
-    first.entries.add(entering("green", at(("t", 0, 1))))
-    first.entries.add(entering("blue", at(("t", 0, 9), ("t", 1, 3))))
+    add(first.entries, entering("blue", at(("t", 0, 7))))
+    add(first.entries, entering("green", at(("t", 0, 1))))
+    add(first.entries, entering("blue", at(("t", 0, 9), ("t", 1, 3))))
     val second = checkpoint()
     assert(starts(second, "blue") == at(("t", 0, 7), ("t", 1, 3)))
     second.entries.committed(CompositeOffset(SortedMap("blue" -> at(("t", 0, 20), ("t", 1, 3)))))
@@ -74,12 +75,12 @@ class EntryDecisionsSuite extends AnyFunSuite with TimeLimit {
   }
 
   test("a decision is about one log: not about a recreated topic, or another Kafka cluster") {
-    checkpoint().entries.add(entering("red", at(("t", 0, 7)), known("t-1", "kafka-1")))
+    add(checkpoint().entries, entering("red", at(("t", 0, 7)), known("t-1", "kafka-1")))
     val second = checkpoint()
     assert(starts(second, "red", Map("t" -> "t-1"), Some("kafka-1")).get("t", 0).contains(7L))
     assert(starts(second, "red", Map("t" -> "t-2"), Some("kafka-1")).isEmpty, "from its beginning")
     assert(starts(second, "red", Map("t" -> "t-1"), Some("kafka-2")) == latest)
-    second.entries.add(entering("red", at(("t", 0, 4)), known("t-2", "kafka-1")))
+    add(second.entries, entering("red", at(("t", 0, 4)), known("t-2", "kafka-1")))
     assert(starts(checkpoint(), "red", Map("t" -> "t-2"), Some("kafka-1")).get("t", 0).contains(4L))
     second.entries.committed(CompositeOffset(SortedMap("red" -> at(("t", 0, 4)))))
   }

@@ -17,17 +17,17 @@ class RecordsReadJsonSuite extends AnyFunSuite with TimeLimit with ScalaCheckPro
     time <- Gen.choose(0L, 2000000000000L)
   } yield LogKey(key._1, key._2, key._3) -> LastRecord(offset, time)).map(RecordsRead(_))
 
-  private def read(text: String) = RecordsReadJson.read(text, "read.json")
+  private def read(text: String) = SourceCheckpointJson.recordsRead.read(text, "read.json")
 
   test("what is written is read") {
-    forAll(reads)(all => assert(read(RecordsReadJson.write(all)) == all))
+    forAll(reads)(all => assert(read(SourceCheckpointJson.recordsRead.write(all)) == all))
   }
 
   test("100,000 partitions are less than 3 MB") {
     val all = (0 until 100000).map(i =>
       LogKey(s"c${i % 1000}", "topic", i / 1000) -> LastRecord(i * 1234567L - 1, 1760000000000L + i * 17L)
     ).drop(1)
-    val text = RecordsReadJson.write(RecordsRead(all.toMap))
+    val text = SourceCheckpointJson.recordsRead.write(RecordsRead(all.toMap))
     assert(text.length < 3000000, text.length.toString)
     assert(read(text).partitions == all.toMap)
   }

@@ -1,6 +1,5 @@
 package io.github.dynamickafka.source.read
 
-import org.apache.kafka.common.TopicPartition
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.testkit.TimeLimit
@@ -8,16 +7,6 @@ import io.github.dynamickafka.testkit.TimeLimit
 class PlacesSuite extends AnyFunSuite with TimeLimit {
 
   private def executors(n: Int) = (0 until n).map(i => s"executor_host-${i % 7}_$i")
-
-  test("all executors are found, for each number of them from 1 to 600") {
-    (1 to 600).foreach { n =>
-      // The formula of Spark's KafkaOffsetRangeCalculator.
-      val found = ExecutorPlaces.probes.map { case (topic, partition) =>
-        math.floorMod(new TopicPartition(topic, partition).hashCode, n)
-      }
-      assert(found.distinct.size == n, s"of $n executors")
-    }
-  }
 
   test("each executor is used, for each number of them from 1 to 600, and evenly") {
     (1 to 600).foreach { n =>

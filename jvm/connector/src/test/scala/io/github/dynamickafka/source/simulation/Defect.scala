@@ -56,7 +56,7 @@ private[simulation] sealed abstract class Defect(val name: String) {
 
   /** The spans that alignment takes into account. */
   def alignedSpans(spans: IndexedSeq[Span]): IndexedSeq[Span] = spans
-  def knownTimes: (EventTimes, Long) => EventTimes = (times, _) => times
+  def knownTimes: (Map[LogKey, PartitionTimes], Long) => Map[LogKey, PartitionTimes] = (times, _) => times
 
   /** Whether records of a partition wait for files with older ones. */
   def waitsForFiles: Boolean = true
@@ -256,10 +256,10 @@ private[simulation] object Defect {
   }
 
   case object UnknownIsNow extends Defect("a position whose time is not known counts as one of now") {
-    override def knownTimes: (EventTimes, Long) => EventTimes = (times, now) =>
-      EventTimes(times.partitions.map { case (key, known) =>
+    override def knownTimes: (Map[LogKey, PartitionTimes], Long) => Map[LogKey, PartitionTimes] = (times, now) =>
+      times.map { case (key, known) =>
         key -> (if (known.least.isEmpty) known.copy(passed = Some(now)) else known)
-      })
+      }
   }
 
   case object IdleHoldsForever extends Defect("clusters wait for an idle one without a time-out") {

@@ -1,6 +1,6 @@
 package io.github.dynamickafka.source.simulation
 
-import io.github.dynamickafka.offset.{AlignedTrigger, Alignment, ClusterView, EventTimes, HistoryFile, LogKey, ReadTime, Span, TimeAnswer, UnreadFiles}
+import io.github.dynamickafka.offset.{AlignedTrigger, Alignment, ClusterView, HistoryFile, LogKey, ReadTime, Span, TimeAnswer, UnreadFiles}
 
 /**
  * The clusters of a query that are aligned, by the rules of the product, and whether a trigger reads what is too new. Requests for
@@ -32,7 +32,7 @@ private[simulation] final class ModelAlignment(world: World, rules: Alignment.Ru
       files: Option[UnreadFiles]
   ): (IndexedSeq[Span], Option[UnreadFiles]) = {
     val (waiting, ready) = spans.partition(isWaiting(files, _))
-    val known = if (reports) kept.times.reported(reported) else kept.times
+    val known = if (reports) kept.reported(reported) else kept
     val clusters = views.map { case (id, view) =>
       id -> (view match {
         case found: ClusterView.Reachable =>
@@ -43,7 +43,7 @@ private[simulation] final class ModelAlignment(world: World, rules: Alignment.Ru
         case _ => Alignment.Cluster(responds = false)
       })
     }
-    val begun = kept.copy(times = known)
+    val begun = known
       .begin(
         inEffect,
         defect.alignedSpans(ready),
@@ -58,9 +58,9 @@ private[simulation] final class ModelAlignment(world: World, rules: Alignment.Ru
     val decided =
       decide(begun.copy(alignment = begun.alignment.copy(times = times)).answered(Map.empty, asked))
     current = Some(decided.from)
-    val ends = decided.ends ++ waiting.map(span => EventTimes.key(span) -> span.from)
+    val ends = decided.ends ++ waiting.map(span => span.key -> span.from)
     (
-      spans.map(span => ends.get(EventTimes.key(span)).fold(span)(end => span.copy(end = end))),
+      spans.map(span => ends.get(span.key).fold(span)(end => span.copy(end = end))),
       files.flatMap(_.next(decided.bound, inEffect.driftMs))
     )
   }
@@ -83,13 +83,13 @@ private[simulation] final class ModelAlignment(world: World, rules: Alignment.Ru
     current.foreach { trigger =>
       // The others need not wait for a cluster that does not respond, and its records are not read.
       val ready = spans.zip(granted).filterNot { case (span, _) =>
-        trigger.failed(EventTimes.key(span)) || isWaiting(files, span)
+        trigger.failed(span.key) || isWaiting(files, span)
       }
       check(ready, views, files, left)
-      val positions = spans.zip(granted).map { case (s, n) => EventTimes.key(s) -> (s.from + n) }.toMap
+      val positions = spans.zip(granted).map { case (s, n) => s.key -> (s.from + n) }.toMap
       kept = trigger.ended(positions)
       ahead = trigger.ahead(positions, left.flatMap(_.least)).flatMap { case (key, time) =>
-        answer(key, time, kept.times.endOf).map(key -> _)
+        answer(key, time, kept.times.get(_).map(_.end)).map(key -> _)
       }
     }
 
@@ -116,7 +116,7 @@ private[simulation] final class ModelAlignment(world: World, rules: Alignment.Ru
 
   private def reported(key: LogKey): Option[ReadTime] = for {
     found <- log(key)
-    at <- kept.times(key).map(_.at)
+    at <- kept.times.get(key).map(_.at)
     read = found.read(found.first, at)
     last <- read.lastOption
   } yield ReadTime(found.first + read.size - 1, world.timeOf(last), read.map(world.timeOf).max)
@@ -135,7 +135,7 @@ private[simulation] final class ModelAlignment(world: World, rules: Alignment.Ru
     }
     val unread = granted.filter(_._1.lag > 0)
     val timed = unread.flatMap { case (span, n) =>
-      log(EventTimes.key(span)).flatMap(timeAt(_, span.from)).filter(_ <= world.now).map((span, n, _))
+      log(span.key).flatMap(timeAt(_, span.from)).filter(_ <= world.now).map((span, n, _))
     }
     val ofFiles = files.flatMap(_.least)
     for (oldest <- (timed.map(_._3) ++ ofFiles).minOption if unread.forall(of => isKnown(of._1))) {
@@ -146,7 +146,7 @@ private[simulation] final class ModelAlignment(world: World, rules: Alignment.Ru
           tooNew :+= s"the file $file is read, the oldest record is one of $oldest"
         )
       timed.foreach { case (span, n, _) =>
-        val read = log(EventTimes.key(span)).toSeq.flatMap(_.read(span.from, span.from + n)).map(world.timeOf)
+        val read = log(span.key).toSeq.flatMap(_.read(span.from, span.from + n)).map(world.timeOf)
         read.find(_ >= bound).filter(_ => bound <= world.now).foreach(time =>
           tooNew :+= s"$span reads a record of $time, the oldest is one of $oldest"
         )

@@ -21,7 +21,9 @@ class LostRecordsSuite extends AnyFunSuite {
     carried = SortedMap.empty,
     retained = SortedMap.empty,
     draining = SortedMap.empty,
+    ends = StoppingOffsets.none,
     replaced = replaced,
+    renamed = Nil,
     identities = SortedMap.from(replaced.take(1).map(r => r.cluster -> ClusterIdentity(Some("l"))))
   )
 
