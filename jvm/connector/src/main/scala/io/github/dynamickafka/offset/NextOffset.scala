@@ -240,6 +240,13 @@ private[dynamickafka] object NextOffset {
       replaced: Seq[ReplacedCluster] = Nil
   )
 
+  /** @param vanished positions of partitions that Kafka does not have */
+  private[offset] final case class Found(
+      spans: Seq[Span],
+      losses: Seq[Loss],
+      vanished: SortedMap[Int, Long] = SortedMap.empty
+  )
+
   /** A stopping offset is kept while its partition is absent, and is dropped together with its position. */
   private def ends(
       start: CompositeOffset,
@@ -373,8 +380,7 @@ private[offset] final class ReachableCluster(
     isLost: Loss => Boolean,
     inNewCluster: Option[Continuation] = None
 ) {
-  import NextOffset.Part
-  import ReachableCluster.Found
+  import NextOffset.{Found, Part}
 
   private val identity = start.identity(id)
   private val kept = start.retained.get(id)
@@ -596,16 +602,6 @@ private[offset] final class ReachableCluster(
       newest = view.epochs.get(topic, partition)
     )
   }
-}
-
-private[offset] object ReachableCluster {
-
-  /** @param vanished positions of partitions that Kafka does not have */
-  private final case class Found(
-      spans: Seq[Span],
-      losses: Seq[Loss],
-      vanished: SortedMap[Int, Long] = SortedMap.empty
-  )
 }
 
 /** Topics that enter under a new cluster id of a Kafka cluster whose former id has left. Pure. */

@@ -4,12 +4,12 @@ import io.github.dynamickafka.config.{Acknowledgements, ClusterOptions, ClusterS
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.table.FormatOptionSpecs
 import io.github.dynamickafka.metadata.{HasDatasetsOfBatch, TopicDataset, Topology}
-import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, CompositeOffsetJson, HandOver, HistoryPlan, LogKey, NextOffset, OffsetRange, ReadTime}
+import io.github.dynamickafka.offset.{ClusterIdentity, ClusterView, CompositeOffset, CompositeOffsetJson, HandOver, HistoryPlan, LogKey, OffsetRange, ReadTime}
 import io.github.dynamickafka.offset.replacement.LastRecord
 import io.github.dynamickafka.source.checkpoint.InitialOffset
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStreams}
 import io.github.dynamickafka.source.history.{HistoryBatches, HistoryListing}
-import io.github.dynamickafka.source.read.{BatchPlanner, DeadLetterTargets, Decoding, RecordTimes}
+import io.github.dynamickafka.source.read.{BatchPlanner, DeadLetterTargets, Decoding, RecordTimes, ReportedTimes}
 import io.github.dynamickafka.source.realtime.{RealTimeBatches, RealTimeStream}
 import io.github.dynamickafka.source.report.{QueryReporter, RecordCounts}
 import io.github.dynamickafka.source.trigger.{Aligner, LastRecords, Limits, PlannedBatches, QueryState, ReplacedClusters, Replacements, Replay, TriggerPlanner, TriggerSnapshots}
@@ -42,8 +42,16 @@ private[source] final class DynamicMicroBatchStream(
   import state._
 
   private val log = LoggerFactory.getLogger(classOf[DynamicMicroBatchStream])
-  private val lastRecords =
-    new LastRecords(checkpoint, DynamicMicroBatchStream.lastRecords(recordTimes))
+
+  /** What tasks have read of the log of a partition. */
+  private def read(of: SortedMap[String, ClusterIdentity], key: LogKey): Option[ReportedTimes] =
+    recordTimes.flatMap(_.found.in(of, key))
+
+  private val lastRecords = new LastRecords(
+    checkpoint,
+    // With the time that the record has in Kafka.
+    (at, key) => read(at.identities, key).filter(_.written >= 0).map(t => LastRecord(t.last.offset, t.written))
+  )
   private val replaced = new ReplacedClusters(
     options.replacedClusters,
     new Replacements(options.replacedClusters),
@@ -58,14 +66,15 @@ private[source] final class DynamicMicroBatchStream(
   private val aligner = new Aligner(
     options.alignment,
     streams,
-    DynamicMicroBatchStream.readTimes(recordTimes),
+    next =>
+      read(next.identities, _).filter(_.greatest >= 0).map(t => ReadTime(t.last.offset, t.last.time, t.greatest)),
     clock
   )
   private val batches = new PlannedBatches(
     state,
     aligner,
     histories.unread,
-    (next, span) => recordTimes.flatMap(_.found.in(next.identities, span.key)).map(_.size)
+    (next, span) => read(next.identities, span.key).map(_.size)
   )
   private val partitions =
     new BatchPartitions(state, histories, batches, new Replay(state), batchPlanner, reporter)
@@ -225,22 +234,6 @@ private[source] final class DynamicMicroBatchStream(
 
   /** Spark shows it in progress and errors. */
   override def toString: String = s"DynamicKafka[${options.subscription.text}]"
-}
-
-private[source] object DynamicMicroBatchStream {
-
-  /** The last record that tasks have read of a partition, with the time that it has in Kafka. */
-  private def lastRecords(reported: Option[RecordTimes])(
-      at: CompositeOffset,
-      key: LogKey
-  ): Option[LastRecord] =
-    reported.flatMap(_.found.in(at.identities, key)).filter(_.written >= 0)
-      .map(times => LastRecord(times.last.offset, times.written))
-
-  /** The times that tasks have read of a partition, for alignment. */
-  private def readTimes(reported: Option[RecordTimes])(next: NextOffset)(key: LogKey): Option[ReadTime] =
-    reported.flatMap(_.found.in(next.identities, key))
-      .collect { case t if t.greatest >= 0 => ReadTime(t.last.offset, t.last.time, t.greatest) }
 }
 
 /** The topics of a batch for lineage. Pure: it is called by other threads than that of the query. */

@@ -229,7 +229,7 @@ class EditCommandsSuite extends AnyFunSuite with TimeLimit with Checkpoints {
       c =>
         write(
           c.resolve(s"$home/deferred/1.json"),
-          s"""{"version":1,"start":"","end":"${sha256(offset.json)}","clusters":{}}"""
+          SourceCheckpointJson.deferral.write(Deferral("", sha256(offset.json), SortedMap.empty))
         ),
       "records of batch 1 of {c} are deferred, and not read yet: start the query once more"
     )

@@ -24,21 +24,18 @@ private[source] final class HistoryBatches(
 
   /** The end of the batch after `start` if all files come before Kafka; None if the batch is one of Kafka. */
   def next(start: CompositeOffset): Option[CompositeOffset] =
-    if (start.history.isEmpty) None else plan.next(start, options.limits.historyFilesPerTrigger)
+    plan(start).flatMap(_.next(start, options.limits.historyFilesPerTrigger))
 
   /** The files that are not read at this offset, if there are any. */
   def unread(at: CompositeOffset): Option[UnreadFiles] =
-    if (at.history.isEmpty) None else plan.unread(at, options.limits.historyFilesPerTrigger)
+    plan(at).flatMap(_.unread(at, options.limits.historyFilesPerTrigger))
 
   /** The number of files that are not read. */
-  def pending(at: CompositeOffset): Long = if (at.history.isEmpty) 0L else plan.pending(at)
+  def pending(at: CompositeOffset): Long = plan(at).fold(0L)(_.pending(at))
 
   /** The partitions of the files between two offsets. */
   def partitions(start: CompositeOffset, end: CompositeOffset): Array[InputPartition] =
-    if (start.history.isEmpty) Array.empty
-    else plan.files(start, end).toArray.flatMap { case (stream, table, files) =>
-      planned(stream, table, files)
-    }
+    plan(start).toArray.flatMap(_.files(start, end)).flatMap((planned _).tupled)
 
   private def planned(stream: String, table: HistoryTable, files: Seq[HistoryFile]): Array[InputPartition] = {
     val source = new HistorySource(stream, table.format, table.path, layout)
@@ -80,7 +77,10 @@ private[source] final class HistoryBatches(
     }
   }
 
-  private def plan: HistoryPlan = checkpoint.history.getOrElse(
-    throw Errors.invalidOffset("the offset is one of a history, but the checkpoint does not list its files")
+  /** None: the offset is not one of a history. */
+  private def plan(at: CompositeOffset): Option[HistoryPlan] = Option.when(at.history.nonEmpty)(
+    checkpoint.history.getOrElse(
+      throw Errors.invalidOffset("the offset is one of a history, but the checkpoint does not list its files")
+    )
   )
 }

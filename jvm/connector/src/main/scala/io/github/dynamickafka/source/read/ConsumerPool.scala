@@ -97,18 +97,13 @@ private[source] object ConsumerPool {
 /** Opens [[RangeConsumer]]s with Kafka's consumer. */
 private[source] object RangeConsumers {
 
-  def open(settings: ConsumerSettings, clock: Clock = Clock.System): RangeConsumer =
-    of(settings, kafka(settings), clock)
+  def open(settings: ConsumerSettings): RangeConsumer = of(settings, kafka(settings))
 
   /** @param consumer one with these settings */
-  def of(
-      settings: ConsumerSettings,
-      consumer: KafkaConsumer[Array[Byte], Array[Byte]],
-      clock: Clock = Clock.System
-  ): RangeConsumer = {
+  def of(settings: ConsumerSettings, consumer: KafkaConsumer[Array[Byte], Array[Byte]]): RangeConsumer = {
     val uncommitted =
       Option.when(settings.readsCommitted)(() => kafka(settings.readingUncommitted))
-    new RangeConsumer(settings, consumer, clock, FetchedTopicIds(consumer), uncommitted)
+    new RangeConsumer(settings, consumer, Clock.System, FetchedTopicIds(consumer), uncommitted)
   }
 
   private def kafka(settings: ConsumerSettings) =

@@ -146,7 +146,6 @@ private[source] final class DecodedRow(
       topic = next.topic
       topicText = UTF8String.fromString(topic)
     }
-    decoder.from(next, cluster)
     if (decoder.decode(next, cluster, stream)) this else null
   }
 
@@ -155,7 +154,7 @@ private[source] final class DecodedRow(
   /** Where the value of a column is, after it has been decoded; null if it is metadata. */
   private def from(i: Int): DecodedValues = {
     val part = onAccess(i)
-    if ((part ne null) && !part.has(slots(i))) decoder.access(part, slots(i), record, cluster, stream)
+    if ((part ne null) && !part.has(slots(i))) decoder.access(part, slots(i))
     sources(i)
   }
 
@@ -272,12 +271,11 @@ private[read] final class RecordDecoder(decoding: Decoding, layout: Layout) {
   /** The bytes and the error of a bad record. */
   val corrupt: DecodedValues = new DecodedValues(Array[DataType](BinaryType, StringType))
 
-  /** The record that follows, and its cluster. */
-  def from(record: ConsumerRecord[Array[Byte], Array[Byte]], cluster: String): Unit = {
-    shown.record = record
-    shown.cluster = cluster
-    value.from(cluster)
-    if (key ne null) key.from(cluster)
+  private var stream: String = _
+
+  private def place = {
+    val record = shown.record
+    RecordPlace(stream, shown.cluster, record.topic, record.partition, record.offset)
   }
 
   /** Shows the next row of the record; false if there is none. */
@@ -293,15 +291,19 @@ private[read] final class RecordDecoder(decoding: Decoding, layout: Layout) {
       record: ConsumerRecord[Array[Byte], Array[Byte]],
       cluster: String,
       stream: String
-  ): Boolean =
-    if ((change ne null) && ChangeDecoder.isEmpty(record.value)) {
+  ): Boolean = {
+    shown.record = record
+    shown.cluster = cluster
+    this.stream = stream
+    value.from(cluster)
+    if (key ne null) key.from(cluster)
+    if (change eq null) judged(record)
+    else if (!ChangeDecoder.isEmpty(record.value) && judged(record)) change.next(values)
+    else {
       change.clear()
       false
-    } else if (judged(record, cluster, stream)) (change eq null) || change.next(values)
-    else {
-      if (change ne null) change.clear()
-      false
     }
+  }
 
   /**
    * Decodes a field that is accessed, of the record that was decoded last.
@@ -309,29 +311,17 @@ private[read] final class RecordDecoder(decoding: Decoding, layout: Layout) {
    * @param of the values or the keys
    * @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException DECODE_FAILED
    */
-  def access(
-      of: LazyDecoder,
-      field: Int,
-      record: ConsumerRecord[Array[Byte], Array[Byte]],
-      cluster: String,
-      stream: String
-  ): Unit = {
+  def access(of: LazyDecoder, field: Int): Unit = {
     val bad = of.decode(field)
     if (bad ne null) {
       decoding.counts.errors.add(1L)
-      val place = RecordPlace(stream, cluster, record.topic, record.partition, record.offset)
-      val _ =
-        if (of eq lazyValues) value.judge(bad, record.value, place, corrupt)
-        else key.judge(bad, record.key, place, corrupt)
+      val record = shown.record
+      val _ = if (of eq lazyValues) value.judge(bad, record.value) else key.judge(bad, record.key)
     }
   }
 
   /** @return whether the rows of the record are kept */
-  private def judged(
-      record: ConsumerRecord[Array[Byte], Array[Byte]],
-      cluster: String,
-      stream: String
-  ): Boolean = {
+  private def judged(record: ConsumerRecord[Array[Byte], Array[Byte]]): Boolean = {
     corrupt.clear()
     val badValue =
       if (layout.value.format.parseErrors.drops && !RecordRow.hasTime(record)) NoTime
@@ -346,10 +336,9 @@ private[read] final class RecordDecoder(decoding: Decoding, layout: Layout) {
     }
     ((badValue eq null) && (badKey eq null)) || {
       decoding.counts.errors.add(1L)
-      val place = RecordPlace(stream, cluster, record.topic, record.partition, record.offset)
       // In the order of the columns of a bad record: the value's come last, so that they are seen.
-      val dropsKey = (badKey ne null) && !key.judge(badKey, record.key, place, corrupt)
-      val dropsValue = (badValue ne null) && !value.judge(badValue, record.value, place, corrupt)
+      val dropsKey = (badKey ne null) && !key.judge(badKey, record.key)
+      val dropsValue = (badValue ne null) && !value.judge(badValue, record.value)
       val drops = dropsKey || dropsValue
       if (isLetter(layout.value, badValue) || layout.key.exists(isLetter(_, badKey))) {
         val reasons = Seq("key" -> badKey, "value" -> badValue).collect {
@@ -411,12 +400,7 @@ private[read] final class RecordDecoder(decoding: Decoding, layout: Layout) {
       if (onAccess ne null) onAccess.from(cluster) else if (decoder ne null) decoder.from(cluster)
 
     /** @return whether the record yields a row */
-    def judge(
-        failure: DecodeFailure,
-        bytes: Array[Byte],
-        place: RecordPlace,
-        corrupt: DecodedValues
-    ): Boolean =
+    def judge(failure: DecodeFailure, bytes: Array[Byte]): Boolean =
       side.format.parseErrors match {
         case ParseErrors.Fail =>
           throw Errors.decodeFailed(

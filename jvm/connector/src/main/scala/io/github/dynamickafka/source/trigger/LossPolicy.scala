@@ -7,7 +7,7 @@ import org.slf4j.LoggerFactory
 import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.ClusterOptions
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, Loss, NextOffset, OffsetRange, Positions}
+import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, LogKey, Loss, NextOffset, OffsetRange, Positions}
 
 /**
  * Fails the query for lost records or logs them, depending on `failOnDataLoss`: for each kind of loss and each partition
@@ -20,13 +20,9 @@ private[source] final class LossPolicy(
     failOnDataLoss: Boolean,
     graceMs: Long,
     metadata: LossGrace.Metadata = LossGrace.Final
-) {
+) extends LossGrace(graceMs, metadata) {
   private val log = LoggerFactory.getLogger(classOf[LossPolicy])
-  private val grace = new LossGrace(graceMs, metadata)
   private var lastLoggedMs = Map.empty[LossPolicy.Key, Long]
-
-  /** Whether this counts as lost, if it is found at this time. */
-  def isLost(loss: Loss, now: Long): Boolean = grace.isLost(loss, now)
 
   /**
    * @param waitForTopics whether to wait for `graceMs`; false if the batch must be decided now
@@ -41,7 +37,7 @@ private[source] final class LossPolicy(
       isDrained: Loss => Boolean = _ => false
   ): Boolean = {
     lastLoggedMs = lastLoggedMs.filter { case (_, at) => now - at < LossPolicy.LogAgainMs }
-    val lost = if (waitForTopics) grace.observe(losses, now) else losses
+    val lost = if (waitForTopics) observe(losses, now) else losses
     lost.filterNot(isDrained).foreach(decide(_, now))
     lost.size < losses.size
   }
@@ -75,7 +71,7 @@ private[source] object LossPolicy {
  *
  * Used only by the thread of the query.
  */
-private[source] final class LossGrace(graceMs: Long, metadata: LossGrace.Metadata = LossGrace.Final) {
+private[source] sealed class LossGrace(graceMs: Long, metadata: LossGrace.Metadata = LossGrace.Final) {
   import LossGrace._
 
   private var missing = Map.empty[Loss, Missing]
@@ -137,7 +133,7 @@ private[source] object LossGrace {
 private[source] final class UnansweredPartitions(fails: Boolean, limitMs: Long, clock: Clock) {
   import UnansweredPartitions._
 
-  private var since = Map.empty[Key, Long]
+  private var since = Map.empty[LogKey, Long]
 
   /**
    * @param views the responses of the clusters; nothing changes for an unreachable cluster, and a cluster without one has left
@@ -149,7 +145,7 @@ private[source] final class UnansweredPartitions(fails: Boolean, limitMs: Long, 
     val now = clock.monotonicMs()
     since = since.filter { case (k, _) => views.contains(k.cluster) }
     val found = views.iterator.collect { case (id, view: ClusterView.Reachable) =>
-      view.unanswered.map { case ((topic, p), reason) => Key(id, topic, p) -> reason }
+      view.unanswered.map { case ((topic, p), reason) => LogKey(id, topic, p) -> reason }
     }.flatten.toMap
     val answered = since.keySet.filter(k =>
       views.get(k.cluster).exists(_.isInstanceOf[ClusterView.Reachable]) && !found.contains(k)
@@ -193,8 +189,7 @@ private[source] object UnansweredPartitions {
     // Longer than the election of a leader takes, and than a broker takes to restart.
     else new UnansweredPartitions(fails = true, 2 * options.requestTimeoutMs, clock)
 
-  private final case class Key(cluster: String, topic: String, partition: Int)
-  private implicit val byName: Ordering[Key] = Ordering.by(k => (k.cluster, k.topic, k.partition))
+  private implicit val byName: Ordering[LogKey] = Ordering.by(k => (k.cluster, k.topic, k.partition))
 }
 
 /**
