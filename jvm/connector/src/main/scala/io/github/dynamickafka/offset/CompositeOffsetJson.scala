@@ -27,7 +27,9 @@ private[dynamickafka] object CompositeOffsetJson {
 
   /** As a part of another JSON text. */
   val form: JsonForm[CompositeOffset] =
-    JsonForm[CompositeOffset]((json, offset) => json.writeRawValue(offset.json))((node, _) => read(node.toString))
+    JsonForm[CompositeOffset]((json, offset) => json.writeRawValue(offset.json))((node, _) =>
+      read(node.toString)
+    )
 
   def write(offset: CompositeOffset): String = {
     val partitions = offset.clusters.valuesIterator.map(_.size).sum

@@ -159,7 +159,8 @@ private[dynamickafka] object JsonForm {
   private final class Read(node: JsonNode, where: String) extends Fields {
     var known: Set[String] = Set.empty
     private val (kind, in) = if (where.isEmpty) ("section", "") else ("field", s" in $where")
-    def problem(what: String => String, name: String): Throwable = Errors.invalidOffset(what(s"$kind '$name'") + in)
+    def problem(what: String => String, name: String): Throwable =
+      Errors.invalidOffset(what(s"$kind '$name'") + in)
 
     override def apply[A](name: String, value: => A)(form: JsonForm[A]): A = {
       known += name

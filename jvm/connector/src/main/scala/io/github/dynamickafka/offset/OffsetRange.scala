@@ -93,7 +93,10 @@ private[dynamickafka] object OffsetRange {
         }
         cluster -> until.iterator.map { case (topic, partition, last) =>
           val first =
-            from.get(topic, partition).getOrElse(invalid(topic, partition, "has an end offset but no start offset"))
+            from.get(
+              topic,
+              partition
+            ).getOrElse(invalid(topic, partition, "has an end offset but no start offset"))
           if (first > last) invalid(topic, partition, s"starts at $first and ends at $last")
           val epoch = newest.epochs.get(topic, partition).filterNot(_ => isLogged)
           OffsetRange(

@@ -50,7 +50,9 @@ object DynamicKafkaQueries {
     if (session.sparkContext.isLocal) IndexedSeq.empty
     else {
       val own = SparkEnv.get.blockManager
-      own.master.getPeers(own.blockManagerId).map(of => ExecutorCacheTaskLocation(of.host, of.executorId).toString)
+      own.master.getPeers(own.blockManagerId).map(of =>
+        ExecutorCacheTaskLocation(of.host, of.executorId).toString
+      )
         .distinct.sorted.toIndexedSeq
     }
 

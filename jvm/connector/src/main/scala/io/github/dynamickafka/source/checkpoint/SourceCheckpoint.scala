@@ -107,7 +107,8 @@ private[dynamickafka] final class SourceCheckpoint(
    * @throws DynamicKafkaRuntimeException `UNKNOWN_OFFSET_VERSION`
    */
   def recordsRead: RecordsRead =
-    try files.read(readFile).fold(RecordsRead.none)(SourceCheckpointJson.recordsRead.read(_, readFile.toString))
+    try
+      files.read(readFile).fold(RecordsRead.none)(SourceCheckpointJson.recordsRead.read(_, readFile.toString))
     catch {
       case NonFatal(e) if !SourceCheckpointJson.isOtherVersion(e) =>
         log.warn(
@@ -118,7 +119,8 @@ private[dynamickafka] final class SourceCheckpoint(
         RecordsRead.none
     }
 
-  def writeRecordsRead(read: RecordsRead): Unit = files.replace(readFile, SourceCheckpointJson.recordsRead.write(read))
+  def writeRecordsRead(read: RecordsRead): Unit =
+    files.replace(readFile, SourceCheckpointJson.recordsRead.write(read))
 
   /** The newest topology that this run or an earlier one stored; if its file is damaged, the newest one that is not. */
   def topology: Option[RememberedTopology] = {

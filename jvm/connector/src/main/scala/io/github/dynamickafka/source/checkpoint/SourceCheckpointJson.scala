@@ -1,14 +1,36 @@
 package io.github.dynamickafka.source.checkpoint
 
-import io.github.dynamickafka.config.OffsetsParser
-import io.github.dynamickafka.error.{DynamicKafkaRuntimeException, Errors}
-import io.github.dynamickafka.metadata.{OffsetsPolicy, Removal, Topology, TopologyCluster, TopologyPattern, TopologyTopic}
-import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, Deferral, HandOver, HistoryFile, HistoryPlan, HistoryTable, JsonForm, LogKey, OffsetForms, OffsetRange, Positions, RowTimes}
-import io.github.dynamickafka.offset.JsonForm._
-import io.github.dynamickafka.offset.replacement.{LastRecord, RecordsRead}
-import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 import scala.collection.immutable.{SortedMap, SortedSet}
 import scala.util.control.NonFatal
+
+import io.github.dynamickafka.config.OffsetsParser
+import io.github.dynamickafka.error.{DynamicKafkaRuntimeException, Errors}
+import io.github.dynamickafka.metadata.{
+  OffsetsPolicy,
+  Removal,
+  Topology,
+  TopologyCluster,
+  TopologyPattern,
+  TopologyTopic
+}
+import io.github.dynamickafka.offset.JsonForm._
+import io.github.dynamickafka.offset.replacement.{LastRecord, RecordsRead}
+import io.github.dynamickafka.offset.{
+  CompositeOffset,
+  CompositeOffsetJson,
+  Deferral,
+  HandOver,
+  HistoryFile,
+  HistoryPlan,
+  HistoryTable,
+  JsonForm,
+  LogKey,
+  OffsetForms,
+  OffsetRange,
+  Positions,
+  RowTimes
+}
+import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 
 /** The forms of the files of [[SourceCheckpoint]], all of one version. */
 private[dynamickafka] object SourceCheckpointJson {
@@ -188,7 +210,9 @@ private[dynamickafka] object SourceCheckpointJson {
             OffsetRange(topic, p, at, until(id).get(topic, p).get, from.identity(id).epochs.get(topic, p))
           }.toSeq
         },
-        from.identities.map { case (id, of) => id -> of.copy(epochs = Positions.empty) }.filterNot(_._2.isEmpty)
+        from.identities.map { case (id, of) => id -> of.copy(epochs = Positions.empty) }.filterNot(
+          _._2.isEmpty
+        )
       )
     } { of =>
       val from = of.reached(CompositeOffset.empty.copy(identities = of.identities))

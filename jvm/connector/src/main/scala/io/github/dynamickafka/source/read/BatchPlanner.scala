@@ -6,8 +6,8 @@ import scala.collection.immutable.SortedMap
 import scala.collection.mutable
 import scala.util.hashing.MurmurHash3
 
-import org.apache.spark.sql.{DynamicKafkaQueries, SparkSession}
 import org.apache.spark.sql.connector.read.InputPartition
+import org.apache.spark.sql.{DynamicKafkaQueries, SparkSession}
 
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.kafka.ConsumerSettings
@@ -18,6 +18,7 @@ import io.github.dynamickafka.source.cluster.ClusterStream
 private[source] final class BatchPlanner(options: SourceOptions) {
   private val splits = Splits(options.limits.minPartitions, options.limits.maxRecordsPerPartition)
   private val settings = BatchPlanner.settings(options)
+
   /** @param stream the stream id of a (cluster, topic) */
   def partitions(
       ranges: SortedMap[String, Seq[OffsetRange]],

@@ -7,7 +7,15 @@ import org.slf4j.LoggerFactory
 import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.ClusterOptions
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, LogKey, Loss, NextOffset, OffsetRange, Positions}
+import io.github.dynamickafka.offset.{
+  ClusterView,
+  CompositeOffset,
+  LogKey,
+  Loss,
+  NextOffset,
+  OffsetRange,
+  Positions
+}
 
 /**
  * Fails the query for lost records or logs them, depending on `failOnDataLoss`: for each kind of loss and each partition

@@ -1,11 +1,12 @@
 package io.github.dynamickafka.source.trigger
 
+import scala.collection.immutable.SortedMap
+
 import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.offset.{CompositeOffset, OffsetRange}
 import io.github.dynamickafka.source.checkpoint.{LoggedOffsets, SourceCheckpoint}
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStreams}
-import scala.collection.immutable.SortedMap
 
 /**
  * What all parts of a query that reads share, and what they keep from trigger to trigger. Used only by the thread of the query.

@@ -57,7 +57,10 @@ class DeferralFilesSuite extends AnyFunSuite {
 
   test("the format, which later versions have to read") {
     assert(sorted(SourceCheckpointJson.deferral.read(text, "file")) == sorted(deferral))
-    assert(sorted(SourceCheckpointJson.deferral.read(SourceCheckpointJson.deferral.write(deferral), "file")) == sorted(deferral))
+    assert(sorted(SourceCheckpointJson.deferral.read(
+      SourceCheckpointJson.deferral.write(deferral),
+      "file"
+    )) == sorted(deferral))
     assert(SourceCheckpointJson.deferral.write(deferral) == text)
   }
 
@@ -88,13 +91,19 @@ class DeferralFilesSuite extends AnyFunSuite {
     val elected = deferral.copy(ranges =
       deferral.ranges.map { case (id, all) => id -> all.map(r => r.copy(epoch = Some(r.from))) }
     )
-    assert(sorted(SourceCheckpointJson.deferral.read(SourceCheckpointJson.deferral.write(elected), "file")) == sorted(elected))
+    assert(sorted(SourceCheckpointJson.deferral.read(
+      SourceCheckpointJson.deferral.write(elected),
+      "file"
+    )) == sorted(elected))
     assert(SourceCheckpointJson.deferral.write(elected).contains(""""b":7,"orders":[5,0]"""))
   }
 
   test("another version, or a damaged file, is refused with its name") {
     def message(text: String) =
-      intercept[DynamicKafkaRuntimeException](SourceCheckpointJson.deferral.read(text, "/deferred/7.json")).getMessage
+      intercept[DynamicKafkaRuntimeException](SourceCheckpointJson.deferral.read(
+        text,
+        "/deferred/7.json"
+      )).getMessage
     assert(message(text.replace("\"version\":1", "\"version\":2")).contains("UNKNOWN_OFFSET_VERSION"))
     for (
       damage <-

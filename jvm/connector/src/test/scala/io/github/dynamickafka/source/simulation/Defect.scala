@@ -257,10 +257,11 @@ private[simulation] object Defect {
   }
 
   case object UnknownIsNow extends Defect("a position whose time is not known counts as one of now") {
-    override def knownTimes: (Map[LogKey, PartitionTimes], Long) => Map[LogKey, PartitionTimes] = (times, now) =>
-      times.map { case (key, known) =>
-        key -> (if (known.least.isEmpty) known.copy(passed = Some(now)) else known)
-      }
+    override def knownTimes: (Map[LogKey, PartitionTimes], Long) => Map[LogKey, PartitionTimes] =
+      (times, now) =>
+        times.map { case (key, known) =>
+          key -> (if (known.least.isEmpty) known.copy(passed = Some(now)) else known)
+        }
   }
 
   case object IdleHoldsForever extends Defect("clusters wait for an idle one without a time-out") {
