@@ -2,12 +2,13 @@ package io.github.dynamickafka.admin
 
 import io.github.dynamickafka.base.{Clock, Json}
 import io.github.dynamickafka.error.DynamicKafkaError
+import io.github.dynamickafka.kafka.ClusterClient
 import io.github.dynamickafka.metadata.{KafkaStream, ReplacedClusterPolicy, Topology}
 import io.github.dynamickafka.metadata.watch.{RemovalGuard, Resolution}
 import io.github.dynamickafka.offset.{ClusterTransition, ClusterView, CompositeOffset, Continuation, Loss, NextOffset, Positions, StoppingOffsets, Transition}
 import io.github.dynamickafka.offset.replacement.ReplacingClusters
 import io.github.dynamickafka.source.checkpoint.{Refusal, SourceId, SparkCheckpoint}
-import io.github.dynamickafka.source.cluster.{ClusterAdmin, ClusterClient, ClusterConfig, ClusterConfigs, FunctionCalls, Futures, Patience}
+import io.github.dynamickafka.source.cluster.{ClusterAdmin, ClusterConfig, ClusterConfigs, FunctionCalls, Futures}
 import io.github.dynamickafka.source.trigger.{DecidedReplacements, Limits, PlannedReplacements, TriggerContext, TriggerPlanner}
 import java.util.concurrent.TimeUnit
 import org.apache.kafka.clients.admin.OffsetSpec
@@ -400,13 +401,12 @@ private[admin] final class QueryPlan(
   }
 
   private def ask(id: String, work: ClusterTransition): ClusterView.Reachable = on(id) { (config, client) =>
-    val patience =
-      Patience(config.attemptMs, config.attemptMs, Clock.System.monotonicMs() + config.attemptMs)
+    val until = Clock.System.monotonicMs() + config.attemptMs
     val question = TriggerPlanner.question(work, complete = true, afterwards = true)
     val functions = new FunctionCalls(id, () => config.attemptMs)
     val view = await(
       id,
-      new ClusterAdmin(id, config, client, Clock.System).ask(question, Map.empty, patience, functions)
+      new ClusterAdmin(id, config, client, Clock.System).ask(question, Map.empty, until, functions)
     ).view
     view.unanswered.headOption.foreach { case ((topic, p), why) =>
       refuse(s"cluster '$id', topic '$topic', partition $p: $why")

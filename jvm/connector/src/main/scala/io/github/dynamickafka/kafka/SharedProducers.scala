@@ -1,9 +1,6 @@
 package io.github.dynamickafka.kafka
 
 import java.time.Duration
-import java.util.concurrent.CompletableFuture
-
-import scala.util.control.NonFatal
 
 import org.apache.kafka.clients.producer.{KafkaProducer, Producer}
 import org.apache.kafka.common.KafkaException
@@ -13,7 +10,6 @@ import org.apache.kafka.common.errors.{
   TimeoutException
 }
 import org.apache.spark.{SparkConf, SparkEnv}
-import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.base.Clock
 
@@ -30,7 +26,7 @@ private[dynamickafka] final class SharedProducers(
 ) {
   import SharedProducers._
 
-  private val idle = new IdlePool[Shared](Int.MaxValue, idleMs, clock, close)
+  private val idle = new IdlePool[Shared](Int.MaxValue, idleMs, clock, _.opening.close())
   private var used = Map.empty[ProducerSettings, Shared]
 
   /** Opens a producer outside the lock of the pool, so that no task waits for the producer of another cluster. */
@@ -47,7 +43,7 @@ private[dynamickafka] final class SharedProducers(
     catch {
       case e: Throwable =>
         // Another one would hang as well.
-        if (shared.opening.isDone) synchronized(retire(shared))
+        if (!shared.opening.isBeingMade) synchronized(retire(shared))
         release(shared)
         throw e
     }
@@ -66,7 +62,7 @@ private[dynamickafka] final class SharedProducers(
         None
       }
     }
-    over.foreach(close)
+    over.foreach(_.opening.close())
   }
 
   /**
@@ -84,7 +80,7 @@ private[dynamickafka] final class SharedProducers(
   def withNew[A](settings: ProducerSettings)(use: Producer[Array[Byte], Array[Byte]] => A): A = {
     val shared = new Shared(settings, () => create(settings))
     try use(shared.producer)
-    finally close(shared)
+    finally shared.opening.close()
   }
 
   def size: Int = synchronized(used.size + idle.size)
@@ -93,8 +89,6 @@ private[dynamickafka] final class SharedProducers(
 }
 
 private[dynamickafka] object SharedProducers {
-  private val log = LoggerFactory.getLogger(classOf[SharedProducers])
-
   final class Lease private[SharedProducers] (
       val settings: ProducerSettings,
       val producer: Producer[Array[Byte], Array[Byte]],
@@ -105,9 +99,10 @@ private[dynamickafka] object SharedProducers {
       val settings: ProducerSettings,
       create: () => Producer[Array[Byte], Array[Byte]]
   ) {
-    val opening: CompletableFuture[Producer[Array[Byte], Array[Byte]]] = ClientOpener.open(create())
+    // A record that has not been sent when it is closed never will be.
+    val opening = Opening(create())(_.close(Duration.ZERO))
 
-    def producer: Producer[Array[Byte], Array[Byte]] = ClientOpener.await(opening, settings.maxBlockMs)
+    def producer: Producer[Array[Byte], Array[Byte]] = opening.await(settings.maxBlockMs)
 
     // Both are guarded by the pool.
     var users = 0
@@ -124,17 +119,6 @@ private[dynamickafka] object SharedProducers {
       error
     ) || error.isInstanceOf[TimeoutException] || error.getClass == classOf[KafkaException] ||
       error.isInstanceOf[ClusterAuthorizationException] || error.isInstanceOf[ProducerFencedException]
-
-  private def close(shared: Shared): Unit = {
-    // A record that has not been sent after all that time never will be.
-    val _ = shared.opening.thenAccept { producer =>
-      try producer.close(Duration.ZERO)
-      catch {
-        case NonFatal(e) =>
-          log.warn(s"Closing a producer of Kafka cluster '${shared.settings.cluster}' failed", e)
-      }
-    }
-  }
 
   /** How long idle producers are kept: as in Spark's own sink, under Spark's name. */
   def idleMs: Long = Option(SparkEnv.get).map(_.conf).getOrElse(new SparkConf)

@@ -5,13 +5,14 @@ import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.Layout
 import io.github.dynamickafka.format.table.FormatOptionSpecs
+import io.github.dynamickafka.kafka.ClusterClients
 import io.github.dynamickafka.metadata.{HasDatasets, KafkaStream, ReplacedClusterPolicy, TopicDataset, Topology}
 import io.github.dynamickafka.metadata.service.MetadataServices
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
 import io.github.dynamickafka.offset.{CompositeOffset, NextOffset, OffsetRange, Reconcile}
 import io.github.dynamickafka.page.{GaugeNames, LivePage}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
-import io.github.dynamickafka.source.cluster.{AdminClusterClient, ClusterConfigs, ClusterStream, ClusterStreams, SharedClients, TopologyCheck}
+import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStream, ClusterStreams, TopologyCheck}
 import io.github.dynamickafka.source.history.{HistoryPartition, HistoryReader}
 import io.github.dynamickafka.source.read.{BatchPlanner, BundleReader, ConsumerPool, DecodeCounts, Decoding, RangeBundle, ReadAhead, ReaderMetrics, RecordTimes, SharedTask, SharedTaskReader, SparkKafkaSource, TaskDecoder, TaskTimes}
 import io.github.dynamickafka.source.realtime.{RealTimeReader, RealTimeReaders, RealTimeTask}
@@ -135,8 +136,8 @@ private[source] final class DynamicKafkaScan(
         _,
         _,
         clock,
-        config => SharedClients.OfDriver.connect(config.properties.admin),
-        Some(config => new AdminClusterClient(config.properties.admin))
+        config => ClusterClients.OfDriver.connect(config.properties.admin, config.requestTimeoutMs),
+        Some(ClusterStream.alone)
       ),
       options.clusters.skipUnreachable,
       options.clusters.failureTimeoutMs,

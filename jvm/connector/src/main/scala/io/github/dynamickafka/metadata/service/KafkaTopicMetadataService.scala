@@ -20,7 +20,7 @@ import org.apache.kafka.common.{IsolationLevel, KafkaFuture, TopicPartition, Uui
 import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Errors}
-import io.github.dynamickafka.kafka.{ClientDefaults, ClientOpener}
+import io.github.dynamickafka.kafka.{ClientDefaults, ClusterClients, Opening}
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.document.TopicRecords
 
@@ -45,7 +45,7 @@ private[dynamickafka] final class KafkaTopicMetadataService(arguments: ServiceAr
   private val chosen = arguments.underPrefix + ("bootstrap.servers" -> bootstrapServers)
   private val partition = new TopicPartition(topic, 0)
   private val partitions = ju.List.of(partition)
-  private val clients = new Opened(new Clients)(_.close())
+  private val clients = new Opened(Opening(new Clients)(_.close()), timeoutMs)
 
   override protected def read(): Map[String, KafkaStream] = {
     val now = records()
@@ -92,7 +92,7 @@ private[dynamickafka] final class KafkaTopicMetadataService(arguments: ServiceAr
             values.toSeq.map { case (id, value) =>
               producer.send(new ProducerRecord(topic, 0, id, value.orNull))
             }
-              .foreach(ClientOpener.answer(_, timeoutMs))
+              .foreach(Opening.answer(_, timeoutMs))
         }
       catch { case NonFatal(e) => throw failure("written", e) }
     after
@@ -143,7 +143,7 @@ private[dynamickafka] final class KafkaTopicMetadataService(arguments: ServiceAr
   private def client(properties: Map[String, String]) = new ju.HashMap[String, AnyRef](properties.asJava)
 
   private def ask(admin: Admin, rest: () => Long): Range = {
-    def get[A](future: KafkaFuture[A]): A = ClientOpener.answer(future, rest())
+    def get[A](future: KafkaFuture[A]): A = Opening.answer(future, rest())
     val resource = new ConfigResource(ConfigResource.Type.TOPIC, topic)
     val description = admin.describeTopics(ju.List.of(topic)).allTopicNames
     val configuration = admin.describeConfigs(ju.List.of(resource)).all
@@ -165,12 +165,13 @@ private[dynamickafka] final class KafkaTopicMetadataService(arguments: ServiceAr
 
   /** What is open for the calls, and what it has read. */
   private final class Clients extends AutoCloseable {
-    val admin: Admin = Admin.create(client(ClientDefaults.admin(chosen, timeoutMs)))
+    private val opening = ClusterClients.admin(ClientDefaults.admin(chosen, timeoutMs))
+    val admin: Admin = opening.await(timeoutMs)
     val consumer: Reader =
       try reader()
       catch {
         case NonFatal(e) =>
-          admin.close(Duration.ZERO)
+          opening.close()
           throw e
       }
     consumer.seekToBeginning(partitions)
@@ -181,7 +182,7 @@ private[dynamickafka] final class KafkaTopicMetadataService(arguments: ServiceAr
 
     override def close(): Unit = {
       end(consumer)
-      admin.close(Duration.ZERO)
+      opening.close()
     }
   }
 }

@@ -16,9 +16,9 @@ import org.slf4j.LoggerFactory
 import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.kafka.TaskSender.Record
 import io.github.dynamickafka.kafka.{
-  ClientOpener,
   ClusterFailure,
   IdlePool,
+  Opening,
   ProducerSettings,
   SharedProducers
 }
@@ -350,11 +350,11 @@ private[sink] final class TransactionPool(
 
   /** On another thread, because this may hang, and without end: Kafka's client has no limit for a log-in. */
   private def opened(settings: ProducerSettings): ResumableProducer = {
-    val opening = ClientOpener.open(create(settings))
-    try ClientOpener.await(opening, settings.maxBlockMs)
+    val opening = Opening(create(settings))(close(settings, _))
+    try opening.await(settings.maxBlockMs)
     catch {
       case e: Throwable =>
-        val _ = opening.thenAccept(close(settings, _))
+        opening.close()
         throw e
     }
   }

@@ -1,8 +1,9 @@
 package io.github.dynamickafka.source.report
 
 import io.github.dynamickafka.base.Clock
+import io.github.dynamickafka.kafka.ListedOffset
 import io.github.dynamickafka.offset.{ClusterFiles, CompositeOffset, LogKey, Positions, Span}
-import io.github.dynamickafka.source.cluster.{ClusterStreams, Futures, ListedOffset}
+import io.github.dynamickafka.source.cluster.{ClusterStreams, Futures}
 import io.github.dynamickafka.source.read.{LogTimes, RecordTimes, ReportedTimes}
 import java.util.concurrent.CompletableFuture
 import org.apache.kafka.common.TopicPartition

@@ -2,8 +2,9 @@ package io.github.dynamickafka.source.trigger
 
 import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.AlignmentOptions
+import io.github.dynamickafka.kafka.ListedOffset
 import io.github.dynamickafka.offset.{AlignedTrigger, Alignment, ClusterView, EventTimes, LogKey, NextOffset, ReadTimes, Span, TimeAnswer, UnreadFiles}
-import io.github.dynamickafka.source.cluster.{ClusterStream, ClusterStreams, Futures, ListedOffset}
+import io.github.dynamickafka.source.cluster.{ClusterStream, ClusterStreams, Futures}
 import java.util.concurrent.CompletableFuture
 import org.apache.kafka.common.TopicPartition
 import org.apache.spark.sql.connector.read.streaming.{ReadAllAvailable, ReadLimit}

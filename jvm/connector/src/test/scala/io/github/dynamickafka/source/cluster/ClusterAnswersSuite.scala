@@ -18,6 +18,7 @@ import org.scalatest.time.{Millis, Seconds, Span}
 
 import io.github.dynamickafka.base.{Clock, ManualClock}
 import io.github.dynamickafka.config.Options
+import io.github.dynamickafka.kafka.ListedOffset
 import io.github.dynamickafka.metadata.OffsetsPolicy
 import io.github.dynamickafka.offset.{ClusterView, Positions}
 import io.github.dynamickafka.testkit.{TestAll, TimeLimit}

@@ -2,7 +2,7 @@ package io.github.dynamickafka.source.report
 
 import io.github.dynamickafka.base.ManualClock
 import io.github.dynamickafka.offset.{CompositeOffset, LogKey, Positions, Span}
-import io.github.dynamickafka.source.cluster.ListedOffset
+import io.github.dynamickafka.kafka.ListedOffset
 import io.github.dynamickafka.source.read.{RecordTimes, Slice, TaskTimes}
 import io.github.dynamickafka.testkit.TimeLimit
 import java.{util => ju}
