@@ -1,7 +1,7 @@
 package io.github.dynamickafka.admin
 
 import java.time.Duration
-import java.util.concurrent.{CompletableFuture, ExecutionException, FutureTask, TimeUnit, TimeoutException}
+import java.util.concurrent.{CompletableFuture, ExecutionException, FutureTask, TimeUnit}
 import java.{util => ju}
 
 import scala.collection.concurrent.TrieMap
@@ -84,10 +84,8 @@ private[admin] object KafkaOffsets {
   /** The failure of a request, without secrets. */
   def reason(config: ClusterConfig, e: Throwable): String = located(config, text(config, e), e)
 
-  private def text(config: ClusterConfig, e: Throwable): String = Futures.cause(e) match {
-    case _: TimeoutException => s"no response within ${config.requestTimeoutMs} ms"
-    case cause => Redaction.scrub(ClusterFailure.text(cause), properties(config))
-  }
+  private def text(config: ClusterConfig, e: Throwable): String =
+    ClusterFailure.explain(Futures.cause(e), config.requestTimeoutMs, properties(config))
 
   private def located(config: ClusterConfig, text: String, e: Throwable): String =
     s"${config.bootstrapServers}: ${ClusterFailure.located(text, Futures.cause(e), properties(config))}"

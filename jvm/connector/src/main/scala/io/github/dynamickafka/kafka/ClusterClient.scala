@@ -160,7 +160,10 @@ private[dynamickafka] final class ClusterClient private[kafka] (
   def committed(group: String): CompletableFuture[Map[TopicPartition, Long]] =
     made.thenCompose[Map[TopicPartition, Long]](_.committed(group))
 
-  def commit(group: String, offsets: Map[TopicPartition, Long]): Map[TopicPartition, CompletableFuture[Unit]] =
+  def commit(
+      group: String,
+      offsets: Map[TopicPartition, Long]
+  ): Map[TopicPartition, CompletableFuture[Unit]] =
     each(offsets.keySet)(_.commit(group, offsets))
 
   /** Pending requests fail if no other user shares the client. */

@@ -62,7 +62,8 @@ object CheckpointFolder {
       isCommand = true
     )
 
-  private final class Answering(answer: (TopicPartition, OffsetSpec) => Option[Long]) extends ClusterRequests {
+  private final class Answering(answer: (TopicPartition, OffsetSpec) => Option[Long])
+      extends ClusterRequests {
     override def offsets(
         specs: Map[TopicPartition, OffsetSpec],
         isolation: IsolationLevel

@@ -101,6 +101,9 @@ private[service] final class Opened[A](open: => Opening[A], limitMs: Long) exten
     opening.await(limitMs)
   }
 
+  /** Has the next call make another one, unless it is still being made: another one would hang as well. */
+  def renew(): Unit = synchronized(if (!current.exists(_.isBeingMade)) close())
+
   override def close(): Unit = synchronized {
     current.foreach(_.close())
     current = None

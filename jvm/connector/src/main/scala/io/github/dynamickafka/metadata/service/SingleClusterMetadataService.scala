@@ -31,8 +31,9 @@ private[metadata] final class SingleClusterMetadataService(arguments: ServiceArg
     ServiceArguments.refuse(ClusterId.name, clusterId, Names.ClusterIdRule)
 
   private val all = arguments.underPrefix + (DocumentParts.Bootstrap -> arguments(BootstrapServers))
-  private val client = 
-    new Opened(ClusterClients.admin(ClientDefaults.admin(all, RequestTimeoutMs)), CallLimitMs)
+  private val properties = ClientDefaults.admin(all, RequestTimeoutMs)
+  private val client =
+    new Opened(ClusterClients.admin(properties), properties(CallTimeout).toLongOption.getOrElse(CallLimitMs))
 
   override def getAllStreams(): ju.Set[KafkaStream] = scrubbed {
     val topics = asked(admin.listTopics().names())
@@ -68,6 +69,8 @@ private[metadata] final class SingleClusterMetadataService(arguments: ServiceArg
 }
 
 private object SingleClusterMetadataService {
+
+  private val CallTimeout = "default.api.timeout.ms"
 
   /** Only a safeguard: the timeout of the client, which the properties may set, is shorter. */
   private val CallLimitMs = 10 * 60 * 1000L

@@ -15,13 +15,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.kafka.TaskSender.Record
-import io.github.dynamickafka.kafka.{
-  ClusterFailure,
-  IdlePool,
-  Opening,
-  ProducerSettings,
-  SharedProducers
-}
+import io.github.dynamickafka.kafka.{ClusterFailure, IdlePool, Opening, ProducerSettings, SharedProducers}
 import io.github.dynamickafka.sink.commit.ResumableProducer.Handle
 
 /**

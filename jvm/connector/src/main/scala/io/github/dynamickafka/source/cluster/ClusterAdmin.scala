@@ -366,7 +366,9 @@ private[source] final class PartitionListings(config: ClusterConfig, client: Clu
     ).fold(CompletableFuture.completedFuture(Option.empty[Listed])) { l =>
       pause(first.values, LookAgainMs).thenApply[Option[Listed]] { _ =>
         val isSame = first.forall { case (tp, listing) =>
-          listing.isDone && Futures.outcome(listing).exists(found => l.listed.ends.get(tp).contains(found.end))
+          listing.isDone && Futures.outcome(listing).exists(found =>
+            l.listed.ends.get(tp).contains(found.end)
+          )
         }
         Option.when(isSame) {
           val earliest = first.map { case (tp, listing) => tp -> listing.join().earliest }

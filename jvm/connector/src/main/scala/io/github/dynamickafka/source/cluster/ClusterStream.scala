@@ -116,13 +116,8 @@ private[source] final class ClusterStream(
     }
 
   /** The message of an error of this cluster for users, without secrets. */
-  def explain(error: Throwable): String = Redaction.scrub(
-    error match {
-      case _: TimeoutException => s"no response within ${config.requestTimeoutMs} ms"
-      case other => ClusterFailure.text(other)
-    },
-    config.properties.client
-  )
+  def explain(error: Throwable): String =
+    ClusterFailure.explain(error, config.requestTimeoutMs, config.properties.client)
 
   /** The error that fails the query, for an exception of a client of this cluster. Waits for the addresses that do not answer. */
   def failure(error: Throwable): Errors.Runtime =
@@ -166,6 +161,10 @@ private[dynamickafka] object ClusterStream {
 
   private val MaxMarginMs = 1000L
   private val RetryMs = 250L
+
+  /** A client that all queries of this driver share. */
+  def shared(config: ClusterConfig): ClusterClient =
+    ClusterClients.OfDriver.connect(config.properties.admin, config.requestTimeoutMs)
 
   /** A client that nobody else uses. */
   def alone(config: ClusterConfig): ClusterClient =

@@ -272,7 +272,8 @@ private[source] final class ClusterStreams(
   def topics(
       ids: Set[String],
       superseded: Set[String] => Boolean
-  ): Option[Map[String, Option[Set[String]]]] = gather(Outage.Request.Topics, ids, superseded)(_.admin.client.topics)
+  ): Option[Map[String, Option[Set[String]]]] =
+    gather(Outage.Request.Topics, ids, superseded)(_.admin.client.topics)
 
   /** The first records of these times or later, by cluster; None for one that does not respond. Waits for all of them. */
   def timesNow(asked: Map[String, Map[TopicPartition, Long]]): Map[String, Option[ClusterStream.Times]] =
@@ -284,7 +285,7 @@ private[source] final class ClusterStreams(
     if (reads.isEmpty) Map.empty
     else
       gather(Outage.Request.Times, reads.keySet, _ => false) { stream =>
-        val ids = kafkaIdsOf(stream, ClusterReads.Answers, Set.empty)
+        val ids = kafkaIdsOf(stream, Answers, Set.empty)
           .completeOnTimeout(Set.empty, stream.config.attemptMs, TimeUnit.MILLISECONDS)
         CompletableFuture.supplyAsync[A](() => reads(stream.id)(stream.config), blockingThreads)
           .thenCombine[Set[String], (Set[String], A)](ids, (found, ids) => (ids, found))
@@ -423,14 +424,13 @@ private[source] trait ClusterReads {
   def read[A](reads: Map[String, ClusterConfig => A]): Map[String, Option[(Set[String], A)]]
 }
 
-private[source] object ClusterReads {
-  private[cluster] val Answers = 3
-}
-
 private[source] object ClusterStreams {
   private val log = LoggerFactory.getLogger(classOf[ClusterStreams])
 
   private val NonBlockingThreads = 4
+
+  /** A cluster that is replaced behind its address may answer with either id for a while. */
+  private val Answers = 3
 
   private val named = new DaemonThreads("dynamic-kafka-cluster")
 
@@ -551,12 +551,11 @@ private[source] final case class Outage(
     cause: Throwable
 ) {
 
-  /** Called by each trigger: returns `Right` if the cluster responds again, otherwise the new state of the outage. */
-  def after(now: Long, ask: () => CompletableFuture[_]): Either[Outage, Unit] = probe match {
-    case Some(answer) if !answer.isDone => Left(this)
-    case Some(answer) => Futures.failure(answer).map(again(now, _)).toLeft(())
-    case None if now >= nextAt => Left(copy(probe = Some(ask())))
-    case None => Left(this)
+  /** Called by each trigger: the new state; None if the cluster responds again. */
+  def after(now: Long, ask: () => CompletableFuture[_]): Option[Outage] = probe match {
+    case Some(answer) if answer.isDone => Futures.failure(answer).map(again(now, _))
+    case None if now >= nextAt => Some(copy(probe = Some(ask())))
+    case _ => Some(this)
   }
 
   /** After another failure: the pause before the next probe is longer. */
@@ -607,20 +606,19 @@ private[cluster] final class Outages(
   def isOut(request: Outage.Request, id: String, ask: () => CompletableFuture[_]): Boolean =
     outages.get(id).exists { outage =>
       val now = clock.monotonicMs()
-      val next =
-        if (outage.of == request) outage.after(now, ask)
-        // Offsets are what the query needs, and a cluster that lists its topics may not give them.
-        else if (request == Outage.Request.Offsets) outage.copy(of = request, probe = None).after(now, ask)
-        else Left(outage)
-      next match {
-        // The cluster may still reject the requests of the query: the outage ends with the first successful one.
-        case Right(_) => false
-        case Left(still) =>
-          outages += id -> still
-          if (failureTimeoutMs >= 0 && clock.monotonicMs() - still.since >= failureTimeoutMs)
-            throw stream(id).failure(still.cause)
-          true
+      // Offsets are what the query needs, and a cluster that lists its topics may not give them.
+      val current =
+        if (request == Outage.Request.Offsets && outage.of != request)
+          outage.copy(of = request, probe = None)
+        else outage
+      val next = if (current.of == request) current.after(now, ask) else Some(current)
+      // It may still reject the requests of the query: the outage ends with the first successful one.
+      next.foreach { still =>
+        outages += id -> still
+        if (failureTimeoutMs >= 0 && clock.monotonicMs() - still.since >= failureTimeoutMs)
+          throw stream(id).failure(still.cause)
       }
+      next.isDefined
     }
 
   /** @throws DynamicKafkaRuntimeException if the query does not continue without the cluster */

@@ -99,7 +99,8 @@ private[source] object GroupCommitQueue {
   ): GroupCommitQueue = {
     val group = stream.config.committedGroup.getOrElse("")
     def send(positions: Positions): CompletableFuture[Unit] =
-      if (group.isEmpty) CompletableFuture.failedFuture(new RuntimeException(NoGroup)) else ask(_.admin.commit(group, positions))
+      if (group.isEmpty) CompletableFuture.failedFuture(new RuntimeException(NoGroup))
+      else ask(_.admin.commit(group, positions))
     def tell(error: Option[Throwable]): Unit = error.map(Futures.cause) match {
       case None => commitCounter.succeeded(stream.id, group)
       case Some(e) => commitCounter.failed(stream.id, group, stream.explain(e))

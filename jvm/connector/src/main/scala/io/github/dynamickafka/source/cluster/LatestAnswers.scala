@@ -168,7 +168,8 @@ private[cluster] final class Agent(
 
   /** Until when a trigger would neither send a request to this cluster nor find another response, in monotonic milliseconds. */
   def unchangedUntil: Long =
-    if (pending.isDefined || failed.isDefined || quiet == 0) Long.MinValue else math.min(nextAt, newest.sentAt + maxAgeMs)
+    if (pending.isDefined || failed.isDefined || quiet == 0) Long.MinValue
+    else math.min(nextAt, newest.sentAt + maxAgeMs)
 
   /**
    * The newest response, if a trigger may use it. One that took longer than its age may be is used once, whatever its
@@ -239,7 +240,11 @@ private[cluster] final case class Sent(
 private[cluster] object Sent {
 
   /** @param found the response to a request that is sent now */
-  def apply(question: ClusterQuestion, clock: Clock, found: => CompletableFuture[ClusterView.Reachable]): Sent = {
+  def apply(
+      question: ClusterQuestion,
+      clock: Clock,
+      found: => CompletableFuture[ClusterView.Reachable]
+  ): Sent = {
     val now = clock.monotonicMs()
     Sent(question, now, found.thenApply[Answer](Answer(question, _, now, clock.monotonicMs())))
   }

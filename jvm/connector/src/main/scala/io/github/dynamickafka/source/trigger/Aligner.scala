@@ -1,13 +1,26 @@
 package io.github.dynamickafka.source.trigger
 
+import java.util.concurrent.CompletableFuture
+
+import org.apache.kafka.common.TopicPartition
+import org.apache.spark.sql.connector.read.streaming.{ReadAllAvailable, ReadLimit}
+
 import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.AlignmentOptions
 import io.github.dynamickafka.kafka.ListedOffset
-import io.github.dynamickafka.offset.{AlignedTrigger, Alignment, ClusterView, EventTimes, LogKey, NextOffset, ReadTimes, Span, TimeAnswer, UnreadFiles}
+import io.github.dynamickafka.offset.{
+  AlignedTrigger,
+  Alignment,
+  ClusterView,
+  EventTimes,
+  LogKey,
+  NextOffset,
+  ReadTimes,
+  Span,
+  TimeAnswer,
+  UnreadFiles
+}
 import io.github.dynamickafka.source.cluster.{ClusterStream, ClusterStreams, Futures}
-import java.util.concurrent.CompletableFuture
-import org.apache.kafka.common.TopicPartition
-import org.apache.spark.sql.connector.read.streaming.{ReadAllAvailable, ReadLimit}
 
 /**
  * Lowers the ends of what a trigger can read, so that clusters advance together in record time (`alignment=timestamp`), and

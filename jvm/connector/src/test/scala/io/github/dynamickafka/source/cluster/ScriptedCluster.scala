@@ -10,7 +10,14 @@ import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.errors.{TimeoutException, UnknownTopicOrPartitionException}
 import org.apache.kafka.common.{IsolationLevel, TopicPartition}
 
-import io.github.dynamickafka.kafka.{ClusterClient, ClusterClients, ClusterRequests, ListedOffset, Opening, TopicAnswer}
+import io.github.dynamickafka.kafka.{
+  ClusterClient,
+  ClusterClients,
+  ClusterRequests,
+  ListedOffset,
+  Opening,
+  TopicAnswer
+}
 
 /**
  * A Kafka cluster as its clients see it, which a test changes. As in Kafka (KAFKA-20673), a client asks the leader that

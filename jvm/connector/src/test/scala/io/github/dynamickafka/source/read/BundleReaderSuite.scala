@@ -13,10 +13,10 @@ import org.apache.kafka.common.header.internals.RecordHeader
 import org.apache.kafka.common.serialization.ByteArraySerializer
 
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
+import io.github.dynamickafka.kafka.ClusterClients
 import io.github.dynamickafka.kafka.ConsumerSettings
 import io.github.dynamickafka.offset.LogIdentity
 import io.github.dynamickafka.source.Entry
-import io.github.dynamickafka.kafka.ClusterClients
 import io.github.dynamickafka.testkit.{KafkaCluster, TestAll}
 
 /** The reader on real brokers: rows, transactions, and waits that must end. */
