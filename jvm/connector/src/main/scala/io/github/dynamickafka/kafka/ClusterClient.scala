@@ -208,6 +208,10 @@ private[dynamickafka] final class ClusterClients(open: Map[String, String] => Op
     new ClusterClient(shared, limitMs, this)
   }
 
+  /** A client that nobody else uses. */
+  def alone(properties: Map[String, String], limitMs: Long): ClusterClient =
+    new ClusterClients(open).connect(properties, limitMs)
+
   private[kafka] def leave(shared: Shared): Unit = synchronized {
     shared.users -= 1
     if (shared.users == 0) {
@@ -222,18 +226,12 @@ private[dynamickafka] final class ClusterClients(open: Map[String, String] => Op
 }
 
 private[dynamickafka] object ClusterClients {
-  val OfDriver: ClusterClients = new ClusterClients(requests)
-
-  /** A client that nobody else uses. */
-  def alone(properties: Map[String, String], limitMs: Long): ClusterClient =
-    new ClusterClients(requests).connect(properties, limitMs)
+  val OfDriver: ClusterClients =
+    new ClusterClients(p => Opening[ClusterRequests](new AdminRequests(create(p)))(_.close()))
 
   /** Kafka's own client, for whoever asks other questions than those of [[ClusterRequests]]. */
   def admin(properties: Map[String, String]): Opening[Admin] =
     Opening(create(properties))(_.close(Duration.ZERO))
-
-  private def requests(properties: Map[String, String]): Opening[ClusterRequests] =
-    Opening[ClusterRequests](new AdminRequests(create(properties)))(_.close())
 
   private def create(properties: Map[String, String]): Admin =
     Admin.create(new ju.HashMap[String, AnyRef](properties.asJava))

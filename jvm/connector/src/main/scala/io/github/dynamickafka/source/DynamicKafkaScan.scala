@@ -168,13 +168,7 @@ private[source] final class DynamicKafkaScan(
 
   private def open() =
     new ClusterStreams(
-      new ClusterStream(
-        _,
-        _,
-        clock,
-        ClusterStream.shared,
-        Some(ClusterStream.alone)
-      ),
+      new ClusterStream(_, _, clock),
       options.clusters.skipUnreachable,
       options.clusters.failureTimeoutMs,
       clock,

@@ -16,15 +16,13 @@ import io.github.dynamickafka.offset.ClusterView
  *
  * Created for one [[ClusterConfig]] and never modified. Requests are thread-safe and never wait; only the thread of the query closes it.
  *
- * @param connect makes a client, which others may share
- * @param alone makes a client that is not shared, if `connect` does
+ * @param clients makes the clients, which other queries may share
  */
 private[source] final class ClusterStream(
     val id: String,
     val config: ClusterConfig,
     clock: Clock,
-    connect: ClusterConfig => ClusterClient = ClusterStream.alone,
-    alone: Option[ClusterConfig => ClusterClient] = None
+    clients: ClusterClients = ClusterClients.OfDriver
 ) {
   import ClusterStream._
 
@@ -32,7 +30,7 @@ private[source] final class ClusterStream(
   private var made: Option[ClusterAdmin] = None
   @volatile private var commitQueue: Option[GroupCommitQueue] = None
   private var isClosed = false
-  private val silent = new SilentLeaders(() => alone.getOrElse(connect)(config), config, clock)
+  private val silent = new SilentLeaders(clients, config, clock)
 
   /**
    * Several attempts within the request timeout of the cluster, each with a new client: a client may wait for a broker
@@ -138,7 +136,7 @@ private[source] final class ClusterStream(
     if (isClosed) throw new IllegalStateException(s"the clients of cluster '$id' are closed")
     made.filterNot(_.client.isBroken).getOrElse {
       made.foreach(_.client.close())
-      val admin = new ClusterAdmin(id, config, connect(config), clock)
+      val admin = new ClusterAdmin(id, config, clients.connect(config.properties.admin, config.requestTimeoutMs), clock)
       made = Some(admin)
       admin
     }
@@ -154,21 +152,13 @@ private[source] final class ClusterStream(
   }
 }
 
-private[dynamickafka] object ClusterStream {
+private[source] object ClusterStream {
 
   /** The first record of a time or later, by partition. */
   type Times = Map[TopicPartition, ListedOffset]
 
   private val MaxMarginMs = 1000L
   private val RetryMs = 250L
-
-  /** A client that all queries of this driver share. */
-  def shared(config: ClusterConfig): ClusterClient =
-    ClusterClients.OfDriver.connect(config.properties.admin, config.requestTimeoutMs)
-
-  /** A client that nobody else uses. */
-  def alone(config: ClusterConfig): ClusterClient =
-    ClusterClients.alone(config.properties.admin, config.requestTimeoutMs)
 
   private def isTransient(e: Throwable): Boolean = e match {
     case _: TimeoutException | _: RetriableException | _: LeaderMoved => true
@@ -181,7 +171,7 @@ private[dynamickafka] object ClusterStream {
  * a new client and for what the triggers need, and no trigger waits for them. Thread-safe.
  */
 private[source] final class SilentLeaders(
-    connect: () => ClusterClient,
+    clients: ClusterClients,
     config: ClusterConfig,
     clock: Clock
 ) extends AutoCloseable {
@@ -189,8 +179,6 @@ private[source] final class SilentLeaders(
 
   private var silent = Map.empty[TopicPartition, Unanswered]
   private var probe: Option[Probe] = None
-  // One at a time, also if it is being made for longer than a probe takes.
-  private var last: Option[ClusterClient] = None
   private var failures = 0
   private var nextAt = 0L
   private var isClosed = false
@@ -200,18 +188,18 @@ private[source] final class SilentLeaders(
     val now = clock.monotonicMs()
     probe.foreach { running =>
       silent --= running.answered
-      if (silent.isEmpty || running.until <= now || running.isDone) {
+      // A client that is still being made is waited for: another one would hang as well.
+      if (!running.client.isBeingMade && (silent.isEmpty || running.until <= now || running.isDone)) {
         end()
         failures += 1
         nextAt = now + Backoff.OfClusters.pauseMs(failures)
       }
     }
     if (silent.isEmpty) failures = 0
-    else if (probe.isEmpty && now >= nextAt && !isClosed && !last.exists(_.isBeingMade)) {
-      val client = connect()
-      last = Some(client)
+    else if (probe.isEmpty && now >= nextAt && !isClosed) {
+      val client = clients.alone(config.properties.admin, config.requestTimeoutMs)
       val asked = silent.keysIterator.map(_ -> OffsetSpec.latest).toMap
-      probe = Some(Probe(client.offsets(asked, config.isolation), now + config.attemptMs))
+      probe = Some(Probe(client, client.offsets(asked, config.isolation), now + config.attemptMs))
     }
     silent
   }
@@ -225,14 +213,18 @@ private[source] final class SilentLeaders(
   }
 
   private def end(): Unit = {
+    probe.foreach(_.client.close())
     probe = None
-    last.foreach(_.close())
   }
 }
 
 private[source] object SilentLeaders {
 
-  private final case class Probe(answers: Map[TopicPartition, CompletableFuture[ListedOffset]], until: Long) {
+  private final case class Probe(
+      client: ClusterClient,
+      answers: Map[TopicPartition, CompletableFuture[ListedOffset]],
+      until: Long
+  ) {
     def isDone: Boolean = answers.values.forall(_.isDone)
 
     /** Any final answer counts: the next trigger gets it too, and decides. */

@@ -425,7 +425,7 @@ private[source] trait ClusterReads {
 }
 
 private[source] object ClusterStreams {
-  private val log = LoggerFactory.getLogger(classOf[ClusterStreams])
+  private[cluster] val log = LoggerFactory.getLogger(classOf[ClusterStreams])
 
   private val NonBlockingThreads = 4
 
@@ -589,7 +589,7 @@ private[cluster] final class Outages(
     clock: Clock,
     stream: String => ClusterStream
 ) {
-  import Outages._
+  import ClusterStreams.log
 
   private var outages = Map.empty[String, Outage]
 
@@ -640,8 +640,4 @@ private[cluster] final class Outages(
     log.info("Kafka cluster '{}' is reachable again after {} ms", id, clock.monotonicMs() - outage.since)
     outages -= id
   }
-}
-
-private[cluster] object Outages {
-  private val log = LoggerFactory.getLogger(classOf[Outages])
 }

@@ -16,7 +16,7 @@ import org.scalatest.time.{Millis, Seconds, Span}
 
 import io.github.dynamickafka.base.{Clock, ManualClock}
 import io.github.dynamickafka.config.Options
-import io.github.dynamickafka.kafka.ClusterClients
+import io.github.dynamickafka.kafka.{ClusterClients, ClusterRequests, Opening}
 import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, Positions}
 import io.github.dynamickafka.testkit.TimeLimit
 
@@ -27,14 +27,11 @@ class HangingClientSuite extends AnyFunSuite with TimeLimit with Eventually {
 
   private val question = ClusterQuestion(Set("t"), Positions.from(Seq(("t", 0, 4L))), Map.empty)
 
-  private def client(pipe: Path) = ClusterClients.alone(
-    Map(
-      "bootstrap.servers" -> "127.0.0.1:1",
-      "security.protocol" -> "SSL",
-      "ssl.truststore.type" -> "PKCS12",
-      "ssl.truststore.location" -> pipe.toString
-    ),
-    1000L
+  private def properties(pipe: Path) = Map(
+    "bootstrap.servers" -> "127.0.0.1:1",
+    "security.protocol" -> "SSL",
+    "ssl.truststore.type" -> "PKCS12",
+    "ssl.truststore.location" -> pipe.toString
   )
 
   /** The client of blue hangs until the body has ended. */
@@ -64,14 +61,17 @@ class HangingClientSuite extends AnyFunSuite with TimeLimit with Eventually {
           id,
           config,
           Clock.System,
-          _ => if (id == "blue") client(pipe) else green.connect()
+          if (id == "blue") ClusterClients.OfDriver else green.clients
         ),
       skip,
       failureTimeoutMs = -1,
       Clock.System,
       maxAgeMs = 1000L
     )
-    all.set(Seq("blue", "green").map(id => id -> config(id, Map("bootstrap.servers" -> "h:1"))).toMap)
+    all.set(Map(
+      "blue" -> config("blue", properties(pipe)),
+      "green" -> config("green", Map("bootstrap.servers" -> "h:1"))
+    ))
     all
   }
 
@@ -125,10 +125,13 @@ class HangingClientSuite extends AnyFunSuite with TimeLimit with Eventually {
       val config = ClusterConfigs(options, Set("blue"))("blue", Map("bootstrap.servers" -> "h:1"))
       @volatile var opened = 0
       val leaders = new SilentLeaders(
-        () => {
-          opened += 1
-          client(pipe)
-        },
+        new ClusterClients(_ =>
+          Opening[ClusterRequests] {
+            opened += 1
+            Files.readAllBytes(pipe)
+            throw new IllegalStateException("not made")
+          }(_.close())
+        ),
         config,
         clock
       )

@@ -59,21 +59,12 @@ class HangingOpenersSuite extends AnyFunSuite with TimeLimit with Eventually {
         }
       ).asInstanceOf[ClusterRequests]
     }
-    private def clients() = new ClusterClients(properties =>
+    private val clients = new ClusterClients(properties =>
       Opening(open(properties("bootstrap.servers").takeWhile(_ != ':')))(_.close())
     )
-    private def connect(clients: ClusterClients, config: ClusterConfig) =
-      clients.connect(config.properties.admin, config.requestTimeoutMs)
-    private val shared = clients()
     private val streams = new ClusterStreams(
       (id, config) =>
-        new ClusterStream(
-          id,
-          config,
-          clock,
-          connect(shared, _),
-          Some(connect(clients(), _))
-        ),
+        new ClusterStream(id, config, clock, clients),
       skipUnreachable = true,
       failureTimeoutMs = -1,
       clock,

@@ -77,7 +77,9 @@ final class ScriptedCluster {
   /** All requests for offsets by time, of any number of partitions. */
   val timeRequests = new AtomicInteger
 
-  def connect(): ClusterClient = new ClusterClients(_ => opening()).connect(Map.empty, 60000L)
+  def clients: ClusterClients = new ClusterClients(_ => opening())
+
+  def connect(): ClusterClient = clients.connect(Map.empty, 60000L)
 
   /** Made at once. */
   def opening(): Opening[ClusterRequests] =

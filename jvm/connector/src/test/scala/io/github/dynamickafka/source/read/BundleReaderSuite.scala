@@ -97,7 +97,7 @@ class BundleReaderSuite extends ReaderTest {
   test("a topic that was recreated since its batch was planned, or since records of it were fetched") {
     withPool { (pool, consumers) =>
       val topic = newTopicOn(1, blue)
-      val client = ClusterClients.alone(Map("bootstrap.servers" -> blue.bootstrapServers), 60000L)
+      val client = ClusterClients.OfDriver.alone(Map("bootstrap.servers" -> blue.bootstrapServers), 60000L)
       def id(): String = client.describe(Set(topic))(topic).get.id.get
       produce(blue, topic, 1, Seq("a", "b", "c", "d"))
       val former = id()
