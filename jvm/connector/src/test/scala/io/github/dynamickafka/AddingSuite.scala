@@ -78,7 +78,7 @@ class AddingSuite extends AnyFunSuite with TimeLimit {
     ))
   }
 
-  test("a gauge: one entry of a map; progress, gauges and page have it") {
+  test("a gauge: one entry of a map; progress and gauges have it") {
     val registry = new MetricRegistry
     assert(LaggingClusters.shown(registry)("laggingClusters") == "1")
     assert(registry.getGauges.get("q.0.total.laggingClusters").getValue == 1L)
@@ -94,7 +94,10 @@ class AddingSuite extends AnyFunSuite with TimeLimit {
           |payments       1
           |""".stripMargin)
       assert(line(Seq("count-topics", s"$file", "--above", "1", "--json")).json.size == 1)
-      assert(line(Seq("count-topics", "--help")).out.contains("--above NUMBER  Only streams with more topics"))
+      assert(line(Seq(
+        "count-topics",
+        "--help"
+      )).out.contains("--above NUMBER  Only streams with more topics"))
       assert(line(Seq("count-topic", s"$file")).err.contains("Did you mean 'count-topics'?"))
 
       val context = Context.ofFile(Some(s"$file"), None, () => new Configuration)

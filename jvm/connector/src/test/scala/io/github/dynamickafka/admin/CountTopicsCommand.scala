@@ -17,10 +17,10 @@ private[dynamickafka] object CountTopicsCommand {
   ))
 
   private final class Counted(streams: Seq[KafkaStream], above: Long) extends Result {
-    private def topics(stream: KafkaStream) =
-      stream.getClusterMetadataMap.values.asScala.map(_.getTopics.size.toLong).sum
-    override def rows: Seq[Seq[Any]] = streams.map(s => Seq(s.streamId, topics(s)))
-      .filter { case Seq(_, n: Long) => n > above }
+    private val counts = streams.map(s =>
+      s.streamId -> s.getClusterMetadataMap.values.asScala.map(_.getTopics.size.toLong).sum
+    ).filter(_._2 > above)
+    override def rows: Seq[Seq[Any]] = counts.map { case (stream, topics) => Seq[Any](stream, topics) }
     private def table = Table(Seq("stream", "topics"), rows)
     override def json: Any = table.json
     override def text: String = table.text

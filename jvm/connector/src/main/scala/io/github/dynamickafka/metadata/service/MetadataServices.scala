@@ -58,8 +58,9 @@ private[dynamickafka] object MetadataServices {
       known: Option[KafkaStream] = None,
       constructors: Map[MetadataServiceSpec, Constructor] = constructors
   ): KafkaMetadataService = {
-    val service = constructors.collectFirst { case (spec, make) if spec.named(options.name) =>
-      make(new ServiceArguments(options, spec), hadoop)
+    val service = constructors.collectFirst {
+      case (spec, make) if spec.named(options.name) =>
+        make(new ServiceArguments(options, spec), hadoop)
     }.orElse(ofClass(options.copy(name = options.name.trim))).getOrElse(unknown(options))
     known.fold(service)(new KnownAnswer(_, service))
   }
