@@ -208,7 +208,7 @@ private[dynamickafka] final class ClusterClients(open: Map[String, String] => Op
     new ClusterClient(shared, limitMs, this)
   }
 
-  /** A client that nobody else uses. */
+  /** A client with one user. */
   def alone(properties: Map[String, String], limitMs: Long): ClusterClient =
     new ClusterClients(open).connect(properties, limitMs)
 

@@ -403,7 +403,7 @@ private[source] final class ClusterStreams(
       .thenCompose[A](answer => answer)
       .orTimeout(stream.config.requestTimeoutMs, TimeUnit.MILLISECONDS)
 
-  /** A start or stopping position that is none fails the query. */
+  /** A start or stopping position without an offset fails the query. */
   private def result[A](answer: CompletableFuture[A]): Either[Throwable, A] =
     Futures.outcome(answer).left.map {
       case e: DynamicKafkaIllegalArgumentException => throw e
