@@ -23,7 +23,7 @@ private[dynamickafka] final class Context(
     val catalog: StreamCatalog,
     val file: Option[String],
     userName: () => String,
-    val connect: ClusterConfig => ClusterClient = 
+    val connect: ClusterConfig => ClusterClient =
       config => ClusterClients.OfDriver.alone(config.properties.admin, config.requestTimeoutMs),
     isCommand: Boolean = false
 ) {

@@ -136,7 +136,8 @@ private[source] final class ClusterStream(
     if (isClosed) throw new IllegalStateException(s"the clients of cluster '$id' are closed")
     made.filterNot(_.client.isBroken).getOrElse {
       made.foreach(_.client.close())
-      val admin = new ClusterAdmin(id, config, clients.connect(config.properties.admin, config.requestTimeoutMs), clock)
+      val admin =
+        new ClusterAdmin(id, config, clients.connect(config.properties.admin, config.requestTimeoutMs), clock)
       made = Some(admin)
       admin
     }
