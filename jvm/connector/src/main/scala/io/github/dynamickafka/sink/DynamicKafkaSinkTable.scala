@@ -9,7 +9,7 @@ import io.github.dynamickafka.metadata.service.MetadataServices
 import io.github.dynamickafka.metadata.watch.StreamSubjects
 import io.github.dynamickafka.option.SessionDefaults
 import io.github.dynamickafka.page.GaugeNames
-import io.github.dynamickafka.sink.commit.{CommitProbe, Journal}
+import io.github.dynamickafka.sink.commit.Journal
 import io.github.dynamickafka.storage.SessionConfiguration
 import java.{util => ju}
 import org.apache.hadoop.conf.Configuration
@@ -60,7 +60,6 @@ private[dynamickafka] final class DynamicKafkaSinkTable(
     TableCapability.ACCEPT_ANY_SCHEMA
   )
 
-  /** The metrics of the last batch, in `SinkProgress.metrics`. */
   override def metrics(): ju.Map[String, String] = synchronized {
     sinks.values.flatMap(_.metrics).toMap.asJava
   }
@@ -150,18 +149,28 @@ private[sink] class SinkWrite(sink: QuerySink)
     with SupportsTruncate
     with SupportsStreamingUpdateAsAppend
     with Write
+    with BatchWrite
     with StreamingWrite
     with HasDatasets {
+  private lazy val job = sink.job()
   @volatile private var written: () => Seq[TopicDataset] = () => Nil
 
   override def truncate(): WriteBuilder = this
   override def build(): Write = this
   override def description(): String = sink.toString
-  override def toBatch: BatchWrite = new JobWrite(sink, datasets => written = datasets)
+  override def toBatch: BatchWrite = this
   override def toStreaming: StreamingWrite = this
 
   /** The topics that are written, once the batch or the job is committed. */
   override def datasets: Seq[TopicDataset] = written()
+
+  override def createBatchWriterFactory(info: PhysicalWriteInfo): DataWriterFactory =
+    try job.factory()
+    catch {
+      case e: Throwable =>
+        job.close()
+        throw e
+    }
 
   override def createStreamingWriterFactory(info: PhysicalWriteInfo): StreamingDataWriterFactory =
     factory()
@@ -177,14 +186,30 @@ private[sink] class SinkWrite(sink: QuerySink)
   /** Only with exactly-once must the records of other task attempts stay invisible. */
   override def useCommitCoordinator(): Boolean = sink.isExactlyOnce
 
-  override def commit(epochId: Long, messages: Array[WriterCommitMessage]): Unit = {
-    val reports = Messages.of(messages)
-    sink.streaming().commit(epochId, reports)
-    written = sink.streaming().datasets(reports)
+  override def commit(messages: Array[WriterCommitMessage]): Unit = {
+    // If this throws, Spark calls abort.
+    commit(job, 0L, messages)
+    job.close()
   }
 
+  override def commit(epochId: Long, messages: Array[WriterCommitMessage]): Unit =
+    commit(sink.streaming(), epochId, messages)
+
+  private def commit(run: SinkRun, batch: Long, messages: Array[WriterCommitMessage]): Unit = {
+    run.commit(batch, reports(messages))
+    written = run.datasets(reports(messages))
+  }
+
+  override def abort(messages: Array[WriterCommitMessage]): Unit =
+    try job.abort(0L, reports(messages))
+    finally job.close()
+
   override def abort(epochId: Long, messages: Array[WriterCommitMessage]): Unit =
-    sink.streaming().abort(epochId, Messages.of(messages))
+    sink.streaming().abort(epochId, reports(messages))
+
+  /** The messages of successful tasks; those of other tasks are null. */
+  private def reports(messages: Array[WriterCommitMessage]): Seq[TaskReport] =
+    messages.toSeq.collect { case t: TaskReport => t }
 }
 
 /**
@@ -202,54 +227,18 @@ private[sink] final class DistributedWrite(sink: QuerySink, column: String)
   override def requiredOrdering(): Array[SortOrder] = Array.empty
 }
 
-/** The messages of successful tasks; those of other tasks are null. */
-private[sink] object Messages {
-  def of(messages: Array[WriterCommitMessage]): Seq[TaskReport] =
-    messages.toSeq.collect { case t: TaskReport => t }
-}
-
-/** @param wrote gets the topics that are written, for lineage */
-private[sink] final class JobWrite(sink: QuerySink, wrote: (() => Seq[TopicDataset]) => Unit)
-    extends BatchWrite {
-  private lazy val run = sink.job()
-
-  override def createBatchWriterFactory(info: PhysicalWriteInfo): DataWriterFactory =
-    try run.factory()
-    catch {
-      case e: Throwable =>
-        run.close()
-        throw e
-    }
-
-  override def useCommitCoordinator(): Boolean = sink.isExactlyOnce
-
-  override def commit(messages: Array[WriterCommitMessage]): Unit = {
-    val reports = Messages.of(messages)
-    // If this throws, Spark calls abort.
-    run.commit(0L, reports)
-    wrote(run.datasets(reports))
-    run.close()
-  }
-
-  override def abort(messages: Array[WriterCommitMessage]): Unit =
-    try run.abort(0L, Messages.of(messages))
-    finally run.close()
-}
-
 /**
  * The sink of one query or job, with the lifetime of Spark's table, because Spark requests a new `Write` for each
  * batch.
  *
  * @param answer the stream, if the metadata service has been asked for it
- * @param probe called at the steps of commits
  * @param queryId the id of the streaming query, which is stable over restarts, or a unique id of the job
  */
 private[sink] final class QuerySink(
     options: SinkOptions,
     columns: InputColumns,
     queryId: String,
-    answer: () => Option[KafkaStream],
-    probe: CommitProbe = CommitProbe.installed
+    answer: () => Option[KafkaStream]
 ) {
   private var run: Option[SinkRun] = None
 
@@ -263,7 +252,7 @@ private[sink] final class QuerySink(
     run.getOrElse {
       refuseUnplanned()
       val journal = Option.when(isExactlyOnce)(Journal.ofQuery(checkpoint, hadoop))
-      val started = new SinkRun(gauged(options), columns, queryId, journal, None, probe)
+      val started = new SinkRun(gauged(options), columns, queryId, journal, None)
       whenOver(started.close())
       run = Some(started)
       started
@@ -276,7 +265,6 @@ private[sink] final class QuerySink(
 
   def metrics: Map[String, String] = synchronized(run).fold(Map.empty[String, String])(_.metrics)
 
-  /** The run of a job. */
   def job(): SinkRun = {
     val place = Option.when(isExactlyOnce)(journals)
     // No polling: a job reads the metadata once.
@@ -287,12 +275,10 @@ private[sink] final class QuerySink(
       queryId,
       place.map(Journal.ofJob(_, queryId, hadoop)),
       Some(place.toSeq.flatMap(Journal.earlier(_, hadoop))),
-      probe,
       answer()
     )
   }
 
-  /** The folder for the journals of jobs. */
   private def journals: String = {
     for (query <- DynamicKafkaQueries.current(SparkSession.active))
       throw Errors.exactlyOnceRefused(

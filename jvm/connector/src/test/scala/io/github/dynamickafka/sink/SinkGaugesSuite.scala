@@ -4,7 +4,7 @@ import com.codahale.metrics.{Gauge, MetricRegistry}
 import io.github.dynamickafka.base.ManualClock
 import io.github.dynamickafka.kafka.SharedSender
 import io.github.dynamickafka.page.GaugeSet
-import io.github.dynamickafka.sink.commit.{Ages, Prepared, TaskTransactions}
+import io.github.dynamickafka.sink.commit.{Prepared, TaskTransactions}
 import io.github.dynamickafka.testkit.TimeLimit
 import org.apache.kafka.clients.producer.ProducerRecord
 import org.scalatest.funsuite.AnyFunSuite
@@ -39,7 +39,8 @@ class SinkGaugesSuite extends AnyFunSuite with TimeLimit {
     retried = false,
     number,
     Map.empty,
-    Ages(openMs.toMap, atMs)
+    openMs.toMap,
+    atMs
   )
 
   test("clusters that are left out count from batch to batch") {

@@ -7,12 +7,12 @@ import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.LeaderNotAvailableException
 
 /** What is known of a prepared transaction. */
-private[sink] sealed abstract class Outcome(of: String) extends Product with Serializable {
+private[dynamickafka] sealed abstract class Outcome(of: String) extends Product with Serializable {
 
   /** As operators see it. */
   def state: String = of
 }
-private[sink] object Outcome {
+private[dynamickafka] object Outcome {
   case object Committed extends Outcome("committed")
 
   /** It can be committed. */
@@ -74,7 +74,6 @@ private[sink] object Verdict {
   }
 }
 
-/** @param seen what clusters have answered, by cluster id */
 private[sink] final case class Inspection(outcomes: Seq[(Prepared, Outcome)], seen: Map[String, Seen]) {
 
   /** The number of replicas in sync of each partition of the transactions, by cluster id. */
@@ -87,7 +86,6 @@ private[sink] final case class Inspection(outcomes: Seq[(Prepared, Outcome)], se
    * The outcomes, with an open transaction as lost if one of its topics was recreated since an earlier time. Such a topic has none of
    * the records that the transaction had written to it, and Kafka commits the transaction without an error.
    *
-   * @param before the ids of topics at the earlier time, by cluster id
    * @param counts whether a topic that was recreated makes a transaction count as lost
    */
   def ifNotRecreated(
