@@ -68,7 +68,7 @@ private[dynamickafka] final class DynamicKafkaSinkTable(
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = synchronized {
     val sink = sinks.getOrElse(info.queryId, newSink(info))
     sinks += info.queryId -> sink
-    sink.distribution.fold(new SinkWrite(sink))(new DistributedWrite(sink, _))
+    new SinkWrite(sink)
   }
 
   private def newSink(info: LogicalWriteInfo): QuerySink = {
@@ -144,11 +144,11 @@ private[dynamickafka] object DynamicKafkaSinkTable {
  * Created for a batch job, and for each batch of a streaming query. All output modes append the rows of the query, as
  * in Spark's Kafka sink.
  */
-private[sink] class SinkWrite(sink: QuerySink)
+private[sink] final class SinkWrite(sink: QuerySink)
     extends WriteBuilder
     with SupportsTruncate
     with SupportsStreamingUpdateAsAppend
-    with Write
+    with RequiresDistributionAndOrdering
     with BatchWrite
     with StreamingWrite
     with HasDatasets {
@@ -160,6 +160,17 @@ private[sink] class SinkWrite(sink: QuerySink)
   override def description(): String = sink.toString
   override def toBatch: BatchWrite = this
   override def toStreaming: StreamingWrite = this
+
+  /**
+   * A task gets the rows of one cluster, or of a few. Not strictly: adaptive execution may split the rows of a large cluster, each part
+   * with its own transaction.
+   */
+  override def requiredDistribution(): Distribution =
+    sink.distribution.fold[Distribution](Distributions.unspecified())(column =>
+      Distributions.clustered(Array[Expression](Expressions.column(column)))
+    )
+  override def distributionStrictlyRequired(): Boolean = false
+  override def requiredOrdering(): Array[SortOrder] = Array.empty
 
   /** The topics that are written, once the batch or the job is committed. */
   override def datasets: Seq[TopicDataset] = written()
@@ -213,21 +224,6 @@ private[sink] class SinkWrite(sink: QuerySink)
 }
 
 /**
- * A task gets the rows of one cluster, or of a few. Not strictly: adaptive execution may split the rows of a large cluster, each part
- * with its own transaction.
- *
- * @param column the column with the cluster, whose rows Spark can distribute, unlike those that a hash routes
- */
-private[sink] final class DistributedWrite(sink: QuerySink, column: String)
-    extends SinkWrite(sink)
-    with RequiresDistributionAndOrdering {
-  override def requiredDistribution(): Distribution =
-    Distributions.clustered(Array[Expression](Expressions.column(column)))
-  override def distributionStrictlyRequired(): Boolean = false
-  override def requiredOrdering(): Array[SortOrder] = Array.empty
-}
-
-/**
  * The sink of one query or job, with the lifetime of Spark's table, because Spark requests a new `Write` for each
  * batch.
  *
@@ -244,7 +240,7 @@ private[sink] final class QuerySink(
 
   def isExactlyOnce: Boolean = options.guarantee == DeliveryGuarantee.ExactlyOnce
 
-  /** The column by which Spark distributes the rows to tasks, if it does. */
+  /** The column by which Spark distributes the rows to tasks: that with the cluster, if each row has one, unlike those of a hash. */
   def distribution: Option[String] = columns.clusterOfEach.filter(_ => options.distribution && isExactlyOnce)
 
   /** The run of the streaming query, from its first batch to its termination. */

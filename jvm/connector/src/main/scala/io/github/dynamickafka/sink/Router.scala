@@ -42,11 +42,7 @@ private[sink] final class RecordRouting(
     case Right(to) => row.invalid.toLeft(()).flatMap(_ => picker.pick(row, to)) match {
         case Right(partition) => send(to.cluster, record(row, to.topic, partition, row.headers))
         case Left(reason) =>
-          letter(
-            row,
-            Unroutable(router.stream(row), Some(to.cluster), Some(to.topic), reason, knownCluster = true),
-            send
-          )
+          letter(row, Unroutable(router.stream(row), Some(to.cluster), Some(to.topic), reason), send)
       }
     case Left(unroutable) => letter(row, unroutable, send)
   }
@@ -83,7 +79,7 @@ private[dynamickafka] object RecordRouting {
   ): Option[(String, Record)] =
     Option.when(record.topic != topic) {
       val stream = streamOf(cluster, record.topic)
-      val why = Unroutable(stream, Some(cluster), Some(record.topic), reason, knownCluster = true)
+      val why = Unroutable(stream, Some(cluster), Some(record.topic), reason)
       val headers = record.headers.asScala.toSeq ++ reasons(why)
       cluster -> new Record(topic, null, record.key, record.value, headers.asJava)
     }
@@ -253,7 +249,7 @@ private[sink] final class Router(
 
   private def at(stream: WriteStream, entry: WriteEntry, row: OutputRow): Route = {
     def no(reason: String) =
-      Unroutable(Some(stream.id), Some(entry.cluster), row.topic, reason, knownCluster = true)
+      Unroutable(Some(stream.id), Some(entry.cluster), row.topic, reason)
     row.topic match {
       case Some(topic) if entry.has(topic) =>
         Right(Destination(entry.cluster, topic, entry.partitions(topic)))
@@ -298,7 +294,7 @@ private[sink] final case class Unroutable(
     cluster: Option[String],
     topic: Option[String],
     reason: String,
-    knownCluster: Boolean
+    knownCluster: Boolean = true
 ) {
 
   /** The cluster whose dead letter topic receives the row. */

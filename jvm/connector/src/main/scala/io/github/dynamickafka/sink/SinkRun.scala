@@ -148,7 +148,6 @@ private[sink] final class SinkRun(
       repeated.orElse(failover.map(_.notResponding(known, properties))).getOrElse(Set.empty)
     )
     clusters.leaveOut(topology.leftOut)
-    if (plan.exists(p => !p.topology.leftOut.subsetOf(topology.leftOut))) commits.foreach(_.sweepAgain())
     topology
   }
 

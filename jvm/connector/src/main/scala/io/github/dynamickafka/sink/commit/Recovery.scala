@@ -275,17 +275,11 @@ private[commit] final class Leftovers(names: () => TransactionName, context: Com
 
   // Clusters that have not answered: each search would wait for them. They are searched when they have committed a batch.
   private var silent = Set.empty[String]
+  private var known = clusters.ids.toSet
 
   def ofEarlierRuns(): Unit = search(asked, isOwn = false)
 
   def ofThisRun(): Unit = search(asked, isOwn = true)
-
-  /** A cluster that was not asked responds again. */
-  def again(): Unit = {
-    silent = Set.empty
-    ofEarlier = Map.empty
-    own = Searches
-  }
 
   /**
    * An executor of an earlier run, or an attempt that lost, may have opened transactions since the last search: Spark does not
@@ -293,7 +287,10 @@ private[commit] final class Leftovers(names: () => TransactionName, context: Com
    */
   def afterBatch(committed: Set[String], hasRetried: Boolean): Unit = {
     clusters.wrote(committed)
-    val back = silent & committed
+    val ids = clusters.ids.toSet
+    // A cluster that is new, was left out, or has not answered before.
+    val back = (ids -- known) ++ (silent & committed)
+    known = ids
     silent --= back
     ofEarlier --= back
     if (hasRetried || back.nonEmpty) own = Searches

@@ -56,9 +56,6 @@ private[sink] final class TwoPhaseCommit(
   /** The transactional ids of the tasks, after [[recover]]. */
   def name: TransactionName = ids.name
 
-  /** A cluster that was not asked for leftovers responds again. */
-  def sweepAgain(): Unit = leftovers.again()
-
   /** Called before the first batch: completes or aborts the transactions of earlier runs. */
   def recover(): Unit = {
     val (written, lost) = new Recovery(context, decisions)(earlier.toSeq.flatten)

@@ -86,7 +86,6 @@ class LeftoversSuite extends AnyFunSuite with TimeLimit {
     (0L to 5L).foreach(batch)
     assert(of.kafka.requests.count(_ == "green list") == before && ids(of).isEmpty)
     of.clusters.leaveOut(Set.empty)
-    query.sweepAgain()
     batch(6L)
     assert(ids(of) == Set(left.transactionalId))
   }
