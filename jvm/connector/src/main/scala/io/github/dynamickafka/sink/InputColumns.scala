@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types._
 
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.MetadataColumn._
 import io.github.dynamickafka.format.table.{
   Encoding,
   FormatOptionSpecs,
@@ -14,7 +15,6 @@ import io.github.dynamickafka.format.table.{
   RowEncoder,
   SideSource
 }
-import io.github.dynamickafka.format.MetadataColumn._
 import io.github.dynamickafka.format.{MetadataColumn, Raw, WriteContext}
 import io.github.dynamickafka.schemaregistry.Frame
 
@@ -182,7 +182,9 @@ private[dynamickafka] object InputColumns {
   private def isPlain(format: FormatTable) = format.value.format == Raw && format.key.isEmpty
 
   private def plain(schema: StructType, columns: Map[MetadataColumn, (Int, DataType)]): Encoding = {
-    def of(column: MetadataColumn) = columns.get(column).map { case (i, dataType) => SideSource.Column(i, dataType) }
+    def of(column: MetadataColumn) = columns.get(column).map { case (i, dataType) =>
+      SideSource.Column(i, dataType)
+    }
     Encoding(
       of(Value).getOrElse(throw Errors.invalidColumn(
         Value.name,

@@ -1,24 +1,48 @@
 package io.github.dynamickafka.sink
 
-import io.github.dynamickafka.base.Clock
-import io.github.dynamickafka.config.{Acknowledgements, ClusterRouting, ClusterScope, PartitionerChoice, ProducerProperties, SinkOptionSpecs, SinkOptions, Subscription}
-import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.kafka.{ClientDefaults, ProducerSettings, TopicLimits, TransactionTimeLimits}
-import io.github.dynamickafka.metadata.{KafkaStream, TopicDataset, Topology, WriteEntry}
-import io.github.dynamickafka.metadata.service.MetadataServices
-import io.github.dynamickafka.metadata.watch.{MetadataWatcher, WrittenTopologies}
-import io.github.dynamickafka.option.OptionName
-import io.github.dynamickafka.page.{GaugeNames, GaugeSet, LivePage, PageQuery}
-import io.github.dynamickafka.schemaregistry.{Frame, SchemaRegistrar}
-import io.github.dynamickafka.sink.commit.{Clusters, CommitContext, CommitProbe, CommitStep, Journal, Prepared, ResumableProducer, TaskTransactions, TransactionPool, TransactionalIds, TwoPhaseCommit}
-import io.github.dynamickafka.storage.{PlannedDeferrals, RealTimeSinks, SessionConfiguration}
 import java.util.UUID
 import java.util.concurrent.atomic.AtomicBoolean
+
+import scala.collection.mutable
+import scala.util.control.NonFatal
+
 import org.apache.spark.scheduler._
 import org.apache.spark.sql.SparkSession
 import org.slf4j.LoggerFactory
-import scala.collection.mutable
-import scala.util.control.NonFatal
+
+import io.github.dynamickafka.base.Clock
+import io.github.dynamickafka.config.{
+  Acknowledgements,
+  ClusterRouting,
+  ClusterScope,
+  PartitionerChoice,
+  ProducerProperties,
+  SinkOptionSpecs,
+  SinkOptions,
+  Subscription
+}
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.kafka.{ClientDefaults, ProducerSettings, TopicLimits, TransactionTimeLimits}
+import io.github.dynamickafka.metadata.service.MetadataServices
+import io.github.dynamickafka.metadata.watch.{MetadataWatcher, WrittenTopologies}
+import io.github.dynamickafka.metadata.{KafkaStream, TopicDataset, Topology, WriteEntry}
+import io.github.dynamickafka.option.OptionName
+import io.github.dynamickafka.page.{GaugeNames, GaugeSet, LivePage, PageQuery}
+import io.github.dynamickafka.schemaregistry.{Frame, SchemaRegistrar}
+import io.github.dynamickafka.sink.commit.{
+  Clusters,
+  CommitContext,
+  CommitProbe,
+  CommitStep,
+  Journal,
+  Prepared,
+  ResumableProducer,
+  TaskTransactions,
+  TransactionPool,
+  TransactionalIds,
+  TwoPhaseCommit
+}
+import io.github.dynamickafka.storage.{PlannedDeferrals, RealTimeSinks, SessionConfiguration}
 
 /**
  * The state of a query that writes, over all of its batches, while Spark creates a new `Write` for each batch. Used
@@ -114,13 +138,15 @@ private[sink] final class SinkRun(
     // A job has no gauges.
     val open = commits.filter(_ => isStreaming).map(_ => new OpenTransactions)
     gauges.begin(topology.clusters.keySet.toSet, open, next.timeouts.get, topology.leftOut.size)
-    next.writer.copy(exactlyOnce = for (all <- commits; kept <- journal) yield WriterFactory.Transactions(
-      all.name,
-      all.lastCommitted,
-      all.replay,
-      kept.path,
-      open.map(found => fromTasks(found.add))
-    ))
+    next.writer.copy(exactlyOnce =
+      for (all <- commits; kept <- journal) yield WriterFactory.Transactions(
+        all.name,
+        all.lastCommitted,
+        all.replay,
+        kept.path,
+        open.map(found => fromTasks(found.add))
+      )
+    )
   }
 
   private def recovered(kept: Journal): TwoPhaseCommit = {
@@ -283,7 +309,15 @@ private[sink] final class SinkRun(
       options.guarantee
     )
     val writer =
-      WriterFactory(columns, frames.of(topology), topology.streams, producers, limits, rules, exactlyOnce = None)
+      WriterFactory(
+        columns,
+        frames.of(topology),
+        topology.streams,
+        producers,
+        limits,
+        rules,
+        exactlyOnce = None
+      )
     Plan(topology, timeouts, writer)
   }
 }
@@ -398,7 +432,9 @@ private[sink] final class TransactionTimeouts(clusters: Clusters) {
     val due = properties.toSeq.filter { of =>
       written(of._1) && !known.get(of).exists(k => topics(of._1).subsetOf(k._2))
     }.sortBy(_._1)
-    known ++= clusters.each(due)(of => ask(of._1, known.get(of).map(_._1), topics(of._1)).map(of -> _)).flatten
+    known ++= clusters.each(due)(of =>
+      ask(of._1, known.get(of).map(_._1), topics(of._1)).map(of -> _)
+    ).flatten
     properties.map { case of @ (id, p) =>
       val max = known.get(of).flatMap(_._1)
       val chosen = p.client.get(Property)
@@ -424,7 +460,10 @@ private[sink] final class TransactionTimeouts(clusters: Clusters) {
       case NonFatal(e) =>
         log.warn(
           (if (max.isDefined) s"The ids of the topics of cluster '$id' are not known: "
-           else s"The maximum transaction timeout is not known, $Default ms is assumed: ") + clusters.reason(id, e)
+           else s"The maximum transaction timeout is not known, $Default ms is assumed: ") + clusters.reason(
+            id,
+            e
+          )
         )
         None
     }
@@ -472,7 +511,9 @@ private[sink] object WrittenTopics {
       try id -> clusters.ask(id)(_.topicLimits(topics(id)))
       catch {
         case NonFatal(e) =>
-          log.warn(s"The limits of the topics on Kafka cluster '$id' are not known: ${clusters.reason(id, e)}")
+          log.warn(
+            s"The limits of the topics on Kafka cluster '$id' are not known: ${clusters.reason(id, e)}"
+          )
           id -> Map.empty[String, TopicLimits]
       }
     }.toMap

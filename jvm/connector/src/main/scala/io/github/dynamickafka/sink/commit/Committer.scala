@@ -193,21 +193,21 @@ private[sink] final class Committer(
       partitions: Set[TopicPartition]
   ): Option[Throwable] =
     try {
-      val open = clusters.admin(id).openIn(partitions)
-      for {
-        t <- committed
-        where = open.collect {
-          case (p, producers) if t.topics.contains(p.topic) && producers(t.producerId) => p
-        }.toSet if where.nonEmpty
-      } yield {
-        log.warn(
-          s"Kafka has committed a transaction without telling ${where.mkString(", ")}, which had no leader. Committing it " +
-            s"there: ${t.shown}"
-        )
-        pool.use(clusters.committing(id))(_.complete(t.transactionalId, t.producerId, where))
-        noLeader(where.head)
-      }
-    }.headOption
+        val open = clusters.admin(id).openIn(partitions)
+        for {
+          t <- committed
+          where = open.collect {
+            case (p, producers) if t.topics.contains(p.topic) && producers(t.producerId) => p
+          }.toSet if where.nonEmpty
+        } yield {
+          log.warn(
+            s"Kafka has committed a transaction without telling ${where.mkString(", ")}, which had no leader. Committing it " +
+              s"there: ${t.shown}"
+          )
+          pool.use(clusters.committing(id))(_.complete(t.transactionalId, t.producerId, where))
+          noLeader(where.head)
+        }
+      }.headOption
     catch {
       // Not the writer's right, and the leaders alone know.
       case e: AuthorizationException =>

@@ -230,23 +230,23 @@ private[sink] object Resolver {
     )
     val one: PartialFunction[(Prepared, Outcome), String] = how match {
       case Rewrite => {
-          case (t, Outcome.Committed) => s"it is committed: ${t.shown}"
-          case (t, Outcome.Unknown(text)) =>
-            s"it is not known whether it was committed: ${t.shown}: $text"
-          case (t, Outcome.Pending(cause)) => silent(t, cause)
-        }
+        case (t, Outcome.Committed) => s"it is committed: ${t.shown}"
+        case (t, Outcome.Unknown(text)) =>
+          s"it is not known whether it was committed: ${t.shown}: $text"
+        case (t, Outcome.Pending(cause)) => silent(t, cause)
+      }
       case AcceptLoss => {
-          case (t, Outcome.Pending(cause)) =>
-            s"${silent(t, cause)}. To give them up, use --abandon-cluster ${t.cluster}"
-        }
+        case (t, Outcome.Pending(cause)) =>
+          s"${silent(t, cause)}. To give them up, use --abandon-cluster ${t.cluster}"
+      }
       case AbandonCluster(_) => {
-          case (t, Outcome.Pending(cause)) =>
-            s"${silent(t, cause)}. To give them up too, use --abandon-cluster ${t.cluster} next"
-          case (t, Outcome.Lost(text)) =>
-            s"it is lost on another cluster: ${t.shown}: $text. To accept that, use --accept-loss next"
-          case (t, Outcome.Unknown(text)) =>
-            s"it is not known whether it was committed: ${t.shown}: $text. To accept that, use --accept-loss next"
-        }
+        case (t, Outcome.Pending(cause)) =>
+          s"${silent(t, cause)}. To give them up too, use --abandon-cluster ${t.cluster} next"
+        case (t, Outcome.Lost(text)) =>
+          s"it is lost on another cluster: ${t.shown}: $text. To accept that, use --accept-loss next"
+        case (t, Outcome.Unknown(text)) =>
+          s"it is not known whether it was committed: ${t.shown}: $text. To accept that, use --accept-loss next"
+      }
     }
     again.toSeq ++ report.outcomes.filterNot { case (t, _) => givenUp(t.cluster) }.collect(one).distinct ++
       (if (how == AcceptLoss) replaced(entry, report, givenUp) else Nil)

@@ -64,7 +64,9 @@ private[sink] final class TransactionalSender(
       )
     }
     failures.check()
-    val openMs = open.map { case (cluster, opened) => cluster -> (clock.monotonicMs() - opened.beganMs) }.toMap
+    val openMs = open.map { case (cluster, opened) =>
+      cluster -> (clock.monotonicMs() - opened.beganMs)
+    }.toMap
     val atMs = clock.currentTimeMillis()
     // All of them before the first producer is given back: abort() still needs each if one cannot be prepared.
     open.values.foreach(opened => opened.handle = Some(opened.producer.prepare()))
