@@ -58,18 +58,13 @@ private[dynamickafka] final class InputColumns private (
       val encoder = new RowEncoder(source, "key", shown)
       encoder(_)
     }
-    def written(output: OutputRow) =
-      if (shown.added.isEmpty) output else output.copy(headers = output.headers ++ shown.added)
-    encoding.upserts match {
-      case None => row => {
-          shown.begin(row)
-          written(read(row, key(row), value(row)))
-        }
-      case Some(upserts) => row => {
-          shown.begin(row)
-          val found = read(row, key(row), if (upserts.isDeleted(row)) NoBytes else value(row))
-          written(found.copy(invalid = found.invalid.orElse(upserts.problem(row))))
-        }
+    val upserts = encoding.upserts
+    row => {
+      shown.begin(row)
+      val found = read(row, key(row), if (upserts.exists(_.isDeleted(row))) NoBytes else value(row))
+      val invalid = found.invalid.orElse(upserts.flatMap(_.problem(row)))
+      if (shown.added.isEmpty && invalid == found.invalid) found
+      else found.copy(headers = found.headers ++ shown.added, invalid = invalid)
     }
   }
 

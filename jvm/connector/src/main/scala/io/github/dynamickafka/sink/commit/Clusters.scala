@@ -160,13 +160,11 @@ private[sink] final class Clusters(
   }
 
   /** Closes the client of a cluster: the next one reads credentials again that are behind references. */
-  def disconnect(id: String): Unit = {
-    val gone = synchronized {
-      val had = admins.get(id).filterNot(_._2.isBeingMade)
-      had.foreach(_ => admins -= id)
-      had
+  def disconnect(id: String): Unit = synchronized {
+    for ((_, admin) <- admins.get(id) if !admin.isBeingMade) {
+      admins -= id
+      admin.close()
     }
-    gone.foreach(_._2.close())
   }
 
   /** Has the next client of a cluster that did not respond in time wait longer for each response. */
