@@ -58,7 +58,6 @@ private[dynamickafka] final class DynamicKafkaSinkTable(
 
   override def name(): String = "dynamic-kafka"
 
-  /** The description of the sink in the progress of a query. */
   override def toString: String = name()
 
   override def schema(): StructType = tableSchema

@@ -569,7 +569,6 @@ private[sink] final class SinkGauges(
   def decided(transactions: Seq[Prepared]): Unit =
     change(_.copy(pending = transactions.groupMapReduce(_.cluster)(_ => 1L)(_ + _)))
 
-  /** The batch is committed, with these transactions. */
   def committed(written: Seq[Map[String, Written]], transactions: Int): Unit = change { v =>
     val sum = (v.written +: written).flatten.groupMapReduce(_._1)(_._2)(_ + _)
     v.copy(written = sum, committed = v.committed + transactions, open = None, pending = Map.empty)

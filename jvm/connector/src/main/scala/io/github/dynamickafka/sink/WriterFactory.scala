@@ -70,7 +70,6 @@ private[sink] final case class WriterFactory(
     new RowWriter(this, new RecordRouting(router, picker, deadLetters, deadLettersRefused), sender)
   }
 
-  /** See [[InputColumns.reader]]. */
   private[sink] def onlyTopic(stream: Option[String]): Option[String] =
     stream.orElse(defaultStream).flatMap(streams.get)
       .map(_.clusters.map(_.only).distinct).collect { case Seq(only) => only }.flatten
@@ -251,7 +250,6 @@ private[sink] final case class Written(records: Long, bytes: Long) {
   def +(other: Written): Written = Written(records + other.records, bytes + other.bytes)
 }
 
-/** What a task tells the driver. */
 private[sink] final case class TaskReport(
     message: WriterCommitMessage,
     written: Map[String, Written],

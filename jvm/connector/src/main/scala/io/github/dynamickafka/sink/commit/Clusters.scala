@@ -123,7 +123,6 @@ private[sink] final class Clusters(
 
   def properties(id: String): ProducerProperties = synchronized(current(id))
 
-  /** The properties of a cluster that may be stored. */
   def safe(id: String): Map[String, String] =
     Redaction.safe(properties(id).client.filterNot { case (name, _) => name == "client.id" })
 

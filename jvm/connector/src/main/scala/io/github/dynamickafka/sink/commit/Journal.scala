@@ -73,7 +73,6 @@ private[sink] final class Journal(
   /** The last decision, if not all its transactions are committed. */
   def open(): Option[JournalEntry] = newest().collect { case (entry, false) => entry }
 
-  /** All decisions of a batch, in their order. */
   def rounds(batch: Long): Seq[JournalEntry] = numbers().filter(_._1 == batch).flatMap(found).map(_._1)
 
   /** The decision of a batch, if not all of its transactions are committed. */
@@ -213,7 +212,6 @@ private[sink] final class Journal(
     throw Errors.journalConflict(path, why)
   }
 
-  /** The claim that counts. */
   def owner(): Option[Claim] = generations().maxOption.flatMap { generation =>
     val file = ofRun(generation, "json")
     files.read(file).map(JournalJson.read[Claim](_, file.toString))
@@ -270,7 +268,6 @@ private[sink] final class Journal(
   private def resolved(entry: JournalEntry) =
     new Path(folder, s"resolved-${entry.batch}-${entry.round}.json")
 
-  /** Whether there is a journal. */
   def exists: Boolean = files.names(folder).nonEmpty
 
   /** Deletes the journal. Only if no decision is open. */
@@ -315,7 +312,6 @@ private[sink] final class Journal(
 private[sink] object Journal {
   val Folder = "dynamic-kafka-sink"
 
-  /** The interval of heartbeats, in milliseconds. */
   val BeatMs = 2000L
 
   /** The number of batches whose decisions are kept, for troubleshooting. */
@@ -338,7 +334,6 @@ private[sink] object Journal {
   def ofJob(location: String, job: String, hadoop: Configuration): Journal =
     ofQuery(new Path(jobs(location), job).toString, hadoop)
 
-  /** The journals of all earlier jobs. */
   def earlier(location: String, hadoop: Configuration): Seq[Journal] = {
     val folder = jobs(location)
     new AtomicFiles(folder, hadoop).list(folder).filter(_.isDirectory).map(_.getPath.toString).sorted
@@ -365,10 +360,8 @@ private[dynamickafka] final case class JournalEntry(
     leftOut: Set[String] = Set.empty
 ) {
 
-  /** Kafka's id of a cluster at the decision. */
   def kafkaId(cluster: String): Option[String] = clusters.get(cluster).flatMap(_.kafkaId)
 
-  /** Kafka's ids of the topics at the decision, by cluster id. */
   def topicIds: Map[String, Map[String, String]] = clusters.map { case (id, of) => id -> of.topicIds }
 }
 
@@ -412,7 +405,6 @@ private[dynamickafka] object BatchInput {
   /** For a job, which has no offset log. */
   val Empty: BatchInput = BatchInput(Map.empty)
 
-  /** @param contents by the path of the file in the checkpoint */
   def of(contents: (String, String)*): BatchInput =
     BatchInput(contents.map { case (file, text) => file -> digest(text) }.toMap)
 
@@ -488,7 +480,6 @@ private[dynamickafka] final case class Prepared(
     topics: Seq[String]
 ) {
 
-  /** For messages. */
   def shown: String =
     s"cluster '$cluster', transaction '$transactionalId' (task $partition, $rows records, topic ${topics.mkString(", ")})"
 }
@@ -571,7 +562,6 @@ private[dynamickafka] object JournalJson {
     ))
   }
 
-  /** The same for free transactional ids. */
   def renamedSlot(text: String, where: String)(id: String => String): String = {
     val slot = read[FreeSlot](text, where)
     write(slot.copy(cluster = id(slot.cluster)))
@@ -585,7 +575,6 @@ private[dynamickafka] object JournalJson {
 private[sink] final class SparkBatches(home: Path, journal: String, hadoop: Configuration) {
   private val Offsets = "offsets"
 
-  /** The folders of the sources of a query in its checkpoint. */
   private val Sources = "sources"
 
   private val offsets = new Path(home, Offsets)

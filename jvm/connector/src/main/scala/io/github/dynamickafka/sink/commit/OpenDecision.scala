@@ -39,7 +39,6 @@ private[dynamickafka] final class OpenDecision(
     }
   }
 
-  /** Closes the decision of a batch. */
   def resolve(batch: Long, how: Resolution, user: String): Found = {
     ResumableProducer.problem.foreach(why => throw new Refused(Seq(why)))
     using { (journal, clusters) =>

@@ -6,16 +6,13 @@ import org.apache.kafka.clients.admin.TransactionState
 import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.LeaderNotAvailableException
 
-/** What is known of a prepared transaction. */
 private[dynamickafka] sealed abstract class Outcome(of: String) extends Product with Serializable {
 
-  /** As operators see it. */
   def state: String = of
 }
 private[dynamickafka] object Outcome {
   case object Committed extends Outcome("committed")
 
-  /** It can be committed. */
   case object Open extends Outcome("open")
 
   /** Kafka has aborted the transaction. */
@@ -79,7 +76,6 @@ private[sink] final case class Inspection(outcomes: Seq[(Prepared, Outcome)], se
   /** The number of replicas in sync of each partition of the transactions, by cluster id. */
   def inSync: Map[String, Map[TopicPartition, Int]] = seen.map { case (id, of) => id -> of.inSyncWritten }
 
-  /** Kafka's ids of the topics of the transactions, by cluster id. */
   def topicIds: Map[String, Map[String, String]] = seen.map { case (id, of) => id -> of.topicIds }
 
   /**

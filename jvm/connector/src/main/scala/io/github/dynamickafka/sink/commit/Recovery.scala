@@ -291,9 +291,10 @@ private[commit] final class Leftovers(names: () => TransactionName, context: Com
     // A cluster that is new, was left out, or has not answered before.
     val back = (ids -- known) ++ (silent & committed)
     known = ids
+    // This run can have left something only where it has searched before.
+    if (hasRetried || back.exists(ofEarlier.contains)) own = Searches
     silent --= back
     ofEarlier --= back
-    if (hasRetried || back.nonEmpty) own = Searches
     if (own > 0) {
       own -= 1
       ofThisRun()

@@ -212,7 +212,6 @@ private[commit] final class ReflectiveProducer(
 
 private[commit] object ReflectiveProducer {
 
-  /** The required fields of `KafkaProducer` and `TransactionManager`. */
   final class Insides {
     private val managerClass =
       Class.forName("org.apache.kafka.clients.producer.internals.TransactionManager")
@@ -355,7 +354,6 @@ private[sink] object TransactionPool {
 
   private val log = LoggerFactory.getLogger(classOf[TransactionPool])
 
-  /** The pool of this JVM. */
   lazy val shared: TransactionPool =
     new TransactionPool(ResumableProducer.create(_), SharedProducers.idleMs, Clock.System)
 }

@@ -61,7 +61,6 @@ private[sink] final class TransactionalIds(
       Option.when(follows(slot, guard))(slot.copy(epoch = guard.epoch))
     }.flatten
 
-  /** Tasks may begin transactions from now on. */
   def begin(): Unit = isRunning = true
 
   /**
@@ -152,7 +151,6 @@ private[sink] final case class TransactionName(
     s"$base-$cluster-$set.${epoch % 2}-$partition-$stageAttempt.$attempt"
   }
 
-  /** Whether only this run uses the id. */
   def isOwn(id: String): Boolean =
     // The ids of first attempts end so.
     id.startsWith(s"$ofRun-") || inherited.exists(slot => id.startsWith(s"$slot-")) && id.endsWith("-0.0")

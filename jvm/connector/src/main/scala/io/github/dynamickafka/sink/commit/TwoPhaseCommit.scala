@@ -283,7 +283,6 @@ private[sink] object TwoPhaseCommit {
   final case class Summary(transactions: Int, commitMs: Long)
 }
 
-/** What the steps of a commit need. */
 private[sink] final case class CommitContext(
     claim: Claim,
     journal: Journal,
@@ -311,7 +310,6 @@ private[commit] final class Decisions(context: CommitContext, marking: Option[Ex
 
   val committer = new Committer(clusters, pool, clock)
 
-  /** Commits what this run has just decided. */
   def finish(entry: JournalEntry, inSync: Map[String, Map[TopicPartition, Int]]): Unit =
     journal.ending(claim) {
       // A run that started meanwhile either has seen the decision and commits it, or has written its claim before the
@@ -412,7 +410,6 @@ private[dynamickafka] object CommitStep {
 private[dynamickafka] trait CommitProbe {
   def reached(step: CommitStep, batch: Long): Unit
 
-  /** Whether transactions are committed one after the other. */
   def oneByOne: Boolean = false
 }
 
