@@ -273,6 +273,12 @@ private[admin] object CheckpointFiles {
   /** @param mode such as `rw-r-----` */
   final case class Access(mode: String, owner: String, group: String)
 
+  /** The checksum of Hadoop's local file system. */
+  def checksum(name: String): String = {
+    val at = name.lastIndexOf('/') + 1
+    s"${name.take(at)}.${name.drop(at)}.crc"
+  }
+
   /** Whether the file is a checksum of Hadoop's local file system. */
   def isChecksum(name: String): Boolean = name.matches("(?s)(.*/)?\\.[^/]*\\.crc")
 

@@ -18,7 +18,7 @@ import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.{SinkOptions, SourceOptionSpecs, SourceOptions}
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Errors, FailureText}
 import io.github.dynamickafka.metadata.service.MetadataServices
-import io.github.dynamickafka.metadata.watch.LimitedCalls
+import io.github.dynamickafka.metadata.watch.{AnswerCheck, LimitedCalls}
 import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream, OffsetsPolicy}
 import io.github.dynamickafka.option.{ClusterKeys, OptionName, OptionSpec}
 import io.github.dynamickafka.sink.DynamicKafkaSinkTable
@@ -38,7 +38,7 @@ private[dynamickafka] final class StreamCatalog(
     configuration: () => Configuration
 ) {
 
-  private val own = new CatalogSettings(name, settings)
+  private val own = new CatalogSettings(Some(name), settings)
 
   /** The options of a read, without a stream. */
   lazy val reading: SourceOptions = {
@@ -208,14 +208,7 @@ private[dynamickafka] final class StreamLookup(service: KafkaMetadataService, na
   /** @return None if the service does not have the stream */
   def stream(id: String): Option[KafkaStream] = {
     val streams = answer("describeStreams")(service.describeStreams(ju.List.of(id)))
-    Option(streams.get(id)).map { found =>
-      if (found.streamId != id)
-        throw Errors.metadataInvalid(
-          s"stream '$id'",
-          s"the answer contains stream '${found.streamId}' under this id"
-        )
-      found
-    }
+    Option(streams.get(id)).map(AnswerCheck.stream(id, _))
   }
 
   private[catalog] def isBusy: Boolean = calls.isBusy
