@@ -3,9 +3,9 @@ package io.github.dynamickafka.admin
 import io.github.dynamickafka.base.Json
 import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.metadata.ClusterMetadata
 import io.github.dynamickafka.metadata.document.{DocumentEdits, EditRefused}
 import io.github.dynamickafka.metadata.service.{EditableService, KafkaTopicMetadataService, ServiceArguments}
-import io.github.dynamickafka.metadata.ClusterMetadata
 import io.github.dynamickafka.source.checkpoint.Refusal
 
 /** `drain`, `activate`, `move` and `publish`: changes of the streams where the metadata service has them. */

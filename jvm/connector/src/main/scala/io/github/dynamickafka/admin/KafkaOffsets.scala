@@ -88,12 +88,13 @@ private[admin] object KafkaOffsets {
    */
   def recordBytes(config: ClusterConfig, at: TopicPartition, offset: Long): Double =
     try Using.resource(new KafkaConsumer[Array[Byte], Array[Byte]](config.consumer.forConsumer)) { consumer =>
-      consumer.assign(ju.List.of(at))
-      consumer.seek(at, offset)
-      val found = consumer.poll(Duration.ofMillis(config.attemptMs)).iterator.asScala.take(Sample)
-      val sizes = found.map(r => math.max(0, r.serializedKeySize) + math.max(0, r.serializedValueSize)).toSeq
-      if (sizes.isEmpty) 0.0 else sizes.sum.toDouble / sizes.size
-    }
+        consumer.assign(ju.List.of(at))
+        consumer.seek(at, offset)
+        val found = consumer.poll(Duration.ofMillis(config.attemptMs)).iterator.asScala.take(Sample)
+        val sizes =
+          found.map(r => math.max(0, r.serializedKeySize) + math.max(0, r.serializedValueSize)).toSeq
+        if (sizes.isEmpty) 0.0 else sizes.sum.toDouble / sizes.size
+      }
     catch { case NonFatal(e) => throw new Refusal(reason(config, e), e) }
 
   private val Sample = 100

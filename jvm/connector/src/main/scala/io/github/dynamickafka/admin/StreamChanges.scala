@@ -65,7 +65,9 @@ private[admin] object StreamChange {
 
   /** The properties by cluster, of the first stream that names the cluster. */
   private def properties(streams: Seq[KafkaStream]): Map[String, Map[String, String]] =
-    streams.sortBy(_.streamId).reverse.flatMap(_.entries).map { case (id, entry) => id -> entry.properties }.toMap
+    streams.sortBy(_.streamId).reverse.flatMap(_.entries).map { case (id, entry) =>
+      id -> entry.properties
+    }.toMap
 
   /** What enters or leaves, and what both have, by names in order. */
   private def compare[A](

@@ -124,7 +124,8 @@ private[dynamickafka] object SessionTable {
     private val settings = new CatalogSettings(None, others)
     private val ofReads =
       if (asksRegistry) settings
-      else new CatalogSettings(None, others.filterNot { case (name, _) => FormatOptionSpecs.Schema.named(name) })
+      else
+        new CatalogSettings(None, others.filterNot { case (name, _) => FormatOptionSpecs.Schema.named(name) })
     settings.check()
 
     private def selected(spec: OptionSpec[_]) = selecting.collectFirst {

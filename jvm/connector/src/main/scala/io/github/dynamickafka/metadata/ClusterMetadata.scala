@@ -51,7 +51,9 @@ final class ClusterMetadata private (private val values: ClusterMetadata.Values)
   private[dynamickafka] def topics: Seq[String] = values.topics.asScala.toSeq
   private[dynamickafka] def properties: Map[String, String] = values.properties.asScala.toMap
   private[dynamickafka] def partitions: Seq[(String, IndexedSeq[Int])] =
-    values.partitions.asScala.toSeq.map { case (topic, all) => topic -> all.asScala.toIndexedSeq.map(_.toInt) }
+    values.partitions.asScala.toSeq.map { case (topic, all) =>
+      topic -> all.asScala.toIndexedSeq.map(_.toInt)
+    }
 
   /** The topics that have a name, whole or in part. */
   private[dynamickafka] def named: Seq[String] = topics ++ partitions.map(_._1)

@@ -176,7 +176,9 @@ private final class YamlTree(parser: Parser) {
       case Mapping(_, all) => all
       case other => fail(other.line, NoMapping)
     }
-    sources.foldLeft(Seq.empty[(Scalar, DocumentTree)])((done, all) => done ++ all.filterNot(of(done ++ own))) ++ own
+    sources.foldLeft(Seq.empty[(Scalar, DocumentTree)])((done, all) =>
+      done ++ all.filterNot(of(done ++ own))
+    ) ++ own
   }
 
   private def until[A](end: Event.ID)(read: => A): Seq[A] = {
