@@ -43,7 +43,7 @@ private[dynamickafka] final class StreamCatalog(
   /** The options of a read, without a stream. */
   lazy val reading: SourceOptions = {
     own.check()
-    DynamicKafkaTable.parse(own.forReading("-", CaseInsensitiveStringMap.empty), isCatalogTable = true)
+    parsed(own.forReading("-", CaseInsensitiveStringMap.empty))
   }
 
   /**
@@ -60,10 +60,7 @@ private[dynamickafka] final class StreamCatalog(
       is(name, SourceOptionSpecs.MinOffsetsPerTrigger, SourceOptionSpecs.Alignment)
     }
     own.check()
-    DynamicKafkaTable.parse(
-      own.reading(selecting, new CaseInsensitiveStringMap(deciding.asJava)),
-      isCatalogTable = true
-    )
+    parsed(own.reading(selecting, new CaseInsensitiveStringMap(deciding.asJava)))
   }
 
   /** The options of a write, without a stream. */
@@ -86,12 +83,11 @@ private[dynamickafka] final class StreamCatalog(
   def format(stream: KafkaStream): String =
     parsed(stream.streamId, stream.getFormatOptions.asScala.toMap).format.value.format.name
 
+  private def parsed(options: CaseInsensitiveStringMap): SourceOptions =
+    DynamicKafkaTable.parse(options, isCatalogTable = true)
+
   private def parsed(stream: String, document: Map[String, String]): SourceOptions =
-    try
-      DynamicKafkaTable.parse(
-        own.forReading(stream, CaseInsensitiveStringMap.empty, document),
-        isCatalogTable = true
-      )
+    try parsed(own.forReading(stream, CaseInsensitiveStringMap.empty, document))
     catch {
       case e: DynamicKafkaIllegalArgumentException if e.condition.endsWith(".MISSING_OPTION") =>
         throw Errors.missingOption(e.parameters("option"), s"${e.parameters("reason")} Stream '$stream'.")

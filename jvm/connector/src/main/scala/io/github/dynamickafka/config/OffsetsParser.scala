@@ -84,10 +84,12 @@ private[dynamickafka] object OffsetsParser {
     "JSON is not supported for clusters and topics that are added later: use 'startingOffsets', or " +
       "'cluster.<id>.startingOffsets' for a cluster that is added later."
 
-  private def offsets(lowest: Long)(text: String): Result = {
-    val special = if (lowest == EarliestOffset) ", -1 (latest) or -2 (earliest)" else " or -1 (latest)"
-    json(text, s"an offset of 0 or more$special", _ >= lowest).map(Exact)
-  }
+  private def offsets(lowest: Long)(text: String): Result =
+    json(text, offset(lowest), _ >= lowest).map(Exact)
+
+  /** What numbers are valid. */
+  private[config] def offset(lowest: Long): String = "an offset of 0 or more" +
+    (if (lowest == EarliestOffset) ", -1 (latest) or -2 (earliest)" else " or -1 (latest)")
 
   private def json(text: String, expected: String, valid: Long => Boolean): Either[String, ByCluster] =
     try {

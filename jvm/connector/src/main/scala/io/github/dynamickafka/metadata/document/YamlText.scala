@@ -176,9 +176,10 @@ private final class YamlTree(parser: Parser) {
       case Mapping(_, all) => all
       case other => fail(other.line, NoMapping)
     }
-    sources.foldLeft(Seq.empty[(Scalar, DocumentTree)])((done, all) =>
-      done ++ all.filterNot(of(done ++ own))
-    ) ++ own
+    sources.foldLeft(Seq.empty[(Scalar, DocumentTree)]) { (done, all) =>
+      val known = (done ++ own).map(_._1.value).toSet
+      done ++ all.filterNot(pair => known(pair._1.value))
+    } ++ own
   }
 
   private def until[A](end: Event.ID)(read: => A): Seq[A] = {
@@ -200,11 +201,6 @@ private object YamlTree {
 
   /** @param value with its size; None: it is not complete */
   private final case class Anchor(line: Int, value: Option[(DocumentTree, Long)])
-
-  private def of(known: Seq[(Scalar, DocumentTree)]): ((Scalar, DocumentTree)) => Boolean = {
-    val names = known.map(_._1.value).toSet
-    pair => names(pair._1.value)
-  }
 
   /** A list or mapping that is this many levels below the first one, or more. */
   private def below(tree: DocumentTree, levels: Int): Option[DocumentTree] = tree match {
