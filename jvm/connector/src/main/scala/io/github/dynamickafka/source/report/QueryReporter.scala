@@ -322,7 +322,7 @@ private[source] object OffsetChangeText {
  * @param metadataAgeMs of the last good answer
  * @param responseAgesMs how old the offsets of the clusters were that the last trigger used
  */
-private[source] final class QueryMetrics(
+private[source] class QueryMetrics(
     metadataAgeMs: () => Long,
     metadataFailures: () => Long,
     commits: CommitCounter,
@@ -353,7 +353,7 @@ private[source] final class QueryMetrics(
     }
   }
 
-  private def ofQuery: Map[String, () => Long] = Map(
+  protected def ofQuery: Map[String, () => Long] = Map(
     "kafkaClustersCount" -> (() => current.metadata.size.toLong),
     "pendingRecords" -> (() => current.pending.valuesIterator.sum),
     "unreachableClusters" -> (() => current.unreachable.size.toLong),
