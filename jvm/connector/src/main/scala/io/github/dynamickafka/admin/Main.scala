@@ -175,13 +175,14 @@ private[admin] final class Main(
         expected => throw new WrongUsage(s"the value '$text' of ${p.lineName} is not $expected"),
         identity
       )
-      val all = (call.get(p.name), value) match {
-        case (Some(before: Seq[Any @unchecked]), more: Seq[Any @unchecked]) => before ++ more
-        case (Some(_), isSet) if p.kind == Kind.Flag => isSet
-        case (Some(_), _) => throw new WrongUsage(s"${p.lineName} is given twice")
-        case (None, one) => one
-      }
-      call.updated(p.name, all)
+      call.updated(
+        p.name,
+        (call.get(p.name), value) match {
+          case (Some(before: Seq[Any @unchecked]), more: Seq[Any @unchecked]) => before ++ more
+          case (Some(_), _) if p.kind != Kind.Flag => throw new WrongUsage(s"${p.lineName} is given twice")
+          case (_, one) => one
+        }
+      )
     }
 
     @tailrec
