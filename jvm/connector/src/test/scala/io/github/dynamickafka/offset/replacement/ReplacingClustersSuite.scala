@@ -161,16 +161,22 @@ class ReplacingClustersSuite extends AnyFunSuite with TimeLimit {
   }
 
   // Histories 20515203, 20518987, 20522588, 20770093, 20770127 and 20772893 of copies.
-  test("what was replaced is not drained again, although the metadata lack the cluster that has taken its place") {
+  test(
+    "what was replaced is not drained again, although the metadata lack the cluster that has taken its place"
+  ) {
     val blue = topology(naming("blue", "t", "u")())
     val drains = topology(naming("blue", "t", "u")(draining = true))
-    val both = topology(drains.clusters("blue").id -> drains.clusters("blue"), naming("green", "t", "u")("blue"))
+    val both =
+      topology(drains.clusters("blue").id -> drains.clusters("blue"), naming("green", "t", "u")("blue"))
     val drained = Seq(blue, both, both, both)
     assert(after(drained: _*).clusters.keySet == Set("green"))
     assert(after(drained :+ drains: _*).clusters.isEmpty)
     assert(after(drained :+ Topology.empty :+ drains: _*).clusters.isEmpty, "nothing was named in between")
     val back = topology(naming("blue", "t", "u")("green"))
-    assert(after(drained :+ Topology.empty :+ drains :+ back: _*).retained.keySet == Set("green"), "a later copy")
+    assert(
+      after(drained :+ Topology.empty :+ drains :+ back: _*).retained.keySet == Set("green"),
+      "a later copy"
+    )
     assert(after(blue, Topology.empty, topology(naming("green", "t", "u")("blue")), drains).clusters.isEmpty)
   }
 
@@ -191,7 +197,8 @@ class ReplacingClustersSuite extends AnyFunSuite with TimeLimit {
     val there = topology(naming("green", "u")("blue"))
     val back = topology(naming("blue", "u")("green"))
     val drains = topology(naming("green", "t", "u")(draining = true))
-    val found = after(topology(naming("blue", "t", "u")()), topology(naming("blue", "u")()), there, back, drains)
+    val found =
+      after(topology(naming("blue", "t", "u")()), topology(naming("blue", "u")()), there, back, drains)
     assert(found.position("green").isEmpty)
   }
 }

@@ -82,7 +82,9 @@ private[simulation] final class CopiedWorld(
 
   def change(reached: CompositeOffset): Unit = {
     // A query that is refused for longer than the retention starts again in a cluster that it has drained.
-    val isDrained = reached.retained.values.exists(_.drained.nonEmpty)
+    val isDrained = reached.retained.exists { case (id, kept) =>
+      world.topology.clusters.get(id).exists(_.topics.keysIterator.exists(kept.drained))
+    }
     // What a copy has still to continue is retained as long as its metadata are there.
     val isOwing = reached.retained.values.exists(_.topics.valuesIterator.exists(_.former.isDefined))
     // What has returned is seen before it expires, also by a query that has crashed.

@@ -1,10 +1,11 @@
 package io.github.dynamickafka.source.simulation
 
+import org.apache.spark.sql.connector.read.streaming.ReadLimit
+
 import io.github.dynamickafka.metadata.Topology
 import io.github.dynamickafka.offset._
 import io.github.dynamickafka.offset.replacement.ReplacingClusters
 import io.github.dynamickafka.source.trigger.{Limits, TriggerContext}
-import org.apache.spark.sql.connector.read.streaming.ReadLimit
 
 /** A trigger, and what the product does in it. */
 private[simulation] final case class Planned(
@@ -324,7 +325,7 @@ private[simulation] object Defect {
 
   case object ReturnIsRetained
       extends Defect("what has returned is retained until its cluster responds") {
-    override def skipped = 170
+    override def skipped = 2100
     override def next(planned: Planned): NextOffset = {
       val back = planned.transition.clusters.collect {
         case (id, work) if planned.view(id).isEmpty && work.returning.nonEmpty => id -> work.returning
@@ -342,12 +343,13 @@ private[simulation] object Defect {
 
   case object PinnedEndsApply
       extends Defect("what AvailableNow has found in a cluster applies to the copy that takes its place") {
+    override def skipped = 110
     override def followsMoves = false
   }
 
   case object FilesAreOvertaken
       extends Defect("records of a partition do not wait for files with older ones") {
-    override def skipped = 900
+    override def skipped = 1080
     override def waitsForFiles = false
   }
 
