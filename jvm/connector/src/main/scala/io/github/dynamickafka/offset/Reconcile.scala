@@ -89,8 +89,10 @@ private[dynamickafka] object Reconcile {
     // has taken their place.
     val absent = named.keySet.toSet -- live.topics
     // A topic that was never read here is read in the cluster that has replaced this one.
+    def hasReplaced(by: String) = start.position(by).nonEmpty ||
+      start.retained.get(by).exists(_.topics.valuesIterator.exists(_.former.exists(_.id == id)))
     val copied = topology.clusters.valuesIterator
-      .filter(by => by.replaces.contains(id) && start.position(by.id).nonEmpty)
+      .filter(by => by.replaces.contains(id) && hasReplaced(by.id))
       .flatMap(_.topics.keySet).filter(t => !kept.exists(_.topics.contains(t))).toSet
     val away = absent.filter(t => isDraining(t) && (copied(t) || kept.exists(_.drained(t))))
     // Positions of an earlier topic of the same name do not return.

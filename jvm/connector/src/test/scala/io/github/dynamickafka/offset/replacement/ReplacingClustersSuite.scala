@@ -201,4 +201,12 @@ class ReplacingClustersSuite extends AnyFunSuite with TimeLimit {
       after(topology(naming("blue", "t", "u")()), topology(naming("blue", "u")()), there, back, drains)
     assert(found.position("green").isEmpty)
   }
+
+  // History 20263668 of copies.
+  test("a topic that both clusters get when one takes the place of the other one is read in the new one") {
+    def both(topics: String*) =
+      topology(naming("blue", topics: _*)(draining = true), naming("green", topics: _*)("blue"))
+    val found = after(topology(naming("blue", "u")()), both("u"), both("u"), both("t", "u"))
+    assert(found.position("blue").isEmpty && found.position("green").topics == Set("t", "u"))
+  }
 }
