@@ -2,7 +2,7 @@ package io.github.dynamickafka.admin
 
 import java.security.cert.{CertPathBuilderException, CertificateException}
 import java.time.Duration
-import java.util.concurrent.{ExecutionException, TimeUnit, TimeoutException}
+import java.util.concurrent.{TimeUnit, TimeoutException}
 import java.{util => ju}
 
 import scala.jdk.CollectionConverters._
@@ -31,7 +31,7 @@ import org.apache.kafka.common.{KafkaFuture, Node}
 
 import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.error.FailureText
-import io.github.dynamickafka.kafka.{ClusterFailure, ProducerSettings}
+import io.github.dynamickafka.kafka.{ClusterClients, ClusterFailure, Opening, ProducerSettings}
 import io.github.dynamickafka.source.cluster.ClusterConfig
 
 /**
@@ -47,8 +47,8 @@ private[admin] final class Brokers(config: ClusterConfig) extends AutoCloseable 
   private val protocol = properties.getOrElse("security.protocol", "PLAINTEXT")
   val hasTls: Boolean = protocol.toUpperCase(ju.Locale.ROOT).endsWith("SSL")
 
-  /** Opening a client reads key stores, which may fail. */
-  private lazy val admin: Try[Admin] = Try(Admin.create(new ju.HashMap[String, AnyRef](properties.asJava)))
+  private val opening = ClusterClients.admin(properties)
+  private lazy val admin: Try[Admin] = Try(opening.await(timeoutMs))
   private lazy val cluster: Try[DescribeClusterResult] = admin.flatMap { client =>
     val found = client.describeCluster()
     answer(found.nodes).map(_ => found)
@@ -60,7 +60,7 @@ private[admin] final class Brokers(config: ClusterConfig) extends AutoCloseable 
    */
   private lazy val nodes: Try[Seq[Node]] =
     cluster.flatMap(found => answer(found.nodes)).map(_.asScala.toSeq).recoverWith {
-      case e if FailureText.causes(e).exists(isTimeout) =>
+      case e if caused(e, Timeout: _*) =>
         leaders.filter(_.nonEmpty).orElse(Failure(e))
     }
 
@@ -81,12 +81,12 @@ private[admin] final class Brokers(config: ClusterConfig) extends AutoCloseable 
   /** @param speaksTls whether the port answers with TLS */
   def tls(speaksTls: => Boolean): Finding = nodes match {
     case _ if !hasTls => Finding.ok("security.protocol has no TLS")
-    case Failure(e) if FailureText.causes(e).exists(isCertificate) =>
+    case Failure(e) if caused(e, classOf[CertificateException], classOf[CertPathBuilderException]) =>
       Finding.failed(
         s"the broker's certificate is not accepted: ${text(e)}",
         "correct the trust store (ssl.truststore.*), or the names in the broker's certificate"
       )
-    case Failure(e) if FailureText.causes(e).exists(isTls) =>
+    case Failure(e) if caused(e, classOf[SslAuthenticationException], classOf[SSLException]) =>
       Finding.failed(
         s"no TLS connection: ${text(e)}",
         "correct ssl.*, or the port, which may have no TLS"
@@ -103,7 +103,7 @@ private[admin] final class Brokers(config: ClusterConfig) extends AutoCloseable 
   /** @param speaksTls whether the port answers with TLS */
   def login(speaksTls: => Boolean): Finding = nodes match {
     case Success(_) => Finding.ok(protocol)
-    case Failure(e) if FailureText.causes(e).exists(_.isInstanceOf[AuthenticationException]) =>
+    case Failure(e) if caused(e, classOf[AuthenticationException]) =>
       Finding.failed(
         s"the credentials are refused: ${text(e)}",
         "correct user, password and sasl.mechanism in the metadata"
@@ -122,7 +122,7 @@ private[admin] final class Brokers(config: ClusterConfig) extends AutoCloseable 
 
   private def right(found: Try[TopicDescription]): Option[String] = found match {
     case Success(topic) => Option.when(!allows(topic.authorizedOperations))(Read)
-    case Failure(e) => Option.when(isRefused(e))(Describe)
+    case Failure(e) => Option.when(caused(e, classOf[AuthorizationException]))(Describe)
   }
 
   private def describe(topics: Seq[String]): Seq[(String, Try[TopicDescription])] =
@@ -133,7 +133,7 @@ private[admin] final class Brokers(config: ClusterConfig) extends AutoCloseable 
   def topics(topics: Seq[String], patterns: Seq[String]): Finding = {
     val failed = describe(topics).flatMap { case (topic, found) =>
       right(found).map(lacking => s"topic $topic: no right to $lacking").orElse(found.failed.toOption.map(e =>
-        if (FailureText.causes(e).exists(_.isInstanceOf[UnknownTopicOrPartitionException]))
+        if (caused(e, classOf[UnknownTopicOrPartitionException]))
           s"topic $topic does not exist"
         else s"topic $topic: ${text(e)}"
       ))
@@ -157,9 +157,9 @@ private[admin] final class Brokers(config: ClusterConfig) extends AutoCloseable 
       answer(admin.get.describeConsumerGroups(ju.List.of(id), options).describedGroups.get(id)) match {
         case Success(found) if allows(found.authorizedOperations) => Finding.ok(s"group $id may be used")
         case Success(_) => Finding.failed(s"group $id: no right to Read", remedy)
-        case Failure(e) if FailureText.causes(e).exists(_.isInstanceOf[GroupIdNotFoundException]) =>
+        case Failure(e) if caused(e, classOf[GroupIdNotFoundException]) =>
           Finding.ok(s"group $id does not exist yet")
-        case Failure(e) if isRefused(e) =>
+        case Failure(e) if caused(e, classOf[AuthorizationException]) =>
           Finding.failed(s"group $id: no right to Describe", remedy)
         case Failure(e) => Finding("failed", s"group $id: ${text(e)}")
       }
@@ -240,11 +240,10 @@ private[admin] final class Brokers(config: ClusterConfig) extends AutoCloseable 
   def advertised: Seq[(String, Int)] =
     nodes.map(_.map(node => node.host -> node.port)).getOrElse(Nil)
 
-  override def close(): Unit = admin.foreach(_.close(Duration.ZERO))
+  override def close(): Unit = opening.close()
 
   private def answer[A](future: KafkaFuture[A]): Try[A] =
-    Try(future.get(timeoutMs, TimeUnit.MILLISECONDS)).recoverWith {
-      case e: ExecutionException => Failure(e.getCause)
+    Try(Opening.answer(future, timeoutMs)).recoverWith {
       case _: TimeoutException => Failure(new TimeoutException(s"no response within $timeoutMs ms"))
     }
 
@@ -260,17 +259,11 @@ private[admin] object Brokers {
   /** What the sink asks for, unless the brokers allow less. */
   private val OfSinkMs = 15L * 60 * 1000
 
-  private def isRefused(e: Throwable): Boolean =
-    FailureText.causes(e).exists(_.isInstanceOf[AuthorizationException])
+  private val Timeout =
+    Seq(classOf[TimeoutException], classOf[org.apache.kafka.common.errors.TimeoutException])
 
-  private def isTimeout(e: Throwable): Boolean =
-    e.isInstanceOf[TimeoutException] || e.isInstanceOf[org.apache.kafka.common.errors.TimeoutException]
-
-  private def isCertificate(e: Throwable): Boolean =
-    e.isInstanceOf[CertificateException] || e.isInstanceOf[CertPathBuilderException]
-
-  private def isTls(e: Throwable): Boolean =
-    e.isInstanceOf[SslAuthenticationException] || e.isInstanceOf[SSLException]
+  private def caused(e: Throwable, by: Class[_]*): Boolean =
+    FailureText.causes(e).exists(cause => by.exists(_.isInstance(cause)))
 
   /** Old brokers do not say which operations are allowed. */
   private def allows(operations: ju.Set[AclOperation]): Boolean =

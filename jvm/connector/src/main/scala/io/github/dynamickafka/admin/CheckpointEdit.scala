@@ -43,11 +43,8 @@ private[admin] final class CheckpointEdit(files: CheckpointFiles) {
       unchanged: => Boolean
   ): Unit = {
     // A checksum of the file system would be that of the former content.
-    val sums = changes.keys.flatMap { name =>
-      val at = name.lastIndexOf('/') + 1
-      val sum = s"${name.take(at)}.${name.drop(at)}.crc"
-      files.read(sum).map(sum -> _)
-    }.toMap
+    val sums =
+      changes.keys.map(CheckpointFiles.checksum).flatMap(sum => files.read(sum).map(sum -> _)).toMap
     val before = changes.map { case (name, (text, _)) => name -> text.getBytes(UTF_8) } ++ sums
     val after = changes.map { case (name, (_, text)) => name -> Option(text.getBytes(UTF_8)) } ++
       sums.map { case (name, _) => name -> None }
@@ -136,15 +133,14 @@ private[admin] final class CheckpointEdit(files: CheckpointFiles) {
     }
 
   private def read(number: Long, root: JsonNode): Edit = {
-    def known(valid: Boolean): Unit = if (!valid) throw new IllegalArgumentException
     def digest(node: JsonNode) = Option(node).filterNot(_.isNull).map { text =>
-      known(text.isTextual)
+      require(text.isTextual)
       text.textValue
     }
-    known(root.isObject && root.path("version").isInt && root.path("version").intValue == Version)
-    known(root.path("command").isTextual && root.path("batch").isIntegralNumber)
+    require(root.path("version").isInt && root.path("version").intValue == Version)
+    require(root.path("command").isTextual && root.path("batch").isIntegralNumber)
     val changed = root.required("files").properties.asScala.map { entry =>
-      known(isChanged(entry.getKey))
+      require(isChanged(entry.getKey))
       entry.getKey -> Digests(digest(entry.getValue.get(Before)), digest(entry.getValue.get(After)))
     }
     Edit(

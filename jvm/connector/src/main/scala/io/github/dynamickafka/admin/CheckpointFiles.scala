@@ -72,7 +72,9 @@ private[admin] final class CheckpointFiles(val location: String, hadoop: Configu
         val home = local(place)
         for {
           file <- Using.resource(Files.walk(home))(_.iterator.asScala.toVector)
-          attributes <- attributes(file)
+          attributes <- ifThere(
+            Files.readAttributes(file, classOf[BasicFileAttributes], LinkOption.NOFOLLOW_LINKS)
+          )
           if { if (attributes.isSymbolicLink) refuseLink(file.toString) else attributes.isRegularFile }
         } yield home.relativize(file).toString ->
           Stamp(attributes.size, attributes.lastModifiedTime.to(TimeUnit.NANOSECONDS))
@@ -86,10 +88,10 @@ private[admin] final class CheckpointFiles(val location: String, hadoop: Configu
     SortedMap.from(found)
   }
 
-  /** None: the file was deleted meanwhile. */
-  private def attributes(file: java.nio.file.Path) =
-    try Some(Files.readAttributes(file, classOf[BasicFileAttributes], LinkOption.NOFOLLOW_LINKS))
-    catch { case _: NoSuchFileException => None }
+  /** None: there is no such file, maybe because it was deleted meanwhile. */
+  private def ifThere[A](read: => A): Option[A] =
+    try Some(read)
+    catch { case _: FileNotFoundException | _: NoSuchFileException => None }
 
   private def relative(path: Path): String = {
     val (whole, home) = (path.toUri.getPath, root.toUri.getPath.stripSuffix("/") + "/")
@@ -103,18 +105,16 @@ private[admin] final class CheckpointFiles(val location: String, hadoop: Configu
 
   /** Whether there is something in this folder, or a file of this name. */
   def isTaken: Boolean =
-    try fs.exists(root) && (!fs.getFileStatus(root).isDirectory || fs.listStatus(root).nonEmpty)
-    catch { case _: FileNotFoundException => false }
+    ifThere(fs.exists(root) && (!fs.getFileStatus(root).isDirectory || fs.listStatus(root).nonEmpty))
+      .contains(true)
 
   def exists(name: String): Boolean = fs.exists(at(name))
 
   def names(folder: String): Seq[String] =
-    try fs.listStatus(at(folder)).toSeq.map(_.getPath.getName).sorted
-    catch { case _: FileNotFoundException => Nil }
+    ifThere(fs.listStatus(at(folder)).toSeq.map(_.getPath.getName).sorted).getOrElse(Nil)
 
   def read(name: String): Option[Array[Byte]] =
-    try Some(Using.resource(fs.open(at(name)))(_.readAllBytes()))
-    catch { case _: FileNotFoundException => None }
+    ifThere(Using.resource(fs.open(at(name)))(_.readAllBytes()))
 
   def text(name: String): Option[String] = read(name).map(new String(_, UTF_8))
 
@@ -122,9 +122,7 @@ private[admin] final class CheckpointFiles(val location: String, hadoop: Configu
     val _ = fs.delete(at(name), true)
   }
 
-  def access(name: String): Option[Access] =
-    try Some(accessOf(at(name)))
-    catch { case _: FileNotFoundException | _: NoSuchFileException => None }
+  def access(name: String): Option[Access] = ifThere(accessOf(at(name)))
 
   /** Writes a file that no process can read before it is complete. */
   def write(name: String, content: Array[Byte], access: Option[Access] = None): Unit = {
@@ -272,6 +270,12 @@ private[admin] object CheckpointFiles {
 
   /** @param mode such as `rw-r-----` */
   final case class Access(mode: String, owner: String, group: String)
+
+  /** The checksum of Hadoop's local file system. */
+  def checksum(name: String): String = {
+    val at = name.lastIndexOf('/') + 1
+    s"${name.take(at)}.${name.drop(at)}.crc"
+  }
 
   /** Whether the file is a checksum of Hadoop's local file system. */
   def isChecksum(name: String): Boolean = name.matches("(?s)(.*/)?\\.[^/]*\\.crc")

@@ -40,7 +40,8 @@ private[dynamickafka] final case class Command(
 
   /** The arguments with their types: Spark's `DESCRIBE PROCEDURE` prints only a text. */
   def signature: String = {
-    val arguments = inSql.map(p => s"${p.name} ${p.kind.sql}" + p.default.fold("")(d => s" DEFAULT $d"))
+    val arguments =
+      inSql.map(p => s"${p.name} ${p.kind.dataType.sql}" + p.default.fold("")(d => s" DEFAULT $d"))
     s"$name(${arguments.mkString(", ")})"
   }
 }

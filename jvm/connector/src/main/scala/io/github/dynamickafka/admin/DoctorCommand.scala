@@ -12,6 +12,7 @@ import io.github.dynamickafka.base.{Json, Redaction}
 import io.github.dynamickafka.error.FailureText
 import io.github.dynamickafka.kafka.{BrokerSocket, ClientDefaults, SecretReferences}
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
+import io.github.dynamickafka.option.Suggestions
 import io.github.dynamickafka.source.checkpoint.SparkCheckpoint
 import io.github.dynamickafka.source.cluster.ClusterConfigs
 
@@ -36,16 +37,17 @@ private[admin] object DoctorCommand {
       "cluster STRING, check STRING, status STRING, message STRING, remedy STRING",
       (context, arguments) => {
         val streams = context.streams()
-        val known = arguments.get(Checkpoint).fold(Known(Map.empty, Nil))(knownOf(context, _, streams))
+        val (known, lacking) = arguments.get(Checkpoint)
+          .fold((Map.empty[String, KnownCluster], Seq.empty[Check]))(knownOf(context, _, streams))
         val checks = KafkaOffsets.inParallel(clusters(streams))(cluster =>
           new Examination(
             context,
             cluster,
-            known.clusters.getOrElse(cluster.id, KnownCluster()),
+            known.getOrElse(cluster.id, KnownCluster()),
             arguments.get(WriteTest)
           ).checks
         ).flatten
-        new Checked(context, known.lacking ++ Check.withDuplicates(checks))
+        new Checked(context, lacking ++ Check.withDuplicates(checks))
       }
     )
   )
@@ -83,23 +85,25 @@ private[admin] object DoctorCommand {
     private val configs = ClusterConfigs(context.catalog.reading, Set(cluster.id))
     private val config = configs(cluster.id, cluster.properties)
 
-    def checks: Seq[Check] = unresolved.fold(checksOfBrokers)(wrong)
+    def checks: Seq[Check] = addresses match {
+      case Left(wrong) => Check.run(cluster.id, _ => wrong)
+      case Right(servers) =>
+        val network = new Network(servers, math.min(config.attemptMs, Int.MaxValue.toLong).toInt)
+        Using.resource(new Brokers(config))(brokers =>
+          Check.run(cluster.id, name => safely(check(name, network, brokers)))
+        )
+    }
 
-    private def checksOfBrokers: Seq[Check] =
+    private def addresses: Either[Finding, Seq[(String, Int)]] = {
       // Kafka's own class, which resolves the references.
-      Try(new AdminClientConfig(config.properties.admin.asJava)
-        .getList(AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG).asScala.mkString(",")) match {
-        case Failure(e) => wrong(reason(e))
-        case Success(servers) => BrokerSocket.addresses(servers) match {
-            case None =>
-              only(Finding.failed("bootstrap.servers is not host:port", "correct bootstrap.servers"))
-            case Some(addresses) =>
-              val network = new Network(addresses, math.min(config.attemptMs, Int.MaxValue.toLong).toInt)
-              Using.resource(new Brokers(config))(brokers =>
-                Check.run(cluster.id, name => safely(check(name, network, brokers)))
-              )
-          }
-      }
+      def resolved = Try(new AdminClientConfig(config.properties.admin.asJava)
+        .getList(AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG).asScala.mkString(","))
+      unresolved.toLeft(()).flatMap(_ => resolved.toEither.left.map(reason))
+        .left.map(Finding.failed(_, "correct the properties of the cluster"))
+        .flatMap(BrokerSocket.addresses(_).toRight(
+          Finding.failed("bootstrap.servers is not host:port", "correct bootstrap.servers")
+        ))
+    }
 
     /** Kafka does not name the property, and keeps a reference to a variable or a key that does not exist. */
     private def unresolved: Option[String] = {
@@ -114,11 +118,6 @@ private[admin] object DoctorCommand {
       }.headOption
     }
 
-    private def wrong(message: String) =
-      only(Finding.failed(message, "correct the properties of the cluster"))
-
-    private def only(result: Finding) = Check.run(cluster.id, _ => result)
-
     private def check(name: String, network: Network, brokers: Brokers): Finding = name match {
       case "dns" => network.dns
       case "tcp" => network.tcp
@@ -128,11 +127,7 @@ private[admin] object DoctorCommand {
       case "advertised" =>
         val found = network.advertised(brokers.advertised)
         if (found.isFailed) found else brokers.unanswered.getOrElse(found)
-      case other =>
-        if (brokers.unanswered.isEmpty) answer(other, brokers) else Finding.skipped("behind 'advertised'")
-    }
-
-    private def answer(name: String, brokers: Brokers): Finding = name match {
+      case _ if brokers.unanswered.isDefined => Finding.skipped("behind 'advertised'")
       case "topics" => known.topics(brokers.topics(cluster.topics, cluster.patterns))
       case "groups" => brokers.groups(cluster.properties.get("group.id"))
       case "transactional_ids" =>
@@ -140,8 +135,8 @@ private[admin] object DoctorCommand {
           brokers.transactionalIds(_, configs.producer(cluster.id, cluster.properties))
         )
       case "cluster_id" => brokers.clusterId(known.clusterId)
-      case "transaction_timeout" =>
-        brokers.transactionTimeout(cluster.properties.get("transaction.timeout.ms"))
+      // "transaction_timeout"
+      case _ => brokers.transactionTimeout(cluster.properties.get("transaction.timeout.ms"))
     }
 
     private def safely(check: => Finding): Finding =
@@ -163,13 +158,13 @@ private[admin] object DoctorCommand {
   /** The clusters that streams use, without removed ones, which no query contacts. Pure. */
   def clusters(streams: Seq[KafkaStream]): Seq[Cluster] = {
     val entries =
-      streams.flatMap(_.getClusterMetadataMap.asScala).filter(_._2.state != ClusterMetadata.Removed)
+      streams.flatMap(_.entries).filter(_._2.state != ClusterMetadata.Removed)
     entries.map(_._1).distinct.map { id =>
       val here = entries.collect { case (`id`, entry) => entry }
       Cluster(
         id,
-        here.head.getProperties.asScala.toMap,
-        here.flatMap(e => e.getTopics.asScala ++ e.getPartitions.asScala.keys).distinct,
+        here.head.properties,
+        here.flatMap(_.named).distinct,
         here.flatMap(e => Option(e.topicPattern)).distinct
       )
     }
@@ -178,11 +173,6 @@ private[admin] object DoctorCommand {
   /**
    * What the checkpoint of a query says.
    *
-   * @param lacking checks of clusters that the metadata lack
-   */
-  private final case class Known(clusters: Map[String, KnownCluster], lacking: Seq[Check])
-
-  /**
    * @param kafkaId the `cluster.id` of Kafka, if it is known
    * @param policy the `replacedClusterPolicy` of the query
    * @param isMigrated whether `migrate` has written the positions, and the query has not run since
@@ -228,7 +218,12 @@ private[admin] object DoctorCommand {
       }
   }
 
-  private def knownOf(context: Context, checkpoint: String, streams: Seq[KafkaStream]): Known = {
+  /** By cluster, with checks of clusters that the metadata lack. */
+  private def knownOf(
+      context: Context,
+      checkpoint: String,
+      streams: Seq[KafkaStream]
+  ): (Map[String, KnownCluster], Seq[Check]) = {
     val log = SparkCheckpoint(checkpoint, context.hadoop)
     val all = log.composite(log.newest).map { case (source, offset) =>
       val stored = log.source(source)
@@ -236,21 +231,16 @@ private[admin] object DoctorCommand {
       if (stored.initial.isEmpty && topology.isEmpty && offset.identities.isEmpty) {
         val migrated = QueryClusters.migrated(offset, streams)
         val lacking = migrated.missingClusters
-        Known(
-          offset.clusters.keys.filterNot(lacking.contains).map(id =>
-            id -> KnownCluster(isMigrated = true, missingTopics = migrated.missingTopics(id))
-          ).toMap,
-          lacking.flatMap(lackingChecks(_, migrated.suggestion))
+        val known = offset.clusters.keys.filterNot(lacking.contains).map(id =>
+          id -> KnownCluster(isMigrated = true, missingTopics = migrated.missingTopics(id))
         )
+        known.toMap -> lacking.flatMap(lackingChecks(_, migrated.suggestion))
       } else {
         val policy = topology.flatMap(_.options.get("replacedClusterPolicy")).getOrElse("fail")
-        Known(
-          offset.identities.map { case (id, identity) => id -> KnownCluster(identity.kafkaId, policy) }.toMap,
-          Nil
-        )
+        offset.identities.map { case (id, of) => id -> KnownCluster(of.kafkaId, policy) }.toMap -> Nil
       }
     }
-    Known(all.flatMap(_.clusters).toMap, all.flatMap(_.lacking))
+    all.flatMap(_._1).toMap -> all.flatMap(_._2)
   }
 
   private def lackingChecks(id: String, suggestion: Option[String]): Seq[Check] = Check.run(
@@ -258,7 +248,7 @@ private[admin] object DoctorCommand {
     {
       case "cluster_id" => Finding.failed(
           "no stream has this cluster of the migrated checkpoint: MIGRATION_MISMATCH." +
-            suggestion.fold("")(s => s" Did you mean '$s'?"),
+            suggestion.fold("")(Suggestions.meant),
           "give it its id of the metadata, with rename-cluster"
         )
       case _ => Finding.skipped("no stream has the cluster")
@@ -278,16 +268,16 @@ private[admin] final class Network(servers: Seq[(String, Int)], timeoutMs: Int) 
 
   def dns: Finding = {
     val unknown = servers.map(_._1).distinct.filterNot(BrokerSocket.resolves)
-    val remedy = "correct bootstrap.servers, or the name server of this machine"
-    if (unknown.isEmpty) Finding.ok(s"${servers.size} of ${servers.size} names resolve")
-    else partly(unknown.size, s"no address for ${unknown.mkString(", ")}", remedy)
+    of(unknown.size, "names resolve", s"no address for ${unknown.mkString(", ")}")(
+      "correct bootstrap.servers, or the name server of this machine"
+    )
   }
 
   def tcp: Finding = {
     val bad = unreachable(servers)
-    val remedy = "start the broker, correct the port, or open the firewall"
-    if (bad.isEmpty) Finding.ok(s"${servers.size} of ${servers.size} addresses accept connections")
-    else partly(bad.size, s"no connection to ${bad.mkString("; ")}", remedy)
+    of(bad.size, "addresses accept connections", s"no connection to ${bad.mkString("; ")}")(
+      "start the broker, correct the port, or open the firewall"
+    )
   }
 
   /** By which addresses brokers want to be reached. */
@@ -320,8 +310,10 @@ private[admin] final class Network(servers: Seq[(String, Int)], timeoutMs: Int) 
     }
   }
 
-  private def partly(bad: Int, message: String, remedy: String) =
-    if (bad < servers.size) Finding.warning(message, remedy) else Finding.failed(message, remedy)
+  private def of(bad: Int, good: String, message: String)(remedy: String) =
+    if (bad == 0) Finding.ok(s"${servers.size} of ${servers.size} $good")
+    else if (bad < servers.size) Finding.warning(message, remedy)
+    else Finding.failed(message, remedy)
 
   private def unreachable(addresses: Seq[(String, Int)]): Seq[String] =
     addresses.distinct.flatMap { case address @ (host, port) =>

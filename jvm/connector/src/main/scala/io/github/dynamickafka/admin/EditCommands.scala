@@ -1,13 +1,11 @@
 package io.github.dynamickafka.admin
 
-import scala.jdk.CollectionConverters._
-
 import io.github.dynamickafka.base.Json
 import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.metadata.ClusterMetadata
 import io.github.dynamickafka.metadata.document.{DocumentEdits, EditRefused}
 import io.github.dynamickafka.metadata.service.{EditableService, KafkaTopicMetadataService, ServiceArguments}
-import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
 import io.github.dynamickafka.source.checkpoint.Refusal
 
 /** `drain`, `activate`, `move` and `publish`: changes of the streams where the metadata service has them. */
@@ -82,8 +80,8 @@ private[admin] object EditCommands {
     /** The clusters of streams whose state has changed; null: the stream did not have the cluster. */
     override def rows: Seq[Seq[Any]] = for {
       (id, stream) <- after.toSeq.sortBy(_._1)
-      (cluster, entry) <- entries(stream).sortBy(_._1)
-      old = before.get(id).flatMap(entries(_).toMap.get(cluster)).map(_.state)
+      (cluster, entry) <- stream.entries.sortBy(_._1)
+      old = before.get(id).flatMap(_.entries.toMap.get(cluster)).map(_.state)
       if !old.contains(entry.state)
     } yield Seq(id, cluster, old, entry.state)
 
@@ -94,8 +92,6 @@ private[admin] object EditCommands {
       if (changes.isEmpty) s"${context.file.mkString}: nothing to change"
       else changes.map(_.text).mkString("\n")
   }
-
-  private def entries(stream: KafkaStream) = stream.getClusterMetadataMap.asScala.toSeq
 
   private final class Published(context: Context, arguments: Arguments) extends Result {
     private val removed = arguments.get(Remove).getOrElse(Nil)

@@ -1,7 +1,7 @@
 package io.github.dynamickafka.admin
 
 import java.time.Duration
-import java.util.concurrent.{CompletableFuture, ExecutionException, FutureTask, TimeUnit, TimeoutException}
+import java.util.concurrent.{CompletableFuture, ExecutionException, FutureTask, TimeUnit}
 import java.{util => ju}
 
 import scala.collection.concurrent.TrieMap
@@ -17,7 +17,7 @@ import io.github.dynamickafka.base.{DaemonThreads, Redaction}
 import io.github.dynamickafka.catalog.StreamProperties
 import io.github.dynamickafka.config.{SourceOptionSpecs, SourceOptions}
 import io.github.dynamickafka.error.FailureText
-import io.github.dynamickafka.kafka.{ClusterFailure, KafkaProperties}
+import io.github.dynamickafka.kafka.{ClusterClient, ClusterFailure, KafkaProperties}
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream, TopologyCluster}
 import io.github.dynamickafka.offset.CompositeOffset
 import io.github.dynamickafka.source.checkpoint.{
@@ -27,7 +27,7 @@ import io.github.dynamickafka.source.checkpoint.{
   SourceId,
   SparkCheckpoint
 }
-import io.github.dynamickafka.source.cluster.{ClusterClient, ClusterConfig, ClusterConfigs, Futures}
+import io.github.dynamickafka.source.cluster.{ClusterConfig, ClusterConfigs, Futures}
 
 /** Requests to the clusters of a catalog, each with a client of its own and the time limit of the catalog. Blocks. */
 private[admin] object KafkaOffsets {
@@ -52,52 +52,63 @@ private[admin] object KafkaOffsets {
   }
 
   def committed(context: Context, config: ClusterConfig, group: String): Map[TopicPartition, Long] =
-    asked(context, config)(_.committed(group))
+    using(context, config)(client => await(config, client.committed(group)))
 
   /** Kafka's `cluster.id`, if the cluster has one. */
   def kafkaId(context: Context, config: ClusterConfig): Option[String] =
-    Option(asked(context, config)(_.clusterId)).filter(_.nonEmpty)
+    using(context, config)(client => kafkaId(config, client))
 
-  private def asked[A](
-      context: Context,
-      config: ClusterConfig
-  )(ask: ClusterClient => CompletableFuture[A]): A =
-    try withClient(context, config)(ask(_).get(config.requestTimeoutMs, TimeUnit.MILLISECONDS))
-    catch { case NonFatal(e) => throw new Refusal(reason(config, e), e) }
+  def kafkaId(config: ClusterConfig, client: ClusterClient): Option[String] =
+    Option(await(config, client.clusterId)).filter(_.nonEmpty)
 
-  def withClient[A](context: Context, config: ClusterConfig)(use: ClusterClient => A): A = {
-    val client = context.connect(config)
-    try use(client)
-    finally client.close()
-  }
+  def await[A](config: ClusterConfig, answer: CompletableFuture[A]): A =
+    answer.get(config.requestTimeoutMs, TimeUnit.MILLISECONDS)
 
-  /** The average size of some records from an offset on; 0 if none is returned in time. */
-  def recordBytes(config: ClusterConfig, at: TopicPartition, offset: Long): Double =
-    Using.resource(new KafkaConsumer[Array[Byte], Array[Byte]](config.consumer.forConsumer)) { consumer =>
-      consumer.assign(ju.List.of(at))
-      consumer.seek(at, offset)
-      val found = consumer.poll(Duration.ofMillis(config.attemptMs)).iterator.asScala.take(Sample)
-      val sizes = found.map(r => math.max(0, r.serializedKeySize) + math.max(0, r.serializedValueSize)).toSeq
-      if (sizes.isEmpty) 0.0 else sizes.sum.toDouble / sizes.size
+  /**
+   * @param of what the reason begins with
+   * @throws Refusal if something fails
+   */
+  def using[A](context: Context, config: ClusterConfig, of: String = "")(use: ClusterClient => A): A =
+    try withClient(context, config)(use)
+    catch {
+      case e: Refusal => throw e
+      case NonFatal(e) => throw new Refusal(of + reason(config, e), e)
     }
+
+  private def withClient[A](context: Context, config: ClusterConfig)(use: ClusterClient => A): A =
+    Using.resource(context.connect(config))(use)
+
+  /**
+   * The average size of some records from an offset on; 0 if none is returned in time.
+   *
+   * @throws Refusal if something fails
+   */
+  def recordBytes(config: ClusterConfig, at: TopicPartition, offset: Long): Double =
+    try Using.resource(new KafkaConsumer[Array[Byte], Array[Byte]](config.consumer.forConsumer)) { consumer =>
+        consumer.assign(ju.List.of(at))
+        consumer.seek(at, offset)
+        val found = consumer.poll(Duration.ofMillis(config.attemptMs)).iterator.asScala.take(Sample)
+        val sizes =
+          found.map(r => math.max(0, r.serializedKeySize) + math.max(0, r.serializedValueSize)).toSeq
+        if (sizes.isEmpty) 0.0 else sizes.sum.toDouble / sizes.size
+      }
+    catch { case NonFatal(e) => throw new Refusal(reason(config, e), e) }
 
   private val Sample = 100
   private val threads = new DaemonThreads("dynamic-kafka-procedure")
 
   /** The failure of a request, without secrets. */
-  def reason(config: ClusterConfig, e: Throwable): String = located(config, text(config, e), e)
+  private def reason(config: ClusterConfig, e: Throwable): String = located(config, text(config, e), e)
 
-  private def text(config: ClusterConfig, e: Throwable): String = Futures.cause(e) match {
-    case _: TimeoutException => s"no response within ${config.requestTimeoutMs} ms"
-    case cause => Redaction.scrub(ClusterFailure.text(cause), properties(config))
-  }
+  private def text(config: ClusterConfig, e: Throwable): String =
+    ClusterFailure.explain(Futures.cause(e), config.requestTimeoutMs, properties(config))
 
   private def located(config: ClusterConfig, text: String, e: Throwable): String =
     s"${config.bootstrapServers}: ${ClusterFailure.located(text, Futures.cause(e), properties(config))}"
 
   private def properties(config: ClusterConfig) = config.properties.admin ++ config.properties.client
 
-  /** Calls the function for all clusters at once, each on a thread of its own, because opening a client may block. */
+  /** Calls the function for all clusters at once, each on a thread of its own, because the functions wait. */
   def inParallel[A, B](all: Seq[A])(f: A => B): Seq[B] = {
     val answers = all.map { one =>
       val answer = new FutureTask[B](() => f(one))
@@ -125,8 +136,8 @@ private[admin] final class QueryClusters(context: Context, log: SparkCheckpoint,
 
   def this(context: Context, log: SparkCheckpoint) = this(context, log, context.streams())
 
-  private val described: Map[String, Properties] = streams.flatMap(_.getClusterMetadataMap.asScala)
-    .map { case (id, cluster) => id -> cluster.getProperties.asScala.toMap }.toMap
+  private val described: Map[String, Properties] =
+    streams.flatMap(_.entries).map { case (id, cluster) => id -> cluster.properties }.toMap
   private val read = TrieMap.empty[SourceId, RememberedTopology]
 
   /** What the source has stored of the clusters in its offsets. */
@@ -177,7 +188,7 @@ private[admin] object QueryClusters {
 
   /** What the first start with a checkpoint of `migrate` would miss in the metadata. */
   def migrated(start: CompositeOffset, streams: Seq[KafkaStream]): MigratedPositions = {
-    val entries = streams.flatMap(_.getClusterMetadataMap.asScala).groupMap(_._1)(_._2)
+    val entries = streams.flatMap(_.entries).groupMap(_._1)(_._2)
     MigratedPositions(
       start,
       entries.map { case (id, of) => id -> ((topic: String) => of.exists(selects(_, topic))) },

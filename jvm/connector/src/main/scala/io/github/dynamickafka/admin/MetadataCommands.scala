@@ -92,25 +92,27 @@ private[admin] object MetadataCommands {
     )
   )
 
+  private def find(streams: Seq[KafkaStream], id: String): KafkaStream =
+    streams.find(_.streamId == id).getOrElse(throw new Refusal(
+      s"there is no stream '$id'.${Suggestions.didYouMean(id, streams.map(_.streamId))}"
+    ))
+
   /** Only SQL has it. */
   private final class Clusters(streams: Seq[KafkaStream], id: Option[String]) extends Result {
-    id.foreach(Unknown.refuseStream(_, streams.map(_.streamId)))
+    private val chosen = id.fold(streams)(one => Seq(find(streams, one)))
     override def rows: Seq[Seq[Any]] = for {
-      stream <- streams if id.forall(_ == stream.streamId)
-      (cluster, entry) <- entries(stream)
+      stream <- chosen
+      (cluster, entry) <- stream.entries
     } yield Seq(stream.streamId, cluster, entry.state, entry.write, StreamProperties.topics(entry))
     override def json: Any = rows
     override def text: String = ""
   }
 
-  private def entries(stream: KafkaStream): Seq[(String, ClusterMetadata)] =
-    stream.getClusterMetadataMap.asScala.toSeq
-
   private final class Streams(context: Context) extends Result {
     private val streams = context.streams()
 
     override def rows: Seq[Seq[Any]] = streams.map(stream =>
-      Seq(stream.streamId, entries(stream).map(_._1), context.catalog.format(stream))
+      Seq(stream.streamId, stream.entries.map(_._1), context.catalog.format(stream))
     )
 
     override def json: Any = Json.fields(
@@ -118,7 +120,7 @@ private[admin] object MetadataCommands {
       "streams" -> streams.map(stream =>
         Json.fields(
           "stream" -> stream.streamId,
-          "clusters" -> entries(stream).map { case (id, entry) =>
+          "clusters" -> stream.entries.map { case (id, entry) =>
             Json.fields("cluster" -> id, "state" -> entry.state) ++ Topics.json(entry)
           }
         )
@@ -128,7 +130,7 @@ private[admin] object MetadataCommands {
     override def text: String = Table(
       Seq("stream", "cluster", "state", "topics"),
       streams.flatMap { stream =>
-        val lines = entries(stream).map { case (id, entry) =>
+        val lines = stream.entries.map { case (id, entry) =>
           Seq(stream.streamId, id, entry.state, Topics.text(entry))
         }
         if (lines.isEmpty) Seq(Seq(stream.streamId, "", "", "")) else lines
@@ -176,12 +178,7 @@ private[admin] object MetadataCommands {
   }
 
   private final class Described(context: Context, id: String) extends Result {
-    private val stream: KafkaStream = context.named {
-      val all = context.streams()
-      Unknown.refuseStream(id, all.map(_.streamId))
-      all.filter(_.streamId == id).head
-    }
-    private val clusters = entries(stream)
+    private val clusters = context.named(find(context.streams(), id)).entries
 
     private def offsets(entry: ClusterMetadata) = Seq(
       "starting_offsets" -> Option(entry.startingOffsets),
@@ -189,7 +186,7 @@ private[admin] object MetadataCommands {
     )
 
     private def properties(entry: ClusterMetadata): Seq[(String, String)] =
-      entry.getProperties.asScala.toSeq.sorted.map { case (name, value) =>
+      entry.properties.toSeq.sorted.map { case (name, value) =>
         name -> StreamChange.shown(name, value)
       }
 
@@ -232,31 +229,20 @@ private[admin] object MetadataCommands {
 private[admin] object Topics {
 
   /** `topics`, and the pattern or the partitions where they are given. */
-  def json(entry: ClusterMetadata): Json.Fields = Json.fields("topics" -> entry.getTopics.asScala.toSeq) ++
+  def json(entry: ClusterMetadata): Json.Fields = Json.fields("topics" -> entry.topics) ++
     Json.present(
       "topic_pattern" -> Option(entry.topicPattern),
-      "partitions" -> Json.Fields(partitions(entry))
+      "partitions" -> Json.Fields(entry.partitions)
     )
 
   def text(entry: ClusterMetadata): String =
-    Option(entry.topicPattern).map(pattern => s"matching $pattern").getOrElse(
-      if (entry.getPartitions.isEmpty) entry.getTopics.asScala.mkString(", ")
-      else partitions(entry).map { case (topic, all) => s"$topic (${all.mkString(", ")})" }.mkString(", ")
-    )
+    Option(entry.topicPattern).fold(names(entry))(pattern => s"matching $pattern")
 
   /** The key of the metadata that selects the topics, and its value. */
   def subscription(entry: ClusterMetadata): (String, String) =
-    if (entry.topicPattern != null) "topic_pattern" -> entry.topicPattern
-    else (if (entry.getPartitions.isEmpty) "topics" else "partitions") -> text(entry)
+    entry.selection._1 -> Option(entry.topicPattern).getOrElse(names(entry))
 
-  private def partitions(entry: ClusterMetadata): Seq[(String, Seq[Int])] =
-    entry.getPartitions.asScala.toSeq.map { case (topic, all) => topic -> all.asScala.map(_.toInt).toSeq }
-}
-
-/** Names that are not known, in the words of all commands. */
-private[admin] object Unknown {
-
-  def refuseStream(id: String, known: Seq[String]): Unit =
-    if (!known.contains(id))
-      throw new Refusal(s"there is no stream '$id'.${Suggestions.didYouMean(id, known)}")
+  private def names(entry: ClusterMetadata): String =
+    (entry.topics ++ entry.partitions.map { case (topic, all) => s"$topic (${all.mkString(", ")})" })
+      .mkString(", ")
 }

@@ -16,6 +16,7 @@ import org.apache.hadoop.conf.Configuration
 import io.github.dynamickafka.base.Json
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, Positions}
+import io.github.dynamickafka.option.Suggestions
 import io.github.dynamickafka.source.checkpoint.{LoggedBatch, Refusal, SourceId, SparkCheckpoint}
 
 /** `migrate`, `rename_cluster` and `restore`: copies and edits of a checkpoint. No broker is asked. */
@@ -132,7 +133,7 @@ private[admin] object MigrationCommands {
     val migrated = QueryClusters.migrated(CompositeOffset(SortedMap(moved.cluster -> moved.offsets)), streams)
     if (migrated.missing.nonEmpty) throw new Refusal(
       s"the query would fail with MIGRATION_MISMATCH, source ${moved.source.name}: the metadata lack " +
-        s"${migrated.missing.mkString(", ")}.${migrated.suggestion.fold("")(s => s" Did you mean '$s'?")}"
+        s"${migrated.missing.mkString(", ")}.${migrated.suggestion.fold("")(Suggestions.meant)}"
     )
   }
 
@@ -218,10 +219,12 @@ private[admin] object Migration {
     try {
       val before = stamps(files)
       val found = plan(files, log)
-      val schemas = stateSchemas(files, before.keys, target)
-      if (!dryRun) copy(files, before, target, found, schemas, if (stamps(files) != before) changed(null))
+      val (schemas, elsewhere) = stateSchemas(files, before.keys, target)
+      val texts = found.logs.map { case (number, text) => s"offsets/$number" -> text } ++ schemas
+      val copied = before.keys.filter(isCopied(_, found.sources.map(_.source.name).toSet))
+      if (!dryRun) copy(files, copied, target, texts, if (stamps(files) != before) changed(null))
       found.copy(notes =
-        found.notes ++ schemas.elsewhere.map(path =>
+        found.notes ++ elsewhere.map(path =>
           s"the state has its schema in $path, not in $checkpoint: the query in $to needs it too"
         )
       )
@@ -258,23 +261,11 @@ private[admin] object Migration {
     for ((source, positions) <- found; (topic, p, at) <- positions.iterator if at < 0)
       throw new Refusal(s"source ${source.name} of $where: topic '$topic', partition $p has the offset $at")
     val clusters = clustersOf(ids, found.map(_._1))
-    def composite(source: SourceId, positions: Positions) =
-      CompositeOffset(SortedMap(clusters(source) -> positions)).json
-    val logs = log.logged.map { number =>
-      val batch = log.batch(number)
-      val read = found.flatMap { case (source, _) =>
-        batch.offsets.collectFirst { case (`source`, Some(text)) => text }.flatMap(LoggedBatch.kafka).map(
-          source -> _
-        )
-      }
-      val all = if (number == newest.number) found else read
-      number -> batch.text(all.map { case (source, of) => source -> composite(source, of) }.toMap)
+    val moved = found.map { case (source, positions) => MovedSource(source, clusters(source), positions) }
+    migration(log, newest, moved) { (of, number, text) =>
+      val positions = if (number == newest.number) Some(of.offsets) else text.flatMap(LoggedBatch.kafka)
+      positions.map(at => CompositeOffset(SortedMap(of.cluster -> at)).json)
     }
-    Migration(
-      newest.number,
-      found.map { case (source, of) => MovedSource(source, clusters(source), of) },
-      logs.toMap
-    )
   }
 
   def toKafka(dropRetained: Boolean)(files: CheckpointFiles, log: SparkCheckpoint): Migration = {
@@ -289,19 +280,29 @@ private[admin] object Migration {
         )
         MovedSource(source, cluster, offset.position(cluster)) -> note
       }.unzip
+    migration(log, newest, moved, notes.flatten) { (of, _, text) =>
+      text.filter(LoggedBatch.isComposite).map(composite =>
+        CompositeOffsetJson.writePositions(CompositeOffsetJson.read(composite).position(of.cluster))
+      )
+    }
+  }
+
+  /** @param converted the offset of a source in a batch, given that of the log; None: it stays as it is */
+  private def migration(
+      log: SparkCheckpoint,
+      newest: LoggedBatch,
+      moved: Seq[MovedSource],
+      notes: Seq[String] = Nil
+  )(converted: (MovedSource, Long, Option[String]) => Option[String]): Migration = {
     val logs = log.logged.map { number =>
       val batch = log.batch(number)
       // Spark takes only the number of sources from earlier batches.
-      val changed = for {
-        of <- moved
-        text <- batch.offsets.collectFirst { case (of.source, Some(text)) => text }
-        if LoggedBatch.isComposite(text)
-      } yield of.source -> CompositeOffsetJson.writePositions(
-        CompositeOffsetJson.read(text).position(of.cluster)
+      val texts = batch.offsets.toMap
+      number -> batch.text(
+        moved.flatMap(of => converted(of, number, texts.get(of.source).flatten).map(of.source -> _)).toMap
       )
-      number -> batch.text(changed.toMap)
     }
-    Migration(newest.number, moved, logs.toMap, notes.flatten)
+    Migration(newest.number, moved, logs.toMap, notes)
   }
 
   /** Whether Spark's Kafka source has stored its first offset in its folder of the checkpoint. */
@@ -362,25 +363,18 @@ private[admin] object Migration {
   /** Beside the target first, and moved into place when it is complete. */
   private def copy(
       files: CheckpointFiles,
-      before: SortedMap[String, CheckpointFiles.Stamp],
+      names: Iterable[String],
       target: CheckpointFiles,
-      found: Migration,
-      schemas: StateSchemas,
+      texts: Map[String, String],
       checkUnchanged: => Unit
   ): Unit = {
     val temporary = target.beside(s".${target.name}.${UUID.randomUUID.toString.take(8)}.incomplete")
     try {
       temporary.create(files)
-      before.keys.filter(isCopied(_, found.sources.map(_.source.name).toSet)).foreach(
-        files.copy(_, temporary)
-      )
-      def write(name: String, text: String): Unit =
+      names.foreach(files.copy(_, temporary))
+      texts.foreach { case (name, text) =>
         temporary.write(name, text.getBytes(UTF_8), files.access(name))
-      found.logs.foreach { case (number, text) => write(s"offsets/$number", text) }
-      schemas.files.foreach { case (name, text) =>
-        write(name, text)
-        val at = name.lastIndexOf('/') + 1
-        temporary.delete(s"${name.take(at)}.${name.drop(at)}.crc")
+        temporary.delete(CheckpointFiles.checksum(name))
       }
       checkUnchanged
       temporary.moveTo(target)
@@ -398,19 +392,13 @@ private[admin] object Migration {
    * The metadata of operators in a copy. Operators with arbitrary state (`transformWithState`) name the files with the schemas of their
    * state by whole paths, in `state/<operator>/_metadata/v2/<batch>`, which would lead to the former checkpoint.
    *
-   * @param files what changes, by its path in the checkpoint
-   * @param elsewhere paths that are not in the checkpoint, and stay
+   * @return what changes, by its path in the checkpoint, and paths that are not in the checkpoint, and stay
    */
-  private final case class StateSchemas(files: Map[String, String], elsewhere: Seq[String])
-
-  private val mapper = new ObjectMapper
-  private val StatePath = "(?s)(.*)/state/(.*)".r
-
   private def stateSchemas(
       files: CheckpointFiles,
       names: Iterable[String],
       target: CheckpointFiles
-  ): StateSchemas = {
+  ): (Map[String, String], Seq[String]) = {
     val elsewhere = Set.newBuilder[String]
     def moved(path: String): String = path match {
       case StatePath(folder, rest) if folder.matches("\\w+:.*") && files.isAt(folder) =>
@@ -436,6 +424,9 @@ private[admin] object Migration {
           )
       }
     }.toMap
-    StateSchemas(changed, elsewhere.result().toSeq.sorted)
+    (changed, elsewhere.result().toSeq.sorted)
   }
+
+  private val mapper = new ObjectMapper
+  private val StatePath = "(?s)(.*)/state/(.*)".r
 }

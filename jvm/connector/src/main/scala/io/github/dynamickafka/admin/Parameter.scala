@@ -2,7 +2,6 @@ package io.github.dynamickafka.admin
 
 import scala.util.Try
 
-import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.{ArrayType, BooleanType, DataType, LongType, StringType}
 
 import io.github.dynamickafka.source.checkpoint.Refusal
@@ -74,56 +73,37 @@ private[dynamickafka] object Parameter {
     Parameter("timeout", Kind.Seconds, "Limit of a request to a cluster, in seconds", Some("10")).onlyOnLine
 }
 
-private[dynamickafka] sealed abstract class Kind[T](val dataType: DataType, val metavar: String) {
-
-  /** The value in a row of SQL, where it is not null. */
-  def of(row: InternalRow, index: Int): T
-
-  /** The value on a command line, or what is expected. */
-  def of(text: String): Either[String, T]
-
-  def sql: String = dataType.sql
-}
+/** @param of the value on a command line, or what is expected */
+private[dynamickafka] final class Kind[T] private (val dataType: DataType, val metavar: String)(
+    val of: String => Either[String, T]
+)
 
 private[dynamickafka] object Kind {
-  sealed abstract class OfText(metavar: String) extends Kind[String](StringType, metavar) {
-    override def of(row: InternalRow, index: Int): String = row.getUTF8String(index).toString
-    override def of(text: String): Either[String, String] = Right(text)
-  }
-  case object Text extends OfText("TEXT")
+  val Text: Kind[String] = text("TEXT")
 
   /** A file or folder that exists. */
-  case object Path extends OfText("PATH")
+  val Path: Kind[String] = text("PATH")
 
   /** The file whose streams are those of the [[Context]]. */
-  case object MetadataFile extends OfText("FILE")
+  val MetadataFile: Kind[String] = text("FILE")
 
-  case object Number extends Kind[Long](LongType, "NUMBER") {
-    override def of(row: InternalRow, index: Int): Long = row.getLong(index)
-    override def of(text: String): Either[String, Long] =
-      text.toLongOption.filter(_ >= 0).toRight("a number, 0 or greater")
-  }
-  case object Flag extends Kind[Boolean](BooleanType, "") {
-    override def of(row: InternalRow, index: Int): Boolean = row.getBoolean(index)
-    override def of(text: String): Either[String, Boolean] = text.toBooleanOption.toRight("true or false")
-  }
-  sealed abstract class OfTexts(metavar: String) extends Kind[Seq[String]](ArrayType(StringType), metavar) {
-    override def of(row: InternalRow, index: Int): Seq[String] =
-      row.getArray(index).toSeq[Any](StringType).map(_.toString)
-    override def of(text: String): Either[String, Seq[String]] = Right(Seq(text))
-  }
-  case object Texts extends OfTexts("TEXT")
+  val Number: Kind[Long] =
+    new Kind(LongType, "NUMBER")(_.toLongOption.filter(_ >= 0).toRight("a number, 0 or greater"))
+  val Flag: Kind[Boolean] = new Kind(BooleanType, "")(_.toBooleanOption.toRight("true or false"))
+  val Texts: Kind[Seq[String]] = texts("TEXT")
 
   /** What the launcher of the command line has put on the class path. */
-  case object Jars extends OfTexts("JARS")
+  val Jars: Kind[Seq[String]] = texts("JARS")
 
   /** Milliseconds, as users write seconds. */
-  case object Seconds extends Kind[Long](LongType, "SECONDS") {
-    override def of(row: InternalRow, index: Int): Long = row.getLong(index)
-    override def of(text: String): Either[String, Long] =
-      Try(BigDecimal(text)).toOption.filter(s => s > 0 && s < 1000000000)
-        .map(s => math.max(1L, math.round(s.toDouble * 1000))).toRight("a number of seconds above 0")
-  }
+  val Seconds: Kind[Long] = new Kind(LongType, "SECONDS")(text =>
+    Try(BigDecimal(text)).toOption.filter(s => s > 0 && s < 1000000000)
+      .map(s => math.max(1L, math.round(s.toDouble * 1000))).toRight("a number of seconds above 0")
+  )
+
+  private def text(metavar: String) = new Kind[String](StringType, metavar)(Right(_))
+  private def texts(metavar: String) =
+    new Kind[Seq[String]](ArrayType(StringType), metavar)(one => Right(Seq(one)))
 }
 
 /** The arguments of one call, by the names of their parameters. */

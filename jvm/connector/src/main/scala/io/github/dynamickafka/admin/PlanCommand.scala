@@ -1,8 +1,5 @@
 package io.github.dynamickafka.admin
 
-import java.util.concurrent.TimeUnit
-
-import scala.util.control.NonFatal
 import scala.util.{Failure, Success, Using}
 
 import org.apache.kafka.clients.admin.OffsetSpec
@@ -12,6 +9,7 @@ import org.apache.spark.sql.connector.read.streaming.ReadLimit
 
 import io.github.dynamickafka.base.{Clock, Json}
 import io.github.dynamickafka.error.DynamicKafkaError
+import io.github.dynamickafka.kafka.ClusterClient
 import io.github.dynamickafka.metadata.watch.{RemovalGuard, Resolution}
 import io.github.dynamickafka.metadata.{KafkaStream, ReplacedClusterPolicy, Topology}
 import io.github.dynamickafka.offset.replacement.ReplacingClusters
@@ -26,15 +24,14 @@ import io.github.dynamickafka.offset.{
   StoppingOffsets,
   Transition
 }
+import io.github.dynamickafka.option.Suggestions
 import io.github.dynamickafka.source.checkpoint.{Refusal, SourceId, SparkCheckpoint}
 import io.github.dynamickafka.source.cluster.{
   ClusterAdmin,
-  ClusterClient,
   ClusterConfig,
   ClusterConfigs,
   FunctionCalls,
-  Futures,
-  Patience
+  Futures
 }
 import io.github.dynamickafka.source.trigger.{
   DecidedReplacements,
@@ -290,13 +287,16 @@ private[admin] final class QueryPlan(
     val ends = latest(PlannedChange.leaving(start, next).collect {
       case (id, topic, p, _) if !replaced(id) => id -> new TopicPartition(topic, p)
     })
+    val isReadAnew = Set[ReplacedClusterPolicy](ReplacedClusterPolicy.Earliest, ReplacedClusterPolicy.Latest)(
+      options.replacedClusters
+    )
     val changes = PlannedChange.all(
       start,
       topology,
       options.drainRemovedClusters,
       next,
       (id, topic, p) => ends.get(id -> new TopicPartition(topic, p)).flatten,
-      next.replaced.filter(c => continues && c.former != c.cluster).map(_.former).toSet
+      if (isReadAnew) Set.empty else next.replaced.filter(c => c.former != c.cluster).map(_.former).toSet
     ).map(c => if (c.change == "enters") c.copy(by = Some(by(c, transition, next))) else c)
     val limit = ReadLimit.maxRows(options.limits.maxOffsetsPerTrigger.getOrElse(Long.MaxValue))
     val granted = new Limits()
@@ -350,12 +350,6 @@ private[admin] final class QueryPlan(
     lacking -> (if (hidden.isEmpty) topology else topology.without(hidden))
   }
 
-  /** Whether a cluster that replaces another one is read from where that was left. */
-  private def continues: Boolean = options.replacedClusters match {
-    case ReplacedClusterPolicy.Earliest | ReplacedClusterPolicy.Latest => false
-    case _ => true
-  }
-
   /** Where the query continues in clusters that take the place of others, or why it fails. */
   private def replacements(
       replacing: ReplacingClusters,
@@ -390,7 +384,7 @@ private[admin] final class QueryPlan(
     val migrated = QueryClusters.migrated(start, streams)
     if (migrated.missing.nonEmpty) refuse(
       s"the query fails with MIGRATION_MISMATCH: the metadata lack ${migrated.missing.mkString(", ")}." +
-        migrated.suggestion.fold("")(s => s" Did you mean '$s'?") +
+        migrated.suggestion.fold("")(Suggestions.meant) +
         " 'rename-cluster' gives a cluster of the checkpoint its id of the metadata"
     )
   }
@@ -421,24 +415,25 @@ private[admin] final class QueryPlan(
   private def withTopics(topology: Topology): Topology = {
     val open = topology.clusters.values.filter(_.patterns.nonEmpty).toSeq
     val found = KafkaOffsets.inParallel(open)(cluster =>
-      cluster.id -> cluster.matching(on(cluster.id)((_, client) => await(cluster.id, client.topics)))
+      cluster.id -> cluster.matching(on(cluster.id)((config, client) =>
+        KafkaOffsets.await(config, client.topics)
+      ))
     )
     topology.copy(clusters = topology.clusters ++ found)
   }
 
   private def ask(id: String, work: ClusterTransition): ClusterView.Reachable = on(id) { (config, client) =>
-    val patience =
-      Patience(config.attemptMs, config.attemptMs, Clock.System.monotonicMs() + config.attemptMs)
+    val until = Clock.System.monotonicMs() + config.attemptMs
     val question = TriggerPlanner.question(work, complete = true, afterwards = true)
     val functions = new FunctionCalls(id, () => config.attemptMs)
-    val view = await(
-      id,
-      new ClusterAdmin(id, config, client, Clock.System).ask(question, Map.empty, patience, functions)
+    val view = KafkaOffsets.await(
+      config,
+      new ClusterAdmin(id, config, client, Clock.System).ask(question, Map.empty, until, functions)
     ).view
     view.unanswered.headOption.foreach { case ((topic, p), why) =>
       refuse(s"cluster '$id', topic '$topic', partition $p: $why")
     }
-    view.copy(kafkaId = Option(await(id, client.clusterId)).filter(_.nonEmpty))
+    view.copy(kafkaId = KafkaOffsets.kafkaId(config, client))
   }
 
   /** What the query would fail with, or skip. */
@@ -460,23 +455,14 @@ private[admin] final class QueryPlan(
 
   private def bytes(change: PlannedChange): Option[Long] = Option.when(change.lost) {
     val at = new TopicPartition(change.topic, change.partition)
-    val each =
-      try KafkaOffsets.recordBytes(config(change.cluster), at, change.position)
-      catch { case NonFatal(e) => refuse(KafkaOffsets.reason(config(change.cluster), e)) }
+    val each = KafkaOffsets.recordBytes(config(change.cluster), at, change.position)
     math.round(change.records.getOrElse(0L).toDouble * each)
   }
 
   private def on[A](id: String)(use: (ClusterConfig, ClusterClient) => A): A = {
     val reached = config(id)
-    try KafkaOffsets.withClient(context, reached)(use(reached, _))
-    catch {
-      case e: Refusal => throw e
-      case NonFatal(e) => refuse(s"cluster '$id': ${KafkaOffsets.reason(reached, e)}")
-    }
+    KafkaOffsets.using(context, reached, s"cluster '$id': ")(use(reached, _))
   }
-
-  private def await[A](id: String, answer: java.util.concurrent.CompletableFuture[A]): A =
-    answer.get(config(id).requestTimeoutMs, TimeUnit.MILLISECONDS)
 
   private def config(id: String): ClusterConfig =
     clusters.config(source, id, options).fold(why => refuse(s"cluster '$id': $why"), identity)

@@ -6,6 +6,7 @@ import java.{util => ju}
 import scala.util.control.NonFatal
 
 import org.apache.spark.sql.Row
+import org.apache.spark.sql.catalyst.util.ArrayData
 import org.apache.spark.sql.catalyst.{CatalystTypeConverters, InternalRow}
 import org.apache.spark.sql.connector.catalog.Identifier
 import org.apache.spark.sql.connector.catalog.procedures.{
@@ -14,7 +15,8 @@ import org.apache.spark.sql.connector.catalog.procedures.{
   UnboundProcedure
 }
 import org.apache.spark.sql.connector.read.{LocalScan, Scan}
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{StringType, StructType}
+import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.dynamickafka.error.{DynamicKafkaError, Errors}
 import io.github.dynamickafka.option.Suggestions
@@ -78,10 +80,16 @@ private final class SparkProcedure(command: Command, context: Context)
     }).iterator
   }
 
+  private def plain(argument: Any): Any = argument match {
+    case texts: ArrayData => texts.toSeq[Any](StringType).map(_.toString)
+    case text: UTF8String => text.toString
+    case other => other
+  }
+
   private def rows(input: InternalRow): Seq[Seq[Any]] =
     try {
       val values = command.inSql.zipWithIndex.collect {
-        case (p, index) if !input.isNullAt(index) => p.name -> (p.kind.of(input, index): Any)
+        case (p, index) if !input.isNullAt(index) => p.name -> plain(input.get(index, p.kind.dataType))
       }
       command.run(context, new Arguments(values.toMap)).rows
     } catch {

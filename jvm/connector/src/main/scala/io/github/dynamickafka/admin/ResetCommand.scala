@@ -96,37 +96,39 @@ private[admin] object ResetCommand {
       cluster: String,
       config: ClusterConfig
   ): Seq[(String, Int, Long)] = {
-    val places = ResetForm.places(form, offset.position(cluster))
+    val reading = offset.position(cluster)
+    val chosen = form match {
+      case ResetForm.Exact(offsets) => offsets.at(reading)
+      case _ => reading
+    }
+    val places = chosen.iterator.map { case (topic, p, _) => new TopicPartition(topic, p) }.toSeq
     def ask(spec: OffsetSpec): Map[TopicPartition, Long] =
-      KafkaOffsets.of(context, config, places.map(_._1 -> spec).toMap).map { case (at, answer) =>
+      KafkaOffsets.of(context, config, places.map(_ -> spec).toMap).map { case (at, answer) =>
         at -> answer.fold(
           why => throw new Refusal(s"the offsets are not known: ${why.getMessage}", why),
           identity
         )
       }
     val Seq(first, last) = Seq(OffsetSpec.earliest(), OffsetSpec.latest()).map(ask)
-    val known = form match {
+    val wanted: TopicPartition => Long = form match {
+      case ResetForm.Offset(offset) => _ => offset
+      case ResetForm.Exact(offsets) => at => offsets.get(at.topic, at.partition).get
+      // Where no record is as late, Kafka says -1, which is the latest offset.
       case ResetForm.Time(ms) => ask(OffsetSpec.forTimestamp(ms))
       case ResetForm.Group(id) =>
         val committed = KafkaOffsets.committed(context, config, id)
-        places.map(_._1).find(!committed.contains(_)).foreach(at =>
-          throw new Refusal(
-            s"group '$id' has no committed offset of topic '${at.topic}', partition ${at.partition}"
+        at =>
+          committed.getOrElse(
+            at,
+            throw new Refusal(
+              s"group '$id' has no committed offset of topic '${at.topic}', partition ${at.partition}"
+            )
           )
-        )
-        committed
-      case _ => Map.empty[TopicPartition, Long]
     }
     val targets = offset.draining.getOrElse(cluster, Positions.empty)
-    places.sortBy { case (at, _) => (at.topic, at.partition) }.map { case (at, wanted) =>
-      val found = ResetForm.resolve(
-        at,
-        wanted,
-        first(at),
-        last(at),
-        known.get(at),
-        targets.get(at.topic, at.partition)
-      )
+    places.map { at =>
+      val target = targets.get(at.topic, at.partition)
+      val found = ResetForm.resolve(at, wanted(at), first(at), last(at), target)
       (at.topic, at.partition, found.fold(why => throw new Refusal(why), identity))
     }
   }
@@ -189,35 +191,25 @@ private[admin] object ResetForm {
         s"'$text' is neither 'earliest', 'latest', 'timestamp:<ms>', 'group:<id>' nor JSON such as " + """{"orders": {"0": 5}}"""
       ))
 
-  /** The partitions that it is about, of those that are read. */
-  def places(form: ResetForm, reading: Positions): Seq[(TopicPartition, ResetForm)] = form match {
-    case Exact(offsets) => offsets.at(reading).iterator.map { case (topic, p, at) =>
-        new TopicPartition(topic, p) -> Offset(at)
-      }.toSeq
-    case _ => reading.iterator.map { case (topic, p, _) => new TopicPartition(topic, p) -> form }.toSeq
-  }
-
   /**
    * The position of a partition, given what Kafka has.
    *
+   * @param wanted an offset, or that of `earliest` or `latest`
    * @param first its earliest offset, `last` its latest one
-   * @param found the first offset at or after the time, -1 if there is none; or the committed offset of the group
    * @param target where a drain of the partition ends
    * @return the reason if Kafka does not have it
    */
   def resolve(
       at: TopicPartition,
-      form: ResetForm,
+      wanted: Long,
       first: Long,
       last: Long,
-      found: Option[Long],
       target: Option[Long]
   ): Either[String, Long] = {
-    val offset = form match {
-      case Offset(OffsetsPolicy.EarliestOffset) => first
-      case Offset(OffsetsPolicy.LatestOffset) => last
-      case Offset(exact) => exact
-      case _ => found.filter(_ >= 0).getOrElse(last)
+    val offset = wanted match {
+      case OffsetsPolicy.EarliestOffset => first
+      case OffsetsPolicy.LatestOffset => last
+      case exact => exact
     }
     Either.cond(
       first <= offset && offset <= last,

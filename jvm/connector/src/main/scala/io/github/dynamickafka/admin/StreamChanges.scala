@@ -1,7 +1,5 @@
 package io.github.dynamickafka.admin
 
-import scala.jdk.CollectionConverters._
-
 import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
 
@@ -67,12 +65,9 @@ private[admin] object StreamChange {
 
   /** The properties by cluster, of the first stream that names the cluster. */
   private def properties(streams: Seq[KafkaStream]): Map[String, Map[String, String]] =
-    streams.sortBy(_.streamId).reverse.flatMap(entries).map { case (id, entry) =>
-      id -> entry.getProperties.asScala.toMap
+    streams.sortBy(_.streamId).reverse.flatMap(_.entries).map { case (id, entry) =>
+      id -> entry.properties
     }.toMap
-
-  private def entries(stream: KafkaStream): Map[String, ClusterMetadata] =
-    stream.getClusterMetadataMap.asScala.toMap
 
   /** What enters or leaves, and what both have, by names in order. */
   private def compare[A](
@@ -108,7 +103,7 @@ private[admin] object StreamChange {
       val moved =
         if (old.contains(id) && now.contains(id)) Nil
         else Seq(StreamChange("stream", if (now.contains(id)) Enters else Leaves, Some(id), None))
-      def of(streams: Streams) = streams.get(id).fold(Map.empty[String, ClusterMetadata])(entries)
+      def of(streams: Streams) = streams.get(id).fold(Map.empty[String, ClusterMetadata])(_.entries.toMap)
       moved ++ compare(of(old), of(now))((cluster, how) =>
         Seq(StreamChange("cluster of stream", how, Some(id), Some(cluster)))
       )(entry(id, _, _, _))
@@ -138,6 +133,6 @@ private[admin] object StreamChange {
   }
 
   private def topics(entry: ClusterMetadata): Map[String, String] =
-    entry.getTopics.asScala.map(_ -> "all").toMap ++
-      entry.getPartitions.asScala.map { case (topic, numbers) => topic -> numbers.asScala.mkString(", ") }
+    entry.topics.map(_ -> "all").toMap ++
+      entry.partitions.map { case (topic, numbers) => topic -> numbers.mkString(", ") }
 }

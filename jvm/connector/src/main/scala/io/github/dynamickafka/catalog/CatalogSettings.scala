@@ -22,18 +22,22 @@ import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 /**
  * The settings of tables, of all of a catalog or of one of the session catalog, and what of them applies to one side. Pure.
  *
- * @param place where they are set
+ * @param catalog the name of the catalog, whose settings are `spark.sql.catalog.<name>.<option>`; None: a table of the session catalog
  * @param settings option names as the user wrote them, without a prefix, with their values
  */
 private[dynamickafka] final class CatalogSettings(
-    place: CatalogSettings.Place,
+    catalog: Option[String],
     settings: Map[String, String]
 ) {
   import CatalogSettings._
 
-  /** The settings of a catalog: `spark.sql.catalog.<name>.<option>`. */
-  def this(catalog: String, settings: Map[String, String]) =
-    this(CatalogSettings.ofCatalog(catalog), settings)
+  /** How the user writes an option there. */
+  private def written(option: String): String =
+    catalog.fold(option)(name => s"spark.sql.catalog.$name.$option")
+
+  /** Where to set an option, after "Set it". */
+  private def hint(option: String): String =
+    if (catalog.isEmpty) "in OPTIONS of CREATE TABLE" else s"as '${written(option)}'"
 
   /**
    * Checks the names; values are checked where they are used.
@@ -44,15 +48,15 @@ private[dynamickafka] final class CatalogSettings(
   def check(): Unit = settings.toSeq.sorted.foreach { case (name, value) =>
     find(name).filter(Selecting).foreach(_ =>
       throw Errors.invalidOption(
-        place.written(name),
+        written(name),
         value,
         "a table of the catalog is one stream; its name is the id."
       )
     )
     if (!isPrefixed(name) && !Tables.exists(_.has(name)))
       throw Errors.unknownOption(
-        place.written(name),
-        Tables.flatMap(Suggestions.forOption(name, _)).headOption.map(place.written)
+        written(name),
+        Tables.flatMap(Suggestions.forOption(name, _)).headOption.map(written)
       )
   }
 
@@ -121,7 +125,7 @@ private[dynamickafka] final class CatalogSettings(
       throw Errors.invalidOption(
         name,
         value,
-        s"the table is described by its metadata service, before Spark passes the options of a query. Set it ${place.hint(name)}."
+        s"the table is described by its metadata service, before Spark passes the options of a query. Set it ${hint(name)}."
       )
     if (
       Tables.flatMap(_.find(name)).exists(spec => Deciding(spec) || keepsBadRecords(spec, value)) ||
@@ -131,28 +135,12 @@ private[dynamickafka] final class CatalogSettings(
         name,
         value,
         "it determines the columns or the stream of the table, which are known before Spark passes the options of a query. " +
-          s"Set it ${place.hint(name)}, or read with 'format(\"dynamic-kafka\")'."
+          s"Set it ${hint(name)}, or read with 'format(\"dynamic-kafka\")'."
       )
   }
 }
 
 private[dynamickafka] object CatalogSettings {
-
-  /**
-   * Where the settings of a table are set.
-   *
-   * @param written how the user writes an option there
-   * @param hint where to set an option, after "Set it"
-   */
-  final case class Place(written: String => String, hint: String => String)
-
-  def ofCatalog(name: String): Place = {
-    def written(option: String) = s"spark.sql.catalog.$name.$option"
-    Place(written, option => s"as '${written(option)}'")
-  }
-
-  /** A table of the session catalog. */
-  val OwnOptions: Place = Place(identity, _ => "in OPTIONS of CREATE TABLE")
 
   private val Tables = Seq(SourceOptionSpecs.table, SinkOptionSpecs.table)
 

@@ -121,13 +121,11 @@ private[dynamickafka] object SessionTable {
     private val (selecting, others) = options.partition { case (name, _) =>
       CatalogSettings.find(name).exists(CatalogSettings.Selecting)
     }
-    private val settings = new CatalogSettings(CatalogSettings.OwnOptions, others)
+    private val settings = new CatalogSettings(None, others)
     private val ofReads =
       if (asksRegistry) settings
-      else new CatalogSettings(
-        CatalogSettings.OwnOptions,
-        others.filterNot { case (name, _) => FormatOptionSpecs.Schema.named(name) }
-      )
+      else
+        new CatalogSettings(None, others.filterNot { case (name, _) => FormatOptionSpecs.Schema.named(name) })
     settings.check()
 
     private def selected(spec: OptionSpec[_]) = selecting.collectFirst {

@@ -18,7 +18,7 @@ import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.{SinkOptions, SourceOptionSpecs, SourceOptions}
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Errors, FailureText}
 import io.github.dynamickafka.metadata.service.MetadataServices
-import io.github.dynamickafka.metadata.watch.LimitedCalls
+import io.github.dynamickafka.metadata.watch.{AnswerCheck, LimitedCalls}
 import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream, OffsetsPolicy}
 import io.github.dynamickafka.option.{ClusterKeys, OptionName, OptionSpec}
 import io.github.dynamickafka.sink.DynamicKafkaSinkTable
@@ -38,12 +38,12 @@ private[dynamickafka] final class StreamCatalog(
     configuration: () => Configuration
 ) {
 
-  private val own = new CatalogSettings(name, settings)
+  private val own = new CatalogSettings(Some(name), settings)
 
   /** The options of a read, without a stream. */
   lazy val reading: SourceOptions = {
     own.check()
-    DynamicKafkaTable.parse(own.forReading("-", CaseInsensitiveStringMap.empty), isCatalogTable = true)
+    parsed(own.forReading("-", CaseInsensitiveStringMap.empty))
   }
 
   /**
@@ -60,10 +60,7 @@ private[dynamickafka] final class StreamCatalog(
       is(name, SourceOptionSpecs.MinOffsetsPerTrigger, SourceOptionSpecs.Alignment)
     }
     own.check()
-    DynamicKafkaTable.parse(
-      own.reading(selecting, new CaseInsensitiveStringMap(deciding.asJava)),
-      isCatalogTable = true
-    )
+    parsed(own.reading(selecting, new CaseInsensitiveStringMap(deciding.asJava)))
   }
 
   /** The options of a write, without a stream. */
@@ -86,12 +83,11 @@ private[dynamickafka] final class StreamCatalog(
   def format(stream: KafkaStream): String =
     parsed(stream.streamId, stream.getFormatOptions.asScala.toMap).format.value.format.name
 
+  private def parsed(options: CaseInsensitiveStringMap): SourceOptions =
+    DynamicKafkaTable.parse(options, isCatalogTable = true)
+
   private def parsed(stream: String, document: Map[String, String]): SourceOptions =
-    try
-      DynamicKafkaTable.parse(
-        own.forReading(stream, CaseInsensitiveStringMap.empty, document),
-        isCatalogTable = true
-      )
+    try parsed(own.forReading(stream, CaseInsensitiveStringMap.empty, document))
     catch {
       case e: DynamicKafkaIllegalArgumentException if e.condition.endsWith(".MISSING_OPTION") =>
         throw Errors.missingOption(e.parameters("option"), s"${e.parameters("reason")} Stream '$stream'.")
@@ -208,14 +204,7 @@ private[dynamickafka] final class StreamLookup(service: KafkaMetadataService, na
   /** @return None if the service does not have the stream */
   def stream(id: String): Option[KafkaStream] = {
     val streams = answer("describeStreams")(service.describeStreams(ju.List.of(id)))
-    Option(streams.get(id)).map { found =>
-      if (found.streamId != id)
-        throw Errors.metadataInvalid(
-          s"stream '$id'",
-          s"the answer contains stream '${found.streamId}' under this id"
-        )
-      found
-    }
+    Option(streams.get(id)).map(AnswerCheck.stream(id, _))
   }
 
   private[catalog] def isBusy: Boolean = calls.isBusy

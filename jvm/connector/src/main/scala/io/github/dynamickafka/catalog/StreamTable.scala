@@ -81,7 +81,5 @@ private[dynamickafka] object StreamProperties {
 
   /** The topics, or the pattern of their names. */
   def topics(cluster: ClusterMetadata): Seq[String] =
-    Option(cluster.topicPattern).map(Seq(_)).getOrElse(
-      (cluster.getTopics.asScala ++ cluster.getPartitions.asScala.keys).toSeq.sorted
-    )
+    Option(cluster.topicPattern).fold(cluster.named.sorted)(Seq(_))
 }

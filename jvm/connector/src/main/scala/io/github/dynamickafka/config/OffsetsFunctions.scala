@@ -99,8 +99,8 @@ private[dynamickafka] object OffsetsFunctions {
         "the function returned null"
       )).flatMap(checked(_, partitions, lowest))
     } catch {
-      case NonFatal(e) => Left(Invalid(partitions, s"the function failed: ${FailureText.of(e)}", e))
-      case e: LinkageError => Left(Invalid(partitions, s"the function failed: ${FailureText.of(e)}", e))
+      case e @ (NonFatal(_) | _: LinkageError) =>
+        Left(Invalid(partitions, s"the function failed: ${FailureText.of(e)}", e))
     }
 
   private[config] def checked(
@@ -108,18 +108,13 @@ private[dynamickafka] object OffsetsFunctions {
       partitions: Seq[Int],
       lowest: Long
   ): Either[Invalid, Map[Int, Long]] = {
-    val missing = partitions.filterNot(offsets.contains)
-    val others = offsets.keySet -- partitions
-    val tooLow = offsets.filter(_._2 < lowest).toSeq.sorted
-    if (missing.nonEmpty) Left(Invalid(missing, "the function returned no offset of it"))
-    else if (others.nonEmpty)
-      Left(Invalid(others.toSeq.sorted, "the function returned an offset of it but was not asked for it"))
-    else
-      tooLow.headOption.fold[Either[Invalid, Map[Int, Long]]](Right(offsets)) { case (p, offset) =>
-        val special =
-          if (lowest == OffsetsPolicy.EarliestOffset) ", -1 (latest) or -2 (earliest)" else " or -1 (latest)"
-        Left(Invalid(Seq(p), s"the function returned $offset, which is not an offset of 0 or more$special"))
-      }
+    def invalid(of: Iterable[Int], reason: String) =
+      Option.when(of.nonEmpty)(Invalid(of.toSeq.sorted, s"the function returned $reason"))
+    invalid(partitions.filterNot(offsets.contains), "no offset of it")
+      .orElse(invalid(offsets.keySet -- partitions, "an offset of it but was not asked for it"))
+      .orElse(offsets.filter(_._2 < lowest).minByOption(_._1).flatMap { case (p, offset) =>
+        invalid(Seq(p), s"$offset, which is not ${OffsetsParser.offset(lowest)}")
+      }).toLeft(offsets)
   }
 
   /** Why there are no offsets of some partitions. */

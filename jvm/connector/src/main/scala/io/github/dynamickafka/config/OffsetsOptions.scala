@@ -172,10 +172,8 @@ private[dynamickafka] final case class OffsetsOptions(
 ) {
 
   /** Adds the fallback of the query to a `committed` policy of one cluster or of the metadata. */
-  def withFallback(policy: OffsetsPolicy): OffsetsPolicy = policy match {
-    case OffsetsPolicy.Committed(None) => OffsetsPolicy.Committed(committedFallback)
-    case other => other
-  }
+  def withFallback(policy: OffsetsPolicy): OffsetsPolicy =
+    OffsetsOptions.withFallback(committedFallback, policy)
 }
 
 private[dynamickafka] object OffsetsOptions {
@@ -186,21 +184,20 @@ private[dynamickafka] object OffsetsOptions {
     for (name <- committed(raw).headOption if group.isEmpty && !hasKafkaGroup(raw))
       throw Errors.invalidOption(name, "committed", noGroup("read the offsets of"))
     val fallback = raw.get(CommittedOffsetsFallback)
-    val own = OffsetsOptions(
-      position(raw, Starting).get,
-      raw.get(NewClusterStartingOffsets),
-      raw.get(NewTopicStartingOffsets),
-      position(raw, Ending),
+    OffsetsOptions(
+      withFallback(fallback, position(raw, Starting).get),
+      withFallback(fallback, raw.get(NewClusterStartingOffsets)),
+      withFallback(fallback, raw.get(NewTopicStartingOffsets)),
+      position(raw, Ending).map(withFallback(fallback, _)),
       fallback,
       group,
       raw.get(CommitOffsets)
     )
-    own.copy(
-      own.withFallback(own.starting),
-      own.withFallback(own.newCluster),
-      own.withFallback(own.newTopic),
-      own.ending.map(own.withFallback)
-    )
+  }
+
+  private def withFallback(fallback: Option[OffsetsPolicy], policy: OffsetsPolicy) = policy match {
+    case OffsetsPolicy.Committed(None) => OffsetsPolicy.Committed(fallback)
+    case other => other
   }
 }
 
@@ -208,21 +205,14 @@ private[dynamickafka] object OffsetsOptions {
 private[dynamickafka] object ClusterOffsets {
 
   /** JSON without cluster level applies to the cluster; JSON for another cluster is an error. */
-  def apply(clusterId: String, policy: OffsetsPolicy, writtenAs: String): OffsetsPolicy = {
-    def own(byCluster: OffsetsPolicy.ByCluster) = {
-      byCluster.keys.find(id => id != clusterId && id != OffsetsPolicy.AnyCluster).foreach { other =>
+  def apply(clusterId: String, policy: OffsetsPolicy, writtenAs: String): OffsetsPolicy =
+    OffsetsPolicy.renamed(policy) { id =>
+      if (id != clusterId && id != OffsetsPolicy.AnyCluster)
         throw Errors.invalidOption(
           writtenAs,
-          other,
+          id,
           s"the JSON may only contain offsets of cluster '$clusterId'."
         )
-      }
-      byCluster.map { case (_, topics) => clusterId -> topics }
+      clusterId
     }
-    policy match {
-      case OffsetsPolicy.Exact(byCluster) => OffsetsPolicy.Exact(own(byCluster))
-      case OffsetsPolicy.TimestampByPartition(byCluster) => OffsetsPolicy.TimestampByPartition(own(byCluster))
-      case other => other
-    }
-  }
 }

@@ -84,10 +84,12 @@ private[dynamickafka] object OffsetsParser {
     "JSON is not supported for clusters and topics that are added later: use 'startingOffsets', or " +
       "'cluster.<id>.startingOffsets' for a cluster that is added later."
 
-  private def offsets(lowest: Long)(text: String): Result = {
-    val special = if (lowest == EarliestOffset) ", -1 (latest) or -2 (earliest)" else " or -1 (latest)"
-    json(text, s"an offset of 0 or more$special", _ >= lowest).map(Exact)
-  }
+  private def offsets(lowest: Long)(text: String): Result =
+    json(text, offset(lowest), _ >= lowest).map(Exact)
+
+  /** What numbers are valid. */
+  private[config] def offset(lowest: Long): String = "an offset of 0 or more" +
+    (if (lowest == EarliestOffset) ", -1 (latest) or -2 (earliest)" else " or -1 (latest)")
 
   private def json(text: String, expected: String, valid: Long => Boolean): Either[String, ByCluster] =
     try {
@@ -97,11 +99,11 @@ private[dynamickafka] object OffsetsParser {
       else if (children.isEmpty) Left("the JSON contains no topic.")
       else if (children.forall(isTopic)) topics("", root, expected, valid).map(t => Map(AnyCluster -> t))
       else
-        collect(root) { (cluster, node) =>
+        collect[String, Map[String, Map[Int, Long]]](root) { (cluster, node, _) =>
           if (!ClusterKeys.isClusterId(cluster)) Left(s"'$cluster' is not a valid cluster id.")
           else if (isTopic(node))
             Left(s"'$cluster' is at the cluster level but contains offsets, like a topic.")
-          else topics(s"cluster '$cluster', ", node, expected, valid)
+          else topics(s"cluster '$cluster', ", node, expected, valid).map(cluster -> _)
         }
     } catch {
       case e: JsonProcessingException =>
@@ -114,34 +116,30 @@ private[dynamickafka] object OffsetsParser {
 
   private def topics(where: String, node: JsonNode, expected: String, valid: Long => Boolean) =
     if (node.isEmpty) Left(s"${where.stripSuffix(", ")} has no topic.")
-    else collect(node)((topic, partitions) =>
-      partitionsOf(s"${where}topic '$topic'", partitions, expected, valid)
+    else collect[String, Map[Int, Long]](node)((topic, partitions, _) =>
+      partitionsOf(s"${where}topic '$topic'", partitions, expected, valid).map(topic -> _)
     )
 
   private def partitionsOf(where: String, node: JsonNode, expected: String, valid: Long => Boolean) =
     if (!node.isObject || node.isEmpty) Left(s"$where is not a JSON object with a number for each partition.")
-    else
-      fields(node).foldLeft[Either[String, Map[Int, Long]]](Right(Map.empty)) {
-        case (before, (name, value)) =>
-          for {
-            done <- before
-            partition <-
-              name.toIntOption.filter(_ >= 0).toRight(s"$where: '$name' is not a partition number.")
-            number <- Option
-              .when(value.isIntegralNumber && value.canConvertToLong)(value.longValue)
-              .filter(valid)
-              .toRight(s"$where, partition $name: $value is not $expected.")
-            // "0" and "00" are different JSON keys for the same partition.
-            _ <- Either.cond(!done.contains(partition), (), s"$where contains partition $partition twice.")
-          } yield done + (partition -> number)
-      }
+    else collect[Int, Long](node) { (name, value, done) =>
+      for {
+        partition <- name.toIntOption.filter(_ >= 0).toRight(s"$where: '$name' is not a partition number.")
+        number <- Option
+          .when(value.isIntegralNumber && value.canConvertToLong)(value.longValue)
+          .filter(valid)
+          .toRight(s"$where, partition $name: $value is not $expected.")
+        // "0" and "00" are different JSON keys for the same partition.
+        _ <- Either.cond(!done.contains(partition), (), s"$where contains partition $partition twice.")
+      } yield partition -> number
+    }
 
-  private def collect[T](node: JsonNode)(read: (
-      String,
-      JsonNode
-  ) => Either[String, T]): Either[String, Map[String, T]] =
-    fields(node).foldLeft[Either[String, Map[String, T]]](Right(Map.empty)) { case (before, (name, value)) =>
-      for (done <- before; one <- read(name, value)) yield done + (name -> one)
+  /** @param read gets what was read before */
+  private def collect[K, T](node: JsonNode)(
+      read: (String, JsonNode, Map[K, T]) => Either[String, (K, T)]
+  ): Either[String, Map[K, T]] =
+    fields(node).foldLeft[Either[String, Map[K, T]]](Right(Map.empty)) { case (before, (name, value)) =>
+      before.flatMap(done => read(name, value, done).map(done + _))
     }
 
   private def fields(node: JsonNode): Seq[(String, JsonNode)] =

@@ -82,7 +82,7 @@ private[config] trait ReplacedClusterSpecs extends OptionSpecs {
           s"'${ReplacedPolicy.name}=$MirrorMaker' requires it: set it to the consumer group of the query."
         ),
         raw.find(MirrorMakerSourceAlias),
-        ReplicationPolicies.topics(raw.get(MirrorMakerReplicationPolicy), properties)
+        raw.get(MirrorMakerReplicationPolicy)(properties)
       )
       if (!raw.get(commits))
         throw Errors.missingOption(
@@ -101,32 +101,18 @@ private[dynamickafka] object ReplicationPolicies {
   /** Options with this prefix are properties of the policy. */
   val PropertyPrefix: String = s"$OptionName."
 
-  sealed trait Chosen extends Product with Serializable
-  case object Default extends Chosen
-  case object Identity extends Chosen
-
-  /** A class that implements MirrorMaker's `ReplicationPolicy`. */
-  final case class OfClass(name: String) extends Chosen
+  /** Given properties of MirrorMaker, without the prefix of the option. */
+  type Policy = Map[String, String] => MirroredTopics
 
   private val OfClassForm = "class:(.+)".r
   private val Separator = "replication.policy.separator"
   private val InternalSeparator = "replication.policy.internal.topic.separator.enabled"
 
-  def parse(text: String): Either[String, Chosen] = text.trim match {
-    case "default" => Right(Default)
-    case "identity" => Right(Identity)
-    case OfClassForm(name) => Right(OfClass(name.trim))
+  def parse(text: String): Either[String, Policy] = text.trim match {
+    case "default" => Right(standard(identity = false, _))
+    case "identity" => Right(standard(identity = true, _))
+    case OfClassForm(name) => Right(ReplicationPolicyClass(name.trim, _).checked)
     case _ => Left("it is not one of 'default', 'identity', 'class:<name>'.")
-  }
-
-  /** @param properties properties of MirrorMaker, without the prefix of the option */
-  def topics(chosen: Chosen, properties: Map[String, String]): MirroredTopics = chosen match {
-    case Default => standard(identity = false, properties)
-    case Identity => standard(identity = true, properties)
-    case OfClass(name) =>
-      val policy = ReplicationPolicyClass(name, properties)
-      policy.check()
-      policy
   }
 
   private def standard(identity: Boolean, properties: Map[String, String]): MirroredTopics = {
@@ -172,9 +158,10 @@ private[config] final case class ReplicationPolicyClass(name: String, properties
   override def checkpoints(alias: String): String = call("checkpointsTopic", alias)
 
   /** @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION if it is no such class */
-  def check(): Unit =
+  def checked: MirroredTopics =
     try {
       val _ = (mirrored("alias", "topic"), upstream("topic"), checkpoints("alias"))
+      this
     } catch {
       case e @ (NonFatal(_) | _: LinkageError) =>
         val cause = e match {

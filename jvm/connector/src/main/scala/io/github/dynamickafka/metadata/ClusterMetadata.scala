@@ -48,6 +48,22 @@ final class ClusterMetadata private (private val values: ClusterMetadata.Values)
   def getFormatOptions: ju.Map[String, String] = values.formatOptions
   def getReplaces: String = replaces
 
+  private[dynamickafka] def topics: Seq[String] = values.topics.asScala.toSeq
+  private[dynamickafka] def properties: Map[String, String] = values.properties.asScala.toMap
+  private[dynamickafka] def partitions: Seq[(String, IndexedSeq[Int])] =
+    values.partitions.asScala.toSeq.map { case (topic, all) =>
+      topic -> all.asScala.toIndexedSeq.map(_.toInt)
+    }
+
+  /** The topics that have a name, whole or in part. */
+  private[dynamickafka] def named: Seq[String] = topics ++ partitions.map(_._1)
+
+  /** The key of a document that selects the topics, and its value. */
+  private[dynamickafka] def selection: (String, Any) =
+    if (topicPattern != null) "topic_pattern" -> topicPattern
+    else if (partitions.isEmpty) "topics" -> topics
+    else "partitions" -> partitions.toMap
+
   def withTopics(topics: ju.Collection[String]): ClusterMetadata =
     having(_.copy(topics = ju.Collections.unmodifiableSet(new ju.LinkedHashSet[String](topics))))
   def withStartingOffsets(offsets: String): ClusterMetadata = having(_.copy(startingOffsets = offsets))
@@ -72,7 +88,7 @@ final class ClusterMetadata private (private val values: ClusterMetadata.Values)
     val subscription =
       if (topicPattern != null) s"topicPattern=$topicPattern"
       else if (!getPartitions.isEmpty) s"partitions=$getPartitions"
-      else s"topics=${getTopics.asScala.mkString("[", ",", "]")}"
+      else s"topics=${topics.mkString("[", ",", "]")}"
     s"ClusterMetadata($subscription, " +
       s"bootstrap.servers=${getProperties.get("bootstrap.servers")}, state=$state, write=$write)"
   }

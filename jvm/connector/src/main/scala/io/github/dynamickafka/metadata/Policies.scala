@@ -55,16 +55,19 @@ private[dynamickafka] object OffsetsPolicy {
   val AnyCluster = "*"
 
   /** The same policy, with offsets without cluster level assigned to this cluster. */
-  def about(cluster: String, policy: OffsetsPolicy): OffsetsPolicy = {
-    def named(all: ByCluster) = all.map { case (id, topics) =>
-      (if (id == AnyCluster) cluster else id) -> topics
-    }
+  def about(cluster: String, policy: OffsetsPolicy): OffsetsPolicy =
+    renamed(policy)(id => if (id == AnyCluster) cluster else id)
+
+  /** The same policy, with other ids of clusters. */
+  def renamed(policy: OffsetsPolicy)(id: String => String): OffsetsPolicy = {
+    def named(all: ByCluster) = all.map { case (before, topics) => id(before) -> topics }
     policy match {
       case Exact(all) => Exact(named(all))
       case TimestampByPartition(all) => TimestampByPartition(named(all))
       case other => other
     }
   }
+
   val EarliestOffset: Long = -2L
   val LatestOffset: Long = -1L
 }

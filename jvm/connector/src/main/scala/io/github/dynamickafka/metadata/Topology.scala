@@ -139,9 +139,7 @@ private[dynamickafka] final case class TopologyCluster(
       val named = topics.toSeq.filterNot(_._2.matched)
       val found =
         for (pattern <- patterns; topic <- there if pattern.matches(topic)) yield topic -> pattern.topic
-      copy(topics = SortedMap.from((named ++ found).groupMap(_._1)(_._2).map { case (topic, naming) =>
-        topic -> TopologyTopic.merge(naming)
-      }))
+      copy(topics = TopologyTopic.byName(named ++ found))
     }
 
   override def toString: String =
@@ -179,6 +177,10 @@ private[dynamickafka] final case class TopologyTopic(
 }
 
 private[dynamickafka] object TopologyTopic {
+
+  /** Topics that several streams or patterns may name. */
+  def byName(all: Seq[(String, TopologyTopic)]): SortedMap[String, TopologyTopic] =
+    SortedMap.from(all.groupMap(_._1)(_._2).map { case (name, naming) => name -> merge(naming) })
 
   /**
    * Merges the entries of several streams for one topic of a cluster: the topic belongs to the first stream, drains if

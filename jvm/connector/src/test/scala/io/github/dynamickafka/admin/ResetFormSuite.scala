@@ -34,16 +34,13 @@ class ResetFormSuite extends AnyFunSuite {
   }
 
   test("positions") {
-    def resolved(form: ResetForm, time: Option[Long] = None, target: Option[Long] = None) =
-      resolve(at, form, first = 5, last = 50, time, target)
-    assert(resolved(parse("earliest")) == Right(5L) && resolved(parse("latest")) == Right(50L))
-    assert(resolved(parse("timestamp:5"), Some(20L)) == Right(20L))
-    // Where no record is as late, the end.
-    assert(resolved(parse("timestamp:5"), Some(-1L)) == Right(50L))
-    assert(resolved(Offset(5L)) == Right(5L) && resolved(Offset(50L)) == Right(50L))
-    assert(resolved(Offset(4L)) == Left("topic 'orders', partition 0 has the offsets 5 to 50, not 4"))
-    assert(resolved(Offset(51L)).isLeft)
+    def resolved(wanted: Long, target: Option[Long] = None) =
+      resolve(at, wanted, first = 5, last = 50, target)
+    assert(resolved(-2L) == Right(5L) && resolved(-1L) == Right(50L))
+    assert(resolved(20L) == Right(20L) && resolved(5L) == Right(5L) && resolved(50L) == Right(50L))
+    assert(resolved(4L) == Left("topic 'orders', partition 0 has the offsets 5 to 50, not 4"))
+    assert(resolved(51L).isLeft)
     // A topic that drains is read up to its target.
-    assert(resolved(parse("latest"), target = Some(45L)) == Right(45L))
+    assert(resolved(-1L, target = Some(45L)) == Right(45L))
   }
 }

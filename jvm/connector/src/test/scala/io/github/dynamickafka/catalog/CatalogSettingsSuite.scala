@@ -11,7 +11,7 @@ import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
 
 /** Which settings of a catalog apply to reads and to writes, and which options of a query are refused. */
 class CatalogSettingsSuite extends AnyFunSuite {
-  private def settings(all: (String, String)*) = new CatalogSettings("kafka", all.toMap)
+  private def settings(all: (String, String)*) = new CatalogSettings(Some("kafka"), all.toMap)
   private def query(all: (String, String)*) = new CaseInsensitiveStringMap(all.toMap.asJava)
   private def map(options: CaseInsensitiveStringMap) = options.asCaseSensitiveMap.asScala.toMap
 

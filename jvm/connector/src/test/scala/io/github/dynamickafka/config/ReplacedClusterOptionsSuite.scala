@@ -3,7 +3,7 @@ package io.github.dynamickafka.config
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.Options._
-import io.github.dynamickafka.metadata.ReplacedClusterPolicy
+import io.github.dynamickafka.metadata.{MirroredTopics, ReplacedClusterPolicy}
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** `replacedClusterPolicy` and the options that some of its values need, and others do not use. */
@@ -58,10 +58,9 @@ class ReplacedClusterOptionsSuite extends AnyFunSuite with TimeLimit {
 
   test("how MirrorMaker names topics") {
     val spec = SourceOptionSpecs.MirrorMakerReplicationPolicy
-    assert(spec.parse("default") == ReplicationPolicies.Default && spec.parse(
-      "identity"
-    ) == ReplicationPolicies.Identity)
-    assert(spec.parse("class:com.example.Names") == ReplicationPolicies.OfClass("com.example.Names"))
+    def topics(text: String) = spec.parse(text)(Map.empty)
+    assert(Seq("default", "identity").map(topics) == Seq(false, true).map(MirroredTopics.Standard(_)))
+    refused(topics("class:com.example.Names"))
     Seq("class:", "com.example.Names", "").foreach(text => refused(spec.parse(text)))
   }
 }

@@ -178,8 +178,7 @@ private[document] final class WrittenDocument(text: String) {
 
   /** Places in what is parsed are those of the text: a tab is a space, and an escaped slash of JSON another escape. */
   private val root: Node = YamlText.compose(
-    if (isJson) DocumentText.jsonAsYaml(text, slash = "\\_") else text.replace('\t', ' '),
-    identity
+    if (isJson) DocumentText.jsonAsYaml(text, slash = "\\_") else text.replace('\t', ' ')
   )
 
   /** The entries of a stream, by cluster id, that are written at the stream itself. */

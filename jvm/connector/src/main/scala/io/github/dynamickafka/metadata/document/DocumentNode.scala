@@ -22,8 +22,6 @@ private[metadata] final class DocumentNode(
     val line: Int,
     val place: Place
 ) {
-  import DocumentNode._
-
   def fail(reason: String): Nothing = throw new Fault(Problem(Some(line), place, reason))
 
   /** The value, unless there is a problem with it. */
@@ -66,20 +64,20 @@ private[metadata] final class DocumentNode(
 
   /** Text. A number or a boolean instead of a name is usually a mistake. */
   def text: String = node match {
-    case scalar: Scalar if scalar.kind == Text => scalar.value
-    case scalar: Scalar if Plain(scalar.kind) => fail(s"must be text, but is $shape: put it in quotes")
+    case Scalar(_, Text, value) => value
+    case Scalar(_, Number | Truth, _) => fail(s"must be text, but is $shape: put it in quotes")
     case _ => isNot("text")
   }
 
   /** Text, a number or a boolean as it is written: `1.50` stays `1.50`. */
   def scalar: String = node match {
-    case scalar: Scalar if Plain(scalar.kind) => scalar.value
+    case Scalar(_, Text | Number | Truth, value) => value
     case _ => isNot("text, a number or true or false")
   }
 
   /** `true` or `false`. */
   def truth: Boolean = node match {
-    case scalar: Scalar if scalar.kind == Truth => scalar.value == "true"
+    case Scalar(_, Truth, value) => value == "true"
     case _ => isNot("true or false")
   }
 
@@ -88,8 +86,8 @@ private[metadata] final class DocumentNode(
 
   /** Whether it is a list or a mapping without an entry. */
   def isEmpty: Boolean = node match {
-    case mapping: Mapping => mapping.pairs.isEmpty
-    case sequence: Sequence => sequence.elements.isEmpty
+    case Mapping(_, pairs) => pairs.isEmpty
+    case Sequence(_, elements) => elements.isEmpty
     case _ => false
   }
 
@@ -117,7 +115,7 @@ private[metadata] final class DocumentNode(
   }
 
   private def isNot(wanted: String): Nothing = node match {
-    case Scalar(_, Ambiguous, _) => fail(StrictParser.Ambiguous)
+    case Scalar(_, Ambiguous, _) => fail(Ambiguous.reason)
     case _ => fail(s"must be $wanted, but is $shape")
   }
 
@@ -126,10 +124,6 @@ private[metadata] final class DocumentNode(
     case _: Sequence => "a list"
     case scalar: Scalar => scalar.kind.shape
   }
-}
-
-private[metadata] object DocumentNode {
-  private val Plain = Set[Kind](Text, Number, Truth)
 }
 
 /** The values of a mapping by their keys. A value that cannot be read is as if it were missing, and its problem is known. */
@@ -273,17 +267,13 @@ private[dynamickafka] object Names {
   private val TopicRule =
     "a topic name has 1 to 249 letters, digits, '.', '_' or '-', and is neither '.' nor '..'"
 
-  /** Why there cannot be a topic of this name. */
-  def badTopic(name: String): Option[String] =
-    Option.unless(isTopic(name))(s"'$name' is not a valid topic name: $TopicRule")
+  private val TopicName = "(?!\\.{1,2}$)[A-Za-z0-9._-]{1,249}".r
 
-  private val TopicName = "[A-Za-z0-9._-]{1,249}".r
+  /** Why there cannot be a topic of this name, by the rule of Kafka. */
+  def badTopic(name: String): Option[String] =
+    Option.unless(name != null && TopicName.matches(name))(s"'$name' is not a valid topic name: $TopicRule")
 
   def isClusterId(id: String): Boolean = id != null && ClusterKeys.isClusterId(id)
-
-  /** The rule of Kafka: no broker can have a topic with another name. */
-  private def isTopic(name: String): Boolean =
-    name != null && name != "." && name != ".." && TopicName.matches(name)
 
   /** An invalid value with the reason. JSON is omitted, because the reason contains the location in it. */
   def cannotBeUsed(text: String, reason: String): String =

@@ -47,11 +47,17 @@ private[metadata] object DocumentTree {
   case object Empty extends Kind("empty")
 
   /** Text to YAML 1.1 or to YAML 1.2, but not to both. */
-  case object Ambiguous extends Kind("ambiguous")
+  case object Ambiguous extends Kind("ambiguous") {
+    val reason: String =
+      "YAML 1.1 and YAML 1.2 differ about this unquoted value: put it in quotes, or write true, false or a decimal number"
+  }
 }
 
 /** YAML or JSON text to nodes. JSON needs nothing beside Spark, YAML needs snakeyaml. */
 private[document] object DocumentText {
+
+  /** Levels of nesting in a document. */
+  val MaxDepth = 50
 
   /** Throws [[Fault]]. */
   def tree(text: String): DocumentTree = {
@@ -92,7 +98,7 @@ private[metadata] object JsonText {
   // A deeper document is left to YamlText, which names the line.
   private val factory = new JsonFactory()
     .setStreamReadConstraints(
-      StreamReadConstraints.builder().maxNestingDepth(StrictParser.MaxDepth).build()
+      StreamReadConstraints.builder().maxNestingDepth(DocumentText.MaxDepth).build()
     )
 
   /** None if the text is no JSON. */

@@ -1,7 +1,5 @@
 package io.github.dynamickafka.metadata.document
 
-import java.{util => ju}
-
 import scala.collection.immutable.{TreeMap, VectorMap}
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
@@ -176,7 +174,7 @@ private[metadata] object DocumentV1 {
       former <- Option(metadata.replaces) if found.get(former).exists(_.state == ClusterMetadata.Active)
     } entry.report(Names.replacesActive(former))
     DocumentParts.warnWithoutClusters(node, found)
-    new KafkaStream(id, found.asJava, format.asJava, fields.get(History)(history).orNull)
+    KafkaStream(id, found, format, fields.get(History)(history).orNull)
   }
 
   private def history(node: DocumentNode): StreamHistory = {
@@ -199,20 +197,18 @@ private[metadata] object DocumentV1 {
       _.report(DocumentFormat.OneFormat)
     )
     oneWay(entry, Ways.flatMap(way => fields.node(way).map(way -> _)))
-    val all = ClusterMetadata.of(cluster.properties.asJava)
-      .withTopics(fields.get("topics")(DocumentParts.topics).getOrElse(ju.List.of[String]()))
-      .withStartingOffsets(offsets(fields, "starting_offsets").orNull)
-      .withStoppingOffsets(offsets(fields, "stopping_offsets").orNull)
-      .withState(fields.get(
-        "state"
-      )(node => node.checked(node.scalar)(badState)).getOrElse(ClusterMetadata.Active))
-      .withTopicPattern(fields.get("topic_pattern")(node => node.checked(node.text)(Names.badPattern)).orNull)
-      .withWrite(fields.get("write")(_.truth).getOrElse(true))
-      .withFormatOptions(fields.get(DocumentFormat.Registry)(
-        DocumentFormat.registry
-      ).getOrElse(registry).asJava)
-      .withReplaces(cluster.replaces.orNull)
-    fields.get("partitions")(DocumentParts.partitions).fold(all)(all.withPartitions)
+    ClusterMetadata(
+      fields.get("topics")(DocumentParts.topics).getOrElse(Nil),
+      cluster.properties,
+      offsets(fields, "starting_offsets").orNull,
+      offsets(fields, "stopping_offsets").orNull,
+      fields.get("state")(node => node.checked(node.scalar)(badState)).getOrElse(ClusterMetadata.Active),
+      fields.get("topic_pattern")(node => node.checked(node.text)(Names.badPattern)).orNull,
+      fields.get("partitions")(DocumentParts.partitions).getOrElse(Map.empty),
+      fields.get("write")(_.truth).getOrElse(true),
+      fields.get(DocumentFormat.Registry)(DocumentFormat.registry).getOrElse(registry),
+      cluster.replaces.orNull
+    )
   }
 
   private def oneWay(entry: DocumentNode, ways: Seq[(String, DocumentNode)]): Unit = {
@@ -251,9 +247,9 @@ private[metadata] object DocumentV1 {
     val topics = node.items("topic")((_, partitions) =>
       partitions.items("partition")((_, offset) =>
         offset.scalar.toLongOption.getOrElse(offset.fail("must be an integer"))
-      ).to(TreeMap).asJava
+      ).to(TreeMap)
     )
-    JsonText.mapper.writeValueAsString(topics.to(TreeMap).asJava)
+    Json.write(topics.to(TreeMap))
   }
 }
 
@@ -279,7 +275,7 @@ private[metadata] object FlinkDocument {
         list.elements(entry => cluster(entry.as(Place.Cluster, "clusterId"), known, id, addresses))
       }.getOrElse(Nil)
       DocumentParts.warnWithoutClusters(stream, clusters)
-      new KafkaStream(id, clusters.to(VectorMap).asJava)
+      KafkaStream(id, clusters.to(VectorMap))
     }
   }
 
@@ -308,9 +304,8 @@ private[metadata] object FlinkDocument {
         s"stream '$other' specifies a different address for this cluster: no query can read both streams"
       ))
     }
-    val topics = fields.required("topics")(DocumentParts.topics).getOrElse(ju.List.of[String]())
-    id.getOrElse("") ->
-      ClusterMetadata.of(ju.Map.of(DocumentParts.Bootstrap, bootstrap.getOrElse(""))).withTopics(topics)
+    val topics = fields.required("topics")(DocumentParts.topics).getOrElse(Nil)
+    id.getOrElse("") -> ClusterMetadata(topics, Map(DocumentParts.Bootstrap -> bootstrap.getOrElse("")))
   }
 }
 
@@ -421,20 +416,20 @@ private[metadata] object DocumentParts {
       "it has no cluster: polls of queries that read it fail, unless allowMissingStreams is true"
     ))
 
-  def topics(node: DocumentNode): ju.Collection[String] = filled(node, "topic")(
+  def topics(node: DocumentNode): Seq[String] = filled(node, "topic")(
     distinct(node)(element => element.checked(element.text)(Names.badTopic))(topic => s"topic '$topic'")
   )
 
-  def partitions(node: DocumentNode): ju.Map[String, ju.Collection[Integer]] = {
+  def partitions(node: DocumentNode): Map[String, Seq[Int]] = {
     val found = node.items("topic") { (topic, numbers) =>
       Names.badTopic(topic).foreach(numbers.fail)
       filled(numbers, "partition")(distinct(numbers)(element =>
-        Int.box(element.scalar.toIntOption.filter(_ >= 0)
-          .getOrElse(element.fail("must be a partition number of at least 0")))
+        element.scalar.toIntOption.filter(_ >= 0)
+          .getOrElse(element.fail("must be a partition number of at least 0"))
       )(number => s"partition $number"))
     }
     if (node.isEmpty) node.fail("must contain partitions of at least one topic")
-    found.to(VectorMap).asJava
+    found.to(VectorMap)
   }
 
   /** What is made of a list, which must not be empty. */
@@ -444,15 +439,13 @@ private[metadata] object DocumentParts {
     found
   }
 
-  private def distinct[A](node: DocumentNode)(read: DocumentNode => A)(shown: A => String)
-      : ju.Collection[A] = {
-    val found = new ju.LinkedHashSet[A]
+  private def distinct[A](node: DocumentNode)(read: DocumentNode => A)(shown: A => String): Seq[A] = {
+    val found = mutable.Set.empty[A]
     node.elements(element =>
       element.checked(read(element))(value =>
         Option.unless(found.add(value))(s"${shown(value)} is duplicate")
       )
     )
-    found
   }
 }
 
@@ -475,16 +468,14 @@ private[dynamickafka] object DocumentWriter {
 
   /** @param entries with the ids of the cluster and of the streams */
   private def cluster(id: String, entries: Seq[(String, String, ClusterMetadata)]): Json.Fields = {
-    def properties(of: ClusterMetadata) = of.getProperties.asScala.toMap
     val (_, first, one) = entries.head
-    entries.find { case (_, _, other) => properties(other) != properties(one) }.foreach {
-      case (_, stream, other) =>
-        refuse(
-          s"the streams '$first' and '$stream' specify different properties for the cluster '$id': " +
-            Names.differing(properties(one), properties(other)).mkString(", ")
-        )
+    entries.find(_._3.properties != one.properties).foreach { case (_, stream, other) =>
+      refuse(
+        s"the streams '$first' and '$stream' specify different properties for the cluster '$id': " +
+          Names.differing(one.properties, other.properties).mkString(", ")
+      )
     }
-    Json.fields("properties" -> properties(one)) ++
+    Json.fields("properties" -> one.properties) ++
       Json.present("replaces" -> entries.flatMap(e => Option(e._3.replaces)).lastOption)
   }
 
@@ -494,11 +485,7 @@ private[dynamickafka] object DocumentWriter {
 
   private def entry(cluster: ClusterMetadata): Json.Fields = {
     val (registry, others) = cluster.getFormatOptions.asScala.partition(o => DocumentFormat.isRegistry(o._1))
-    val topics =
-      if (cluster.topicPattern != null) "topic_pattern" -> cluster.topicPattern
-      else if (cluster.getPartitions.isEmpty) "topics" -> cluster.getTopics.asScala.toSeq
-      else "partitions" -> cluster.getPartitions.asScala.map { case (topic, of) => topic -> of.asScala.toSeq }
-    Json.fields(topics, "state" -> cluster.state, "write" -> cluster.write) ++ Json.present(
+    Json.fields(cluster.selection, "state" -> cluster.state, "write" -> cluster.write) ++ Json.present(
       "starting_offsets" -> Option(cluster.startingOffsets),
       "stopping_offsets" -> Option(cluster.stoppingOffsets),
       "registry" -> registry.map { case (name, of) =>

@@ -1,31 +1,23 @@
 package io.github.dynamickafka.metadata.document
 
 import java.io.StringReader
-import java.{util => ju}
 
 import scala.collection.mutable
-import scala.jdk.CollectionConverters._
 
 import org.yaml.snakeyaml.LoaderOptions
 import org.yaml.snakeyaml.composer.Composer
 import org.yaml.snakeyaml.error.{MarkedYAMLException, YAMLException}
-import org.yaml.snakeyaml.events.{
-  AliasEvent,
-  CollectionEndEvent,
-  CollectionStartEvent,
-  Event,
-  NodeEvent,
-  ScalarEvent
-}
-import org.yaml.snakeyaml.nodes.{MappingNode, Node, NodeTuple, ScalarNode, SequenceNode}
+import org.yaml.snakeyaml.events.{AliasEvent, CollectionStartEvent, Event, NodeEvent, ScalarEvent}
+import org.yaml.snakeyaml.nodes.Node
 import org.yaml.snakeyaml.parser.{Parser, ParserImpl}
 import org.yaml.snakeyaml.reader.{ReaderException, StreamReader}
 import org.yaml.snakeyaml.resolver.Resolver
 
+import io.github.dynamickafka.metadata.document.DocumentText.{MaxDepth, refuse}
 import io.github.dynamickafka.metadata.document.DocumentTree._
 
 /**
- * YAML text to a tree, for the subset of YAML that `docs/metadata.md` describes. Nothing is constructed but nodes.
+ * YAML text to a tree, for the subset of YAML that `docs/metadata.md` describes. Nothing is constructed but trees.
  *
  * The one user of snakeyaml, which comes with Spark's Kubernetes module and so is not on every class path.
  */
@@ -36,7 +28,7 @@ private[document] object YamlText {
   def read(text: String): Option[DocumentTree] = {
     // snakeyaml applies its own limit only after it has read a scalar as a whole.
     if (text.length > MaxCharacters) broken(1, s"it has more than $MaxCharacters characters")
-    try Option(compose(text)).map(new YamlExpansion().tree(_))
+    try new YamlTree(parser(text, new LoaderOptions)).document()
     catch {
       // Neither the exception itself nor as a cause: its text quotes the document, which holds secrets.
       // Without what could be a part of a value: in `password: !hunter2!x` snakeyaml sees a tag handle.
@@ -46,89 +38,29 @@ private[document] object YamlText {
         )
       case e: ReaderException =>
         broken(text.take(e.getPosition).count(_ == '\n') + 1, "a character that is not allowed")
-      case e: YAMLException =>
-        DocumentText.refuse(None, s"the document is not valid YAML or JSON: ${e.getMessage}")
+      case e: YAMLException => refuse(None, s"the document is not valid YAML or JSON: ${e.getMessage}")
     }
   }
 
   /** YAML allows a tab between tokens but not in an indentation, and parsers differ in where exactly. */
   def refuseTabs(text: String): Unit = {
     val tab = text.indexOf('\t')
-    if (tab >= 0) refused(text.take(tab).count(_ == '\n') + 1, "a tab is not allowed, write spaces")
+    if (tab >= 0) refuse(Some(text.take(tab).count(_ == '\n') + 1), "a tab is not allowed, write spaces")
   }
 
-  /** @param checked what the parser becomes; the text of a valid document needs no checks */
-  def compose(text: String, checked: Parser => Parser = new StrictParser(_)): Node = {
+  /** The text of a valid document, with the places of its parts. */
+  def compose(text: String): Node = {
     val options = new LoaderOptions
-    // The strict parser applies the limit, with a line.
-    options.setNestingDepthLimit(2 * StrictParser.MaxDepth)
-    // What aliases expand to has a limit of its own.
+    options.setNestingDepthLimit(2 * MaxDepth)
     options.setMaxAliasesForCollections(Int.MaxValue)
-    val parser = new ParserImpl(new StreamReader(new StringReader(text)), options)
-    new Composer(checked(parser), new Resolver, options).getSingleNode
+    new Composer(parser(text, options), new Resolver, options).getSingleNode
   }
 
-  private def broken(line: Int, reason: String): Nothing =
-    refused(line, s"the document is not valid YAML or JSON: $reason")
+  private def parser(text: String, options: LoaderOptions): Parser =
+    new ParserImpl(new StreamReader(new StringReader(text)), options)
 
-  private[document] def refused(line: Int, reason: String): Nothing = DocumentText.refuse(Some(line), reason)
-}
-
-/** Refuses what the subset of YAML in `docs/metadata.md` does not have. */
-private final class StrictParser(parser: Parser) extends Parser {
-  import YamlText.{refused => refuse}
-
-  override def checkEvent(choice: Event.ID): Boolean = parser.checkEvent(choice)
-  override def peekEvent(): Event = checked(parser.peekEvent())
-
-  override def getEvent(): Event = {
-    val event = checked(parser.getEvent())
-    event match {
-      case start: CollectionStartEvent =>
-        depth += 1
-        if (depth > StrictParser.MaxDepth) refuse(start.getStartMark.getLine + 1, StrictParser.TooDeep)
-      case _: CollectionEndEvent => depth -= 1
-      case _ => ()
-    }
-    event
-  }
-
-  private var depth = 0
-
-  /** With the events of their nodes, each of which may be seen more than once. Their names could be parts of passwords. */
-  private val anchors = mutable.HashMap.empty[String, Event]
-
-  private def checked(event: Event): Event = {
-    def fail(reason: String) = refuse(event.getStartMark.getLine + 1, reason)
-    event match {
-      case alias: AliasEvent => if (!anchors.contains(alias.getAnchor)) fail(StrictParser.NoAnchor)
-      case node: NodeEvent =>
-        val anchor = Option(node.getAnchor)
-        if (anchor.flatMap(anchors.get).exists(_ ne event)) fail(StrictParser.TwoAnchors)
-        val tag = node match {
-          case scalar: ScalarEvent => scalar.getTag
-          case collection: CollectionStartEvent => collection.getTag
-          case _ => null
-        }
-        if (tag != null) fail(StrictParser.Tags)
-        anchor.foreach(anchors.update(_, event))
-      case _ => ()
-    }
-    event
-  }
-}
-
-private[document] object StrictParser {
-
-  /** Levels of nesting in a document. */
-  val MaxDepth = 50
-  val TooDeep = s"the document is not valid YAML or JSON: it has more than $MaxDepth levels"
-  val NoAnchor = "an alias without an anchor before it: put text that begins with '*' in quotes"
-  val TwoAnchors =
-    "an anchor is given twice: rename one of them, or put text that begins with '&' in quotes"
-  val Tags = "tags are not supported: leave the tag out, or put text that begins with '!' in quotes"
-  val Ambiguous =
-    "YAML 1.1 and YAML 1.2 differ about this unquoted value: put it in quotes, or write true, false or a decimal number"
+  private[document] def broken(line: Int, reason: String): Nothing =
+    refuse(Some(line), s"the document is not valid YAML or JSON: $reason")
 }
 
 /** Scalars without quotes: only what YAML 1.1 and YAML 1.2 agree about is something else than text. */
@@ -153,109 +85,132 @@ private[document] object PlainScalars {
 }
 
 /**
- * YAML's nodes to a tree, in which the values of anchors are copied to the places of their aliases, and merged keys into their
- * mapping, before its own keys, which take precedence.
+ * Refuses what the subset of YAML in `docs/metadata.md` does not have. In the tree, the values of anchors are copied to the places of their
+ * aliases, and merged keys into their mapping, before its own keys, which take precedence.
  */
-private final class YamlExpansion {
-  import DocumentText.refuse
-  import YamlExpansion._
+private final class YamlTree(parser: Parser) {
+  import YamlTree._
 
-  private type Pair = (Scalar, DocumentTree)
+  /** By name, which could be a part of a password. */
+  private val anchors = mutable.HashMap.empty[String, Anchor]
+  private var depth = 0
 
-  /** By identity: an alias is the node of its anchor. */
-  private val seen = identities()
-  private val open = identities()
+  /** Nodes and characters of scalars: all, and those of aliases. */
+  private var size = 0L
   private var copied = 0L
 
-  /** Found once for each scalar, however often it is copied. */
-  private val kinds = new ju.IdentityHashMap[ScalarNode, Kind]
-
-  def tree(root: Node): DocumentTree = tree(root, again = false)
-
-  private def tree(node: Node, again: Boolean): DocumentTree = {
-    val copy = visit(node, again)
-    node match {
-      case mapping: MappingNode => Mapping(lineOf(node), pairs(mapping, copy))
-      case sequence: SequenceNode =>
-        within(node)(Sequence(lineOf(node), sequence.getValue.asScala.toSeq.map(tree(_, copy))))
-      case scalar: ScalarNode => Scalar(lineOf(node), kind(scalar), scalar.getValue)
-      case other => refuse(Some(lineOf(other)), StrictParser.NoAnchor)
+  /** None if there is nothing in it. */
+  def document(): Option[DocumentTree] = {
+    parser.getEvent()
+    Option.unless(parser.checkEvent(Event.ID.StreamEnd)) {
+      parser.getEvent()
+      val root = tree()
+      parser.getEvent()
+      val next = parser.peekEvent()
+      if (!next.is(Event.ID.StreamEnd)) YamlText.broken(lineOf(next), "but found another document")
+      root
     }
   }
 
-  private def pairs(mapping: MappingNode, again: Boolean): Seq[Pair] = within(mapping) {
-    val (merges, own) = mapping.getValue.asScala.toSeq.partition(isMerge)
-    merges.drop(1).foreach(second =>
-      refuse(
-        Some(lineOf(second.getKeyNode)),
-        s"key '<<' is given twice, first at line ${lineOf(merges.head.getKeyNode)}"
-      )
-    )
-    val known = mutable.Set.from(own.map(_.getKeyNode).collect { case key: ScalarNode => key.getValue })
-    val merged = merges.flatMap(m => sources(m.getValueNode, again)).flatMap { case (source, copy) =>
-      val found = pairs(source, copy).filterNot(p => known(p._1.value))
-      known ++= found.map(_._1.value)
-      found
+  private def tree(): DocumentTree = parser.getEvent() match {
+    case alias: AliasEvent => anchors.get(alias.getAnchor) match {
+        case None => fail(lineOf(alias), NoAnchor)
+        case Some(Anchor(line, None)) => fail(line, "an anchor contains an alias of itself")
+        case Some(Anchor(_, Some((value, sizeOfValue)))) => copy(value, sizeOfValue)
+      }
+    case scalar: ScalarEvent => anchored(scalar, scalar.getTag) { line =>
+        size += scalar.getValue.length
+        Scalar(line, if (scalar.isPlain) PlainScalars.kind(scalar.getValue) else Text, scalar.getValue)
+      }
+    case start: CollectionStartEvent => anchored(start, start.getTag) { line =>
+        depth += 1
+        if (depth > MaxDepth) fail(line, TooDeep)
+        val found =
+          if (start.is(Event.ID.MappingStart)) Mapping(line, pairs())
+          else Sequence(line, until(Event.ID.SequenceEnd)(tree()))
+        depth -= 1
+        found
+      }
+    case other => throw new IllegalStateException(s"an event of no node: $other")
+  }
+
+  private def anchored(node: NodeEvent, tag: String)(read: Int => DocumentTree): DocumentTree = {
+    val (line, before, anchor) = (lineOf(node), size, Option(node.getAnchor))
+    if (anchor.exists(anchors.contains)) fail(line, TwoAnchors)
+    if (tag != null) fail(line, Tags)
+    anchor.foreach(anchors.update(_, Anchor(line, None)))
+    size += 1
+    val value = read(line)
+    anchor.foreach(anchors.update(_, Anchor(line, Some(value -> (size - before)))))
+    value
+  }
+
+  private def copy(value: DocumentTree, sizeOfValue: Long): DocumentTree = {
+    size += sizeOfValue
+    copied += sizeOfValue
+    if (copied > MaxCopied) refuse(None, "aliases and merge keys expand to more than 1 MB")
+    below(value, MaxDepth - depth).foreach(lowest => fail(lowest.line, TooDeep))
+    value
+  }
+
+  private def pairs(): Seq[(Scalar, DocumentTree)] = {
+    val (merges, own) = until(Event.ID.MappingEnd) {
+      val isMerge = parser.peekEvent() match {
+        case scalar: ScalarEvent => scalar.isPlain && scalar.getValue == "<<"
+        case _ => false
+      }
+      // A key is text, however it is written.
+      val key = tree() match {
+        case Scalar(line, kind, name) if kind != Empty => Scalar(line, Text, name)
+        case other => fail(other.line, "a key must be text")
+      }
+      (isMerge, key -> tree())
+    }.partitionMap { case (isMerge, pair) => Either.cond(!isMerge, pair, pair) }
+    merges.drop(1).foreach { case (key, _) =>
+      fail(key.line, s"key '<<' is given twice, first at line ${merges.head._1.line}")
     }
-    merged ++ own.map(p => key(p.getKeyNode, again) -> tree(p.getValueNode, again))
-  }
-
-  private def sources(value: Node, again: Boolean): Seq[(MappingNode, Boolean)] = {
-    val copy = visit(value, again)
-    value match {
-      case mapping: MappingNode => Seq(mapping -> copy)
-      case sequence: SequenceNode => sequence.getValue.asScala.toSeq.map {
-          case mapping: MappingNode => mapping -> visit(mapping, copy)
-          case other => refuse(Some(lineOf(other)), NoMapping)
-        }
-      case other => refuse(Some(lineOf(other)), NoMapping)
+    val sources = merges.map(_._2).flatMap {
+      case Sequence(_, all) => all
+      case one => Seq(one)
+    }.map {
+      case Mapping(_, all) => all
+      case other => fail(other.line, NoMapping)
     }
+    sources.foldLeft(Seq.empty[(Scalar, DocumentTree)]) { (done, all) =>
+      val known = (done ++ own).map(_._1.value).toSet
+      done ++ all.filterNot(pair => known(pair._1.value))
+    } ++ own
   }
 
-  /** A key is text, however it is written. */
-  private def key(node: Node, again: Boolean): Scalar = {
-    val _ = visit(node, again)
-    node match {
-      case scalar: ScalarNode if kind(scalar) != Empty => Scalar(lineOf(node), Text, scalar.getValue)
-      case other => refuse(Some(lineOf(other)), "a key must be text")
-    }
-  }
-
-  /** Whether this is a copy; counts it. */
-  private def visit(node: Node, again: Boolean): Boolean = {
-    val copy = !seen.add(node) || again
-    if (copy) copied += (node match {
-      case scalar: ScalarNode => 1L + scalar.getValue.length
-      case _ => 1L
-    })
-    if (copied > MaxCharacters) refuse(None, "aliases and merge keys expand to more than 1 MB")
-    copy
-  }
-
-  private def kind(scalar: ScalarNode): Kind =
-    kinds.computeIfAbsent(scalar, s => if (s.isPlain) PlainScalars.kind(s.getValue) else Text)
-
-  private def within[A](node: Node)(body: => A): A = {
-    if (!open.add(node)) refuse(Some(lineOf(node)), "an anchor contains an alias of itself")
-    if (open.size > StrictParser.MaxDepth) refuse(Some(lineOf(node)), StrictParser.TooDeep)
-    val result = body
-    open.remove(node)
-    result
+  private def until[A](end: Event.ID)(read: => A): Seq[A] = {
+    val found = Iterator.continually(()).takeWhile(_ => !parser.checkEvent(end)).map(_ => read).toVector
+    parser.getEvent()
+    found
   }
 }
 
-private object YamlExpansion {
-  private val MaxCharacters = 1024 * 1024
+private object YamlTree {
+  private val MaxCopied = 1024 * 1024
+  private val TooDeep = s"the document is not valid YAML or JSON: it has more than $MaxDepth levels"
+  private val NoAnchor = "an alias without an anchor before it: put text that begins with '*' in quotes"
+  private val TwoAnchors =
+    "an anchor is given twice: rename one of them, or put text that begins with '&' in quotes"
+  private val Tags = "tags are not supported: leave the tag out, or put text that begins with '!' in quotes"
   private val NoMapping =
     "a merge key ('<<') needs a mapping or a list of mappings: put '<<' in quotes if it is a name"
 
-  private def identities(): ju.Set[Node] =
-    ju.Collections.newSetFromMap(new ju.IdentityHashMap[Node, java.lang.Boolean])
+  /** @param value with its size; None: it is not complete */
+  private final case class Anchor(line: Int, value: Option[(DocumentTree, Long)])
 
-  private def isMerge(pair: NodeTuple): Boolean = pair.getKeyNode match {
-    case scalar: ScalarNode => scalar.getValue == "<<" && scalar.isPlain
-    case _ => false
+  /** A list or mapping that is this many levels below the first one, or more. */
+  private def below(tree: DocumentTree, levels: Int): Option[DocumentTree] = tree match {
+    case _: Scalar => None
+    case _ if levels <= 0 => Some(tree)
+    case Mapping(_, all) => all.iterator.flatMap(pair => below(pair._2, levels - 1)).nextOption()
+    case Sequence(_, all) => all.iterator.flatMap(below(_, levels - 1)).nextOption()
   }
 
-  private def lineOf(node: Node): Int = node.getStartMark.getLine + 1
+  private def lineOf(event: Event): Int = event.getStartMark.getLine + 1
+
+  private def fail(line: Int, reason: String): Nothing = refuse(Some(line), reason)
 }

@@ -210,9 +210,8 @@ private[metadata] object JdbcRows {
       "starting_offsets" -> of.startingOffsets,
       "stopping_offsets" -> of.stoppingOffsets
     )
-    def properties(of: ClusterMetadata) = of.getProperties.asScala.toMap
     rows.find(_.metadata != first.metadata).foreach { row =>
-      val differing = Names.differing(properties(first.metadata), properties(row.metadata))
+      val differing = Names.differing(first.metadata.properties, row.metadata.properties)
         .map(name => s"property '$name'") ++ columns(first.metadata).diff(columns(row.metadata)).map(_._1)
       fail(
         s"${row.where}, stream '${row.stream}', cluster '${row.cluster}'",

@@ -50,14 +50,23 @@ private[dynamickafka] final class MetadataWatcher private (
     service: KafkaMetadataService,
     subscription: Subscription,
     resolve: MetadataWatcher.Resolve,
-    guard: RemovalGuard,
     discovery: DiscoveryOptions,
     name: String,
-    timing: WatcherTiming
+    timing: WatcherTiming,
+    before: Option[Topology] = None,
+    earlier: Set[String] = Set.empty
 ) extends AutoCloseable {
   import MetadataWatcher._
 
   private val log = LoggerFactory.getLogger(classOf[MetadataWatcher])
+  private val guard = new RemovalGuard(
+    name,
+    discovery.maxRemovedClusters,
+    discovery.removalConfirmations,
+    subscription.includes,
+    earlier
+  )
+  before.foreach(guard.begin)
 
   // Only the thread that polls sets these.
   @volatile private var known = MetadataState(None, 0L, 0L, 0, None, 0L)
@@ -312,23 +321,13 @@ private[dynamickafka] object MetadataWatcher {
       check: Topology => Unit = _ => (),
       described: Map[String, KafkaStream] => Unit = _ => ()
   ): MetadataWatcher = {
-    def resolve(
-        streams: Map[String, KafkaStream],
-        active: String => Boolean,
-        others: () => Iterable[String]
-    ) = {
+    val resolve: Resolve = (streams, active, others) => {
       described(streams)
       val topology = Resolution.resolve(subscription, discovery.allowMissingStreams, streams, active, others)
       check(topology)
       topology
     }
-    val guard = new RemovalGuard(
-      name,
-      discovery.maxRemovedClusters,
-      discovery.removalConfirmations,
-      subscription.includes
-    )
-    new MetadataWatcher(service, subscription, resolve, guard, discovery, name, timing)
+    new MetadataWatcher(service, subscription, resolve, discovery, name, timing)
   }
 
   /**
@@ -345,15 +344,8 @@ private[dynamickafka] object MetadataWatcher {
       before: Option[Topology] = None,
       earlier: Set[String] = Set.empty
   ): MetadataWatcher = {
-    val guard = new RemovalGuard(
-      name,
-      discovery.maxRemovedClusters,
-      discovery.removalConfirmations,
-      earlier = earlier
-    )
-    before.foreach(guard.begin)
     val resolve: Resolve = Resolution.forWriting(subscription, _, _, _)
-    new MetadataWatcher(service, subscription, resolve, guard, discovery, name, WatcherTiming())
+    new MetadataWatcher(service, subscription, resolve, discovery, name, WatcherTiming(), before, earlier)
   }
 
   /**

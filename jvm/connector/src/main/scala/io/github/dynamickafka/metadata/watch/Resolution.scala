@@ -163,7 +163,7 @@ private[dynamickafka] object Resolution {
     val named =
       for (e <- entries; (name, some) <- e.named.topics)
         yield name -> e.each.copy(partitions = some.map(SortedSet.from(_)))
-    named.groupMap(_._1)(_._2).map { case (name, naming) => name -> TopologyTopic.merge(naming) }.to(TreeMap)
+    TopologyTopic.byName(named)
   }
 
   /** A sentence with the closest id, else with the first ids that there are; empty if there is none. */
@@ -182,7 +182,7 @@ private[dynamickafka] object Resolution {
 /**
  * Validates the answer of any metadata service. Fails with METADATA_INVALID, which names the stream and the cluster.
  */
-private[metadata] object AnswerCheck {
+private[dynamickafka] object AnswerCheck {
 
   /**
    * The validated metadata of one stream on one cluster.
@@ -288,7 +288,7 @@ private[metadata] object AnswerCheck {
   ): Entry = {
     val where = s"stream '$stream', cluster '$id'"
     clusterId(where, id)
-    val properties = cluster.getProperties.asScala.toMap
+    val properties = cluster.properties
     if (properties.getOrElse(DocumentParts.Bootstrap, "").isBlank)
       fail(s"$where, key '${DocumentParts.Bootstrap}'", "it is missing or blank")
     KafkaProperties.problems(properties).headOption.foreach { case (name, reason) =>
@@ -323,10 +323,7 @@ private[metadata] object AnswerCheck {
     if (Names.isClusterId(id)) id else fail(where, s"the cluster id is invalid: ${Names.ClusterIdRule}")
 
   private def topics(where: String, cluster: ClusterMetadata): SortedMap[String, Option[IndexedSeq[Int]]] = {
-    val all = cluster.getTopics.asScala.toSeq
-    val some = cluster.getPartitions.asScala.toSeq.map { case (topic, numbers) =>
-      topic -> numbers.asScala.toIndexedSeq.map(_.intValue)
-    }
+    val (all, some) = (cluster.topics, cluster.partitions)
     val ways = Seq(
       "topics" -> all.nonEmpty,
       "topic_pattern" -> (cluster.topicPattern != null),
@@ -336,7 +333,7 @@ private[metadata] object AnswerCheck {
     if (ways.isEmpty) fail(s"$where, key 'topics'", s"it contains no topic; $rule")
     if (ways.size > 1)
       fail(s"$where, key '${ways(1)}'", s"it is specified together with '${ways.head}'; $rule")
-    (all ++ some.map(_._1)).flatMap(Names.badTopic).headOption.foreach(fail(s"$where, key '${ways.head}'", _))
+    cluster.named.flatMap(Names.badTopic).headOption.foreach(fail(s"$where, key '${ways.head}'", _))
     some.find { case (_, numbers) => numbers.isEmpty || numbers.head < 0 }.foreach { case (topic, numbers) =>
       fail(
         s"$where, key 'partitions'",

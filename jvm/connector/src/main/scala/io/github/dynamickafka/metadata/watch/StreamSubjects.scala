@@ -1,7 +1,5 @@
 package io.github.dynamickafka.metadata.watch
 
-import scala.jdk.CollectionConverters._
-
 import io.github.dynamickafka.config.{DiscoveryOptions, ServiceOptions, Subscription}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.table.FormatOptionSpecs
@@ -26,9 +24,8 @@ private[dynamickafka] object StreamSubjects {
       stream <- MetadataWatcher.described(service, subscription, discovery)
       (id, cluster) <- stream.entries if cluster.state != ClusterMetadata.Removed
       registry = registries(AnswerCheck.registry(stream, id, cluster)).of(id)
-      named = cluster.getTopics.asScala ++ cluster.getPartitions.keySet.asScala
       // None: the topics of a pattern.
-      topic <- if (named.isEmpty) Seq(None) else named.map(Some(_)).toSeq
+      topic <- if (cluster.named.isEmpty) Seq(None) else cluster.named.map(Some(_))
     } yield Subject(registry, registry.subject.getOrElse(s"${topic.getOrElse(throw patterns)}-value"))
     all.distinctBy(subject => (subject.registry.identity, subject.name))
   }

@@ -62,7 +62,7 @@ class DocumentProblemsSuite extends AnyFunSuite with TimeLimit {
             "'stoppingOffsets', 'format', 'key_format', 'key_fields', 'schema', 'registry', 'options'. Did you mean 'topics'?",
           "line 10, stream 'payments', cluster 'grin': 'topics' is missing; exactly one of 'topics', 'topic_pattern' and " +
             "'partitions' is required",
-          s"line 12, stream 'payments', cluster 'blue', key 'topics': ${StrictParser.Ambiguous}",
+          s"line 12, stream 'payments', cluster 'blue', key 'topics': ${DocumentTree.Ambiguous.reason}",
           "line 13, stream 'payments', cluster 'blue', key 'state': 'drained' is not a valid state, use 'active', " +
             "'draining' or 'removed'. Did you mean 'draining'?"
         )
