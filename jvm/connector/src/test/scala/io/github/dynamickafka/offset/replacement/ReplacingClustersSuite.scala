@@ -203,7 +203,7 @@ class ReplacingClustersSuite extends AnyFunSuite with TimeLimit {
   }
 
   // History 20263668 of copies.
-  test("a topic that both clusters get when one takes the place of the other one is read in the new one") {
+  test("a topic that both clusters get when one replaces the other is read in the new one") {
     def both(topics: String*) =
       topology(naming("blue", topics: _*)(draining = true), naming("green", topics: _*)("blue"))
     val found = after(topology(naming("blue", "u")()), both("u"), both("u"), both("t", "u"))
