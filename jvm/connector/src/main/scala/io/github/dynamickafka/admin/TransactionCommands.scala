@@ -53,28 +53,28 @@ private[admin] object TransactionCommands {
 
   private def table(found: OpenDecision.Found) = Table(
     Seq("cluster", "transactional_id", "state"),
-    found.transactions.map(t => Seq(t.cluster, t.id, t.state))
+    found.outcomes.map { case (t, outcome) => Seq(t.cluster, t.transactionalId, outcome.state) }
   )
 
   private def fields(found: OpenDecision.Found) = Json.fields(
-    "batch" -> found.batch,
-    "generation" -> found.generation,
+    "batch" -> found.entry.batch,
+    "generation" -> found.entry.claim.generation,
     "transactions" -> table(found).json
   )
 
   private[admin] final class Open(found: Option[OpenDecision.Found]) extends Result {
     override def rows: Seq[Seq[Any]] =
-      found.toSeq.flatMap(f => table(f).rows.map(Seq(f.batch, f.generation) ++ _))
+      found.toSeq.flatMap(f => table(f).rows.map(Seq(f.entry.batch, f.entry.claim.generation) ++ _))
     override def json: Any = Json.fields("decisions" -> found.toSeq.map(fields))
     override def text: String = found.fold("no decision is open")(f =>
-      s"batch ${f.batch}, decided by generation ${f.generation}, not finished\n\n${table(f).text}"
+      s"batch ${f.entry.batch}, decided by generation ${f.entry.claim.generation}, not finished\n\n${table(f).text}"
     )
     override def reasons: Seq[String] = found.fold(Seq.empty[String])(_.reasons)
     override def exitCode: Int = found.size
   }
 
   private[admin] final class Closed(found: OpenDecision.Found, how: Resolution) extends Result {
-    override def rows: Seq[Seq[Any]] = Seq(Seq(found.batch, how.name, found.transactions.size.toLong))
+    override def rows: Seq[Seq[Any]] = Seq(Seq(found.entry.batch, how.name, found.outcomes.size.toLong))
     override def json: Any =
       fields(found) ++ Json.fields("resolution" -> how.name) ++ Json.present("cluster" -> how.cluster)
     override def text: String = {
@@ -83,7 +83,7 @@ private[admin] object TransactionCommands {
         case Resolution.Rewrite => "is not decided any more: the next start of the query writes it again"
         case Resolution.AbandonCluster(id) => s"is closed, without what is missing on cluster $id"
       }
-      s"batch ${found.batch} $after\n\n${table(found).text}"
+      s"batch ${found.entry.batch} $after\n\n${table(found).text}"
     }
   }
 }

@@ -34,7 +34,7 @@ import io.github.dynamickafka.metadata.watch.StreamSubjects
 import io.github.dynamickafka.metadata.{HasDatasets, KafkaStream, TopicDataset}
 import io.github.dynamickafka.option.SessionDefaults
 import io.github.dynamickafka.page.GaugeNames
-import io.github.dynamickafka.sink.commit.{CommitProbe, Journal}
+import io.github.dynamickafka.sink.commit.Journal
 import io.github.dynamickafka.storage.SessionConfiguration
 
 /**
@@ -58,7 +58,6 @@ private[dynamickafka] final class DynamicKafkaSinkTable(
 
   override def name(): String = "dynamic-kafka"
 
-  /** The description of the sink in the progress of a query. */
   override def toString: String = name()
 
   override def schema(): StructType = tableSchema
@@ -69,7 +68,6 @@ private[dynamickafka] final class DynamicKafkaSinkTable(
     TableCapability.ACCEPT_ANY_SCHEMA
   )
 
-  /** The metrics of the last batch, in `SinkProgress.metrics`. */
   override def metrics(): ju.Map[String, String] = synchronized {
     sinks.values.flatMap(_.metrics).toMap.asJava
   }
@@ -78,7 +76,7 @@ private[dynamickafka] final class DynamicKafkaSinkTable(
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = synchronized {
     val sink = sinks.getOrElse(info.queryId, newSink(info))
     sinks += info.queryId -> sink
-    sink.distribution.fold(new SinkWrite(sink))(new DistributedWrite(sink, _))
+    new SinkWrite(sink)
   }
 
   private def newSink(info: LogicalWriteInfo): QuerySink = {
@@ -154,23 +152,44 @@ private[dynamickafka] object DynamicKafkaSinkTable {
  * Created for a batch job, and for each batch of a streaming query. All output modes append the rows of the query, as
  * in Spark's Kafka sink.
  */
-private[sink] class SinkWrite(sink: QuerySink)
+private[sink] final class SinkWrite(sink: QuerySink)
     extends WriteBuilder
     with SupportsTruncate
     with SupportsStreamingUpdateAsAppend
-    with Write
+    with RequiresDistributionAndOrdering
+    with BatchWrite
     with StreamingWrite
     with HasDatasets {
+  private lazy val job = sink.job()
   @volatile private var written: () => Seq[TopicDataset] = () => Nil
 
   override def truncate(): WriteBuilder = this
   override def build(): Write = this
   override def description(): String = sink.toString
-  override def toBatch: BatchWrite = new JobWrite(sink, datasets => written = datasets)
+  override def toBatch: BatchWrite = this
   override def toStreaming: StreamingWrite = this
+
+  /**
+   * A task gets the rows of one cluster, or of a few. Not strictly: adaptive execution may split the rows of a large cluster, each part
+   * with its own transaction.
+   */
+  override def requiredDistribution(): Distribution =
+    sink.distribution.fold[Distribution](Distributions.unspecified())(column =>
+      Distributions.clustered(Array[Expression](Expressions.column(column)))
+    )
+  override def distributionStrictlyRequired(): Boolean = false
+  override def requiredOrdering(): Array[SortOrder] = Array.empty
 
   /** The topics that are written, once the batch or the job is committed. */
   override def datasets: Seq[TopicDataset] = written()
+
+  override def createBatchWriterFactory(info: PhysicalWriteInfo): DataWriterFactory =
+    try job.factory()
+    catch {
+      case e: Throwable =>
+        job.close()
+        throw e
+    }
 
   override def createStreamingWriterFactory(info: PhysicalWriteInfo): StreamingDataWriterFactory =
     factory()
@@ -186,63 +205,30 @@ private[sink] class SinkWrite(sink: QuerySink)
   /** Only with exactly-once must the records of other task attempts stay invisible. */
   override def useCommitCoordinator(): Boolean = sink.isExactlyOnce
 
-  override def commit(epochId: Long, messages: Array[WriterCommitMessage]): Unit = {
-    val reports = Messages.of(messages)
-    sink.streaming().commit(epochId, reports)
-    written = sink.streaming().datasets(reports)
+  override def commit(messages: Array[WriterCommitMessage]): Unit = {
+    // If this throws, Spark calls abort.
+    commit(job, 0L, messages)
+    job.close()
   }
 
-  override def abort(epochId: Long, messages: Array[WriterCommitMessage]): Unit =
-    sink.streaming().abort(epochId, Messages.of(messages))
-}
+  override def commit(epochId: Long, messages: Array[WriterCommitMessage]): Unit =
+    commit(sink.streaming(), epochId, messages)
 
-/**
- * A task gets the rows of one cluster, or of a few. Not strictly: adaptive execution may split the rows of a large cluster, each part
- * with its own transaction.
- *
- * @param column the column with the cluster, whose rows Spark can distribute, unlike those that a hash routes
- */
-private[sink] final class DistributedWrite(sink: QuerySink, column: String)
-    extends SinkWrite(sink)
-    with RequiresDistributionAndOrdering {
-  override def requiredDistribution(): Distribution =
-    Distributions.clustered(Array[Expression](Expressions.column(column)))
-  override def distributionStrictlyRequired(): Boolean = false
-  override def requiredOrdering(): Array[SortOrder] = Array.empty
-}
-
-/** The messages of successful tasks; those of other tasks are null. */
-private[sink] object Messages {
-  def of(messages: Array[WriterCommitMessage]): Seq[TaskReport] =
-    messages.toSeq.collect { case t: TaskReport => t }
-}
-
-/** @param wrote gets the topics that are written, for lineage */
-private[sink] final class JobWrite(sink: QuerySink, wrote: (() => Seq[TopicDataset]) => Unit)
-    extends BatchWrite {
-  private lazy val run = sink.job()
-
-  override def createBatchWriterFactory(info: PhysicalWriteInfo): DataWriterFactory =
-    try run.factory()
-    catch {
-      case e: Throwable =>
-        run.close()
-        throw e
-    }
-
-  override def useCommitCoordinator(): Boolean = sink.isExactlyOnce
-
-  override def commit(messages: Array[WriterCommitMessage]): Unit = {
-    val reports = Messages.of(messages)
-    // If this throws, Spark calls abort.
-    run.commit(0L, reports)
-    wrote(run.datasets(reports))
-    run.close()
+  private def commit(run: SinkRun, batch: Long, messages: Array[WriterCommitMessage]): Unit = {
+    run.commit(batch, reports(messages))
+    written = run.datasets(reports(messages))
   }
 
   override def abort(messages: Array[WriterCommitMessage]): Unit =
-    try run.abort(0L, Messages.of(messages))
-    finally run.close()
+    try job.abort(0L, reports(messages))
+    finally job.close()
+
+  override def abort(epochId: Long, messages: Array[WriterCommitMessage]): Unit =
+    sink.streaming().abort(epochId, reports(messages))
+
+  /** The messages of successful tasks; those of other tasks are null. */
+  private def reports(messages: Array[WriterCommitMessage]): Seq[TaskReport] =
+    messages.toSeq.collect { case t: TaskReport => t }
 }
 
 /**
@@ -250,21 +236,19 @@ private[sink] final class JobWrite(sink: QuerySink, wrote: (() => Seq[TopicDatas
  * batch.
  *
  * @param answer the stream, if the metadata service has been asked for it
- * @param probe called at the steps of commits
  * @param queryId the id of the streaming query, which is stable over restarts, or a unique id of the job
  */
 private[sink] final class QuerySink(
     options: SinkOptions,
     columns: InputColumns,
     queryId: String,
-    answer: () => Option[KafkaStream],
-    probe: CommitProbe = CommitProbe.installed
+    answer: () => Option[KafkaStream]
 ) {
   private var run: Option[SinkRun] = None
 
   def isExactlyOnce: Boolean = options.guarantee == DeliveryGuarantee.ExactlyOnce
 
-  /** The column by which Spark distributes the rows to tasks, if it does. */
+  /** The column by which Spark distributes the rows to tasks: that with the cluster, if each row has one, unlike those of a hash. */
   def distribution: Option[String] = columns.clusterOfEach.filter(_ => options.distribution && isExactlyOnce)
 
   /** The run of the streaming query, from its first batch to its termination. */
@@ -272,7 +256,7 @@ private[sink] final class QuerySink(
     run.getOrElse {
       refuseUnplanned()
       val journal = Option.when(isExactlyOnce)(Journal.ofQuery(checkpoint, hadoop))
-      val started = new SinkRun(gauged(options), columns, queryId, journal, None, probe)
+      val started = new SinkRun(gauged(options), columns, queryId, journal, None)
       whenOver(started.close())
       run = Some(started)
       started
@@ -285,7 +269,6 @@ private[sink] final class QuerySink(
 
   def metrics: Map[String, String] = synchronized(run).fold(Map.empty[String, String])(_.metrics)
 
-  /** The run of a job. */
   def job(): SinkRun = {
     val place = Option.when(isExactlyOnce)(journals)
     // No polling: a job reads the metadata once.
@@ -296,12 +279,10 @@ private[sink] final class QuerySink(
       queryId,
       place.map(Journal.ofJob(_, queryId, hadoop)),
       Some(place.toSeq.flatMap(Journal.earlier(_, hadoop))),
-      probe,
       answer()
     )
   }
 
-  /** The folder for the journals of jobs. */
   private def journals: String = {
     for (query <- DynamicKafkaQueries.current(SparkSession.active))
       throw Errors.exactlyOnceRefused(

@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types._
 
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.MetadataColumn._
 import io.github.dynamickafka.format.table.{
   Encoding,
   FormatOptionSpecs,
@@ -14,7 +15,7 @@ import io.github.dynamickafka.format.table.{
   RowEncoder,
   SideSource
 }
-import io.github.dynamickafka.format.{Raw, WriteContext}
+import io.github.dynamickafka.format.{MetadataColumn, Raw, WriteContext}
 import io.github.dynamickafka.schemaregistry.Frame
 
 /**
@@ -24,7 +25,7 @@ import io.github.dynamickafka.schemaregistry.Frame
  * @param clusterOfEach the column with the cluster, if each row has one
  */
 private[dynamickafka] final class InputColumns private (
-    indices: Map[String, (Int, DataType)],
+    indices: Map[MetadataColumn, (Int, DataType)],
     encoding: Encoding,
     val clusterOfEach: Option[String]
 ) extends Serializable {
@@ -57,18 +58,13 @@ private[dynamickafka] final class InputColumns private (
       val encoder = new RowEncoder(source, "key", shown)
       encoder(_)
     }
-    def written(output: OutputRow) =
-      if (shown.added.isEmpty) output else output.copy(headers = output.headers ++ shown.added)
-    encoding.upserts match {
-      case None => row => {
-          shown.begin(row)
-          written(read(row, key(row), value(row)))
-        }
-      case Some(upserts) => row => {
-          shown.begin(row)
-          val found = read(row, key(row), if (upserts.isDeleted(row)) NoBytes else value(row))
-          written(found.copy(invalid = found.invalid.orElse(upserts.problem(row))))
-        }
+    val upserts = encoding.upserts
+    row => {
+      shown.begin(row)
+      val found = read(row, key(row), if (upserts.exists(_.isDeleted(row))) NoBytes else value(row))
+      val invalid = found.invalid.orElse(upserts.flatMap(_.problem(row)))
+      if (shown.added.isEmpty && invalid == found.invalid) found
+      else found.copy(headers = found.headers ++ shown.added, invalid = invalid)
     }
   }
 
@@ -127,35 +123,14 @@ private final class ShownTarget(
 }
 
 private[dynamickafka] object InputColumns {
-  private val Value = "value"
-  private val Key = "key"
-  private val Headers = "headers"
-  private val Timestamp = "timestamp"
-  private val Partition = "partition"
-  private val Topic = "topic"
-  private val Stream = "stream"
-  private val Cluster = "cluster"
   private val NoBytes: Array[Byte] = null
   private val MicrosPerMs = 1000L
 
   /** What Kafka returns for a record without a timestamp: rows that were read from Kafka may have it. */
   private val NoTimestamp = -1L
 
-  private val HeadersType =
-    ArrayType(StructType(Seq(StructField("key", StringType), StructField("value", BinaryType))))
-
-  private type Accepted = (String, (String, DataType => Boolean))
-  private val bytes = "STRING or BINARY" -> ((t: DataType) => isText(t) || t == BinaryType)
-  private val string = "STRING" -> (isText _)
-  private val whole: Seq[Accepted] = Seq(Value -> bytes, Key -> bytes)
-  private val routing: Seq[Accepted] = Seq(
-    Headers -> (HeadersType.sql -> isHeaders _),
-    Timestamp -> ("TIMESTAMP" -> (_ == TimestampType)),
-    Partition -> ("INT" -> (_ == IntegerType)),
-    Topic -> string,
-    Stream -> string,
-    Cluster -> string
-  )
+  private val whole = Seq(Value, Key)
+  private val routing = Seq(Headers, Timestamp, Partition, Topic, Stream, Cluster)
 
   /**
    * @param caseSensitive whether `spark.sql.caseSensitive` is set
@@ -166,20 +141,20 @@ private[dynamickafka] object InputColumns {
       caseSensitive: Boolean,
       format: FormatTable = Formats.plain
   ): InputColumns = {
-    def find(accepted: Seq[Accepted], prefix: String) = accepted.flatMap { case (name, (expected, accepts)) =>
+    def find(columns: Seq[MetadataColumn], prefix: String) = columns.flatMap { column =>
+      val name = prefix + column.name
       val same = schema.fields.zipWithIndex.filter { case (field, _) =>
-        if (caseSensitive) field.name == prefix + name else field.name.equalsIgnoreCase(prefix + name)
+        if (caseSensitive) field.name == name else field.name.equalsIgnoreCase(name)
       }
       if (same.length > 1)
-        throw Errors.invalidColumn(prefix + name, "there is more than one column with this name.")
+        throw Errors.invalidColumn(name, "there is more than one column with this name.")
       same.headOption.map { case (field, i) =>
-        if (!accepts(field.dataType))
-          throw Errors.invalidColumn(
-            prefix + name,
-            s"its type is ${field.dataType.sql}, but must be $expected.${if (isPlain(format)) ""
-              else fieldOfRecord}"
-          )
-        name -> (i -> field.dataType)
+        if (!accepts(column, field.dataType)) {
+          val expected = if (whole.contains(column)) "STRING or BINARY" else column.dataType.sql
+          val hint = if (isPlain(format)) "" else fieldOfRecord
+          throw Errors.invalidColumn(name, s"its type is ${field.dataType.sql}, but must be $expected.$hint")
+        }
+        column -> (i -> field.dataType)
       }
     }.toMap
     val routes = find(routing, format.metadataPrefix)
@@ -194,18 +169,20 @@ private[dynamickafka] object InputColumns {
   def ignored(schema: StructType, format: FormatTable): Seq[String] =
     if (!isPlain(format)) Nil
     else {
-      val known = whole.map(_._1) ++ routing.map(format.metadataPrefix + _._1)
+      val known = whole.map(_.name) ++ routing.map(format.metadataPrefix + _.name)
       schema.fieldNames.toSeq.filterNot(name => known.exists(_.equalsIgnoreCase(name)))
     }
 
   /** Whether keys and values are columns with bytes, as in Spark's Kafka sink, which ignores other columns. */
   private def isPlain(format: FormatTable) = format.value.format == Raw && format.key.isEmpty
 
-  private def plain(schema: StructType, columns: Map[String, (Int, DataType)]): Encoding = {
-    def of(name: String) = columns.get(name).map { case (i, dataType) => SideSource.Column(i, dataType) }
+  private def plain(schema: StructType, columns: Map[MetadataColumn, (Int, DataType)]): Encoding = {
+    def of(column: MetadataColumn) = columns.get(column).map { case (i, dataType) =>
+      SideSource.Column(i, dataType)
+    }
     Encoding(
       of(Value).getOrElse(throw Errors.invalidColumn(
-        Value,
+        Value.name,
         s"the column is required but missing. The columns are ${schema.fieldNames.mkString("'", "', '", "'")}."
       )),
       of(Key)
@@ -217,9 +194,11 @@ private[dynamickafka] object InputColumns {
 
   private def isText(t: DataType): Boolean = t.isInstanceOf[StringType]
 
-  private def isHeaders(t: DataType): Boolean = t match {
-    case ArrayType(StructType(Array(key, value)), _) =>
+  private def accepts(column: MetadataColumn, t: DataType): Boolean = (column, t) match {
+    case (Headers, ArrayType(StructType(Array(key, value)), _)) =>
       key.name == "key" && isText(key.dataType) && value.name == "value" && value.dataType == BinaryType
-    case _ => false
+    case (Value | Key, _) => isText(t) || t == BinaryType
+    case (Topic | Stream | Cluster, _) => isText(t)
+    case _ => t == column.dataType
   }
 }

@@ -37,19 +37,12 @@ private[sink] final class RecordRouting(
     refused: Option[String] = None
 ) {
 
-  /**
-   * @param send sends a record to a cluster
-   * @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException UNROUTABLE_ROW
-   */
+  /** @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException UNROUTABLE_ROW */
   def send(row: OutputRow)(send: (String, Record) => Unit): Unit = router.route(row).foreach {
     case Right(to) => row.invalid.toLeft(()).flatMap(_ => picker.pick(row, to)) match {
         case Right(partition) => send(to.cluster, record(row, to.topic, partition, row.headers))
         case Left(reason) =>
-          letter(
-            row,
-            Unroutable(router.stream(row), Some(to.cluster), Some(to.topic), reason, knownCluster = true),
-            send
-          )
+          letter(row, Unroutable(router.stream(row), Some(to.cluster), Some(to.topic), reason), send)
       }
     case Left(unroutable) => letter(row, unroutable, send)
   }
@@ -86,12 +79,11 @@ private[dynamickafka] object RecordRouting {
   ): Option[(String, Record)] =
     Option.when(record.topic != topic) {
       val stream = streamOf(cluster, record.topic)
-      val why = Unroutable(stream, Some(cluster), Some(record.topic), reason, knownCluster = true)
+      val why = Unroutable(stream, Some(cluster), Some(record.topic), reason)
       val headers = record.headers.asScala.toSeq ++ reasons(why)
       cluster -> new Record(topic, null, record.key, record.value, headers.asJava)
     }
 
-  /** The additional headers of a dead letter. */
   private def reasons(why: Unroutable): Seq[Header] =
     Seq(
       "dynamic-kafka-reason" -> Some(why.reason),
@@ -124,7 +116,6 @@ private[sink] final case class OutputRow(
  *
  * @param count returns the number of partitions of a (cluster, topic), which may be outdated
  * @param countNow the same, with a request to the cluster
- * @param task the number of the task in its batch
  */
 private[sink] final class PartitionPicker(
     choice: PartitionerChoice,
@@ -205,10 +196,10 @@ private[sink] final class Router(
   /** One element for each record to write. */
   def route(row: OutputRow): Seq[Route] = {
     if (latest._2 == null || !latest._1.in(row)) latest = destinations(row)
-    latest._2 match {
-      case Every(routes) => routes
-      case of: OneOf => of.routes(choice(row.key, of))
-    }
+    val plan = latest._2
+    if (plan.choices.size == 1) plan.choices.head
+    else if (row.key == null) plan.choices(math.floorMod(turn, plan.choices.size.toLong).toInt)
+    else plan.choices(Rendezvous.choose(row.key, plan.weights))
   }
 
   /** The stream of a row; None: neither the row nor the query names one. */
@@ -221,13 +212,10 @@ private[sink] final class Router(
     named -> plans.getOrElseUpdate(named, planned(row))
   }
 
-  private def choice(key: Array[Byte], of: OneOf): Int =
-    if (key == null) math.floorMod(turn, of.routes.size.toLong).toInt
-    else Rendezvous.choose(key, of.weights)
-
   private def planned(row: OutputRow): Plan = {
+    def every(routes: Seq[Route]) = Plan(Vector(routes), Array.empty)
     def no(reason: String) =
-      Every(Seq(Left(Unroutable(stream(row), row.cluster, row.topic, reason, knownCluster = false))))
+      every(Seq(Left(Unroutable(stream(row), row.cluster, row.topic, reason, knownCluster = false))))
     def ofStream(stream: WriteStream): Plan = row.cluster match {
       case Some(cluster) => stream.entry(cluster) match {
           case None =>
@@ -235,7 +223,7 @@ private[sink] final class Router(
               s"the cluster does not belong to the stream, which has ${stream.clusters.map(_.cluster).mkString(", ")}"
             )
           case Some(entry) =>
-            entry.closed.fold(Every(Seq(at(stream, entry, row))))(why =>
+            entry.closed.fold(every(Seq(at(stream, entry, row))))(why =>
               no(s"the cluster takes no writes: $why")
             )
         }
@@ -245,12 +233,12 @@ private[sink] final class Router(
           ).mkString(", ")})")
       case None => routing match {
           case ClusterRouting.Key =>
-            OneOf(
+            Plan(
               stream.writable.map(entry => Seq(at(stream, entry, row))),
               stream.writable.map(entry => Rendezvous.weight(entry.cluster)).toArray
             )
-          case ClusterRouting.First => Every(stream.first.toSeq.map(at(stream, _, row)))
-          case ClusterRouting.All => Every(stream.writable.map(at(stream, _, row)))
+          case ClusterRouting.First => every(stream.first.toSeq.map(at(stream, _, row)))
+          case ClusterRouting.All => every(stream.writable.map(at(stream, _, row)))
         }
     }
     stream(row) match {
@@ -261,7 +249,7 @@ private[sink] final class Router(
 
   private def at(stream: WriteStream, entry: WriteEntry, row: OutputRow): Route = {
     def no(reason: String) =
-      Unroutable(Some(stream.id), Some(entry.cluster), row.topic, reason, knownCluster = true)
+      Unroutable(Some(stream.id), Some(entry.cluster), row.topic, reason)
     row.topic match {
       case Some(topic) if entry.has(topic) =>
         Right(Destination(entry.cluster, topic, entry.partitions(topic)))
@@ -290,9 +278,8 @@ private[sink] object Router {
     def in(row: OutputRow): Boolean = stream == row.stream && cluster == row.cluster && topic == row.topic
   }
 
-  private sealed trait Plan
-  private final case class Every(routes: Seq[Route]) extends Plan
-  private final case class OneOf(routes: IndexedSeq[Seq[Route]], weights: Array[Long]) extends Plan
+  /** @param weights of the clusters of the choices, from which a key chooses one */
+  private final case class Plan(choices: IndexedSeq[Seq[Route]], weights: Array[Long])
 }
 
 /** @param partitions the partitions of the topic that belong to the stream; None: all partitions */
@@ -302,13 +289,12 @@ private[sink] final case class Destination(
     partitions: Option[IndexedSeq[Int]]
 )
 
-/** The reason why a row has no destination. */
 private[sink] final case class Unroutable(
     stream: Option[String],
     cluster: Option[String],
     topic: Option[String],
     reason: String,
-    knownCluster: Boolean
+    knownCluster: Boolean = true
 ) {
 
   /** The cluster whose dead letter topic receives the row. */
@@ -328,7 +314,6 @@ private[sink] final case class Unroutable(
 private[sink] object Rendezvous {
   private val Seed = 0x64796b61
 
-  /** What the hash of a cluster contributes. */
   def weight(cluster: String): Long = {
     val id = cluster.getBytes(UTF_8)
     mixed((MurmurHash3.bytesHash(id, Seed).toLong << 32) | (MurmurHash3.bytesHash(id, ~Seed) & 0xffffffffL))
@@ -436,8 +421,6 @@ private[sink] object WriteFailover {
   /**
    * The clusters to ask next: with `key` all that take writes; with `first` the first one of each stream, and if it does not
    * respond, all others at once. None: it is known where records go.
-   *
-   * @param known whether a cluster responds
    */
   def unknown(streams: Seq[WriteStream], routing: ClusterRouting, known: Map[String, Boolean]): Set[String] =
     streams.flatMap { stream =>

@@ -34,7 +34,6 @@ import io.github.dynamickafka.sink.commit.{
   CommitContext,
   CommitProbe,
   CommitStep,
-  IdSets,
   Journal,
   Prepared,
   ResumableProducer,
@@ -51,7 +50,6 @@ import io.github.dynamickafka.storage.{PlannedDeferrals, RealTimeSinks, SessionC
  *
  * @param journal the journal of decisions; None: without exactly-once
  * @param earlier journals of earlier jobs; None: a streaming query
- * @param probe called at the steps of commits
  * @param known the stream, if the metadata service has just been asked for it
  */
 private[sink] final class SinkRun(
@@ -60,9 +58,10 @@ private[sink] final class SinkRun(
     queryId: String,
     journal: Option[Journal],
     earlier: Option[Seq[Journal]],
-    probe: CommitProbe,
     known: Option[KafkaStream] = None
 ) extends AutoCloseable {
+  import SinkRun._
+
   private val log = LoggerFactory.getLogger(classOf[SinkRun])
   private val clock = Clock.System
   private val spark = SparkSession.active.sparkContext
@@ -80,7 +79,7 @@ private[sink] final class SinkRun(
     ).map(_._1).filter(_.claim.queryId == queryId).fold(Set.empty[String])(_.clusters.keySet)
   )
   private val clusters = Clusters.of(options, options.transactions.commitTimeoutMs)
-  private val timeouts = new TransactionTimeouts(clusters)
+  private val maxima = new TransactionTimeouts(clusters)
   private val failover = Option.when(options.failover)(
     new WriteFailover(
       options.routing,
@@ -89,7 +88,6 @@ private[sink] final class SinkRun(
     )
   )
   private val frames = new ClusterFrames(options, columns)
-  private val idSets = new IdSets
   private val stalled = new StalledAttempts
   if (journal.isDefined && isStreaming) spark.addSparkListener(stalled)
 
@@ -99,7 +97,7 @@ private[sink] final class SinkRun(
     state.fatal.isEmpty && connected.forall(of => state.topology.forall(_ eq of._1))
   }
   if (isStreaming) RealTimeSinks.add(queryId, fits)
-  private var plan: Option[SinkPlan] = None
+  private var plan: Option[Plan] = None
   @volatile private var connected: Option[(Topology, Map[String, ProducerProperties])] = None
 
   /** Set when what earlier runs have decided is complete. */
@@ -126,7 +124,6 @@ private[sink] final class SinkRun(
     made
   }
 
-  /** The factory for the batch that starts now, with the current topology. */
   def factory(): WriterFactory = {
     val known = current()
     val properties = connected.filter(_._1 eq known).fold(connect(known))(_._2)
@@ -134,36 +131,22 @@ private[sink] final class SinkRun(
     // Before anything else is asked of a cluster: what is decided does not depend on the clusters of the next batch.
     for (kept <- journal if commits.isEmpty) commits = Some(recovered(kept))
     val topology = responding(known, properties)
-    val next = plan.filter(_.topology == topology).getOrElse(newPlan(topology, properties))
+    val next = plan.filter(_.topology == topology).getOrElse(newPlan(known, topology, properties))
     plan = Some(next)
-    val ofBatch = frames.of(topology)
     commits.foreach(_.begin())
     startedNanos = clock.nanoTime()
     // A job has no gauges.
     val open = commits.filter(_ => isStreaming).map(_ => new OpenTransactions)
-    gauges.begin(
-      topology.clusters.keySet.toSet,
-      open,
-      id => commits.map(_ => next.timeoutMs(id)),
-      topology.leftOut.size
+    gauges.begin(topology.clusters.keySet.toSet, open, next.timeouts.get, topology.leftOut.size)
+    next.writer.copy(exactlyOnce =
+      for (all <- commits; kept <- journal) yield WriterFactory.Transactions(
+        all.name,
+        all.lastCommitted,
+        all.replay,
+        kept.path,
+        open.map(found => fromTasks(found.add))
+      )
     )
-    val rules = WriterFactory.Rules(
-      options.routing,
-      options.streamId,
-      options.partitioner,
-      options.deadLetters,
-      options.deadLetters.flatMap(_.cluster).flatMap(known.writeProblem),
-      options.guarantee
-    )
-    val transactions = for (all <- commits; kept <- journal) yield WriterFactory.Transactions(
-      all.name,
-      idSets.current,
-      all.lastCommitted,
-      all.replay,
-      kept.path,
-      open.map(found => fromTasks(found.add))
-    )
-    WriterFactory(columns, ofBatch, topology.streams, next.producers, next.limits, rules, transactions)
   }
 
   private def recovered(kept: Journal): TwoPhaseCommit = {
@@ -191,19 +174,20 @@ private[sink] final class SinkRun(
       repeated.orElse(failover.map(_.notResponding(known, properties))).getOrElse(Set.empty)
     )
     clusters.leaveOut(topology.leftOut)
-    if (plan.exists(p => !p.topology.leftOut.subsetOf(topology.leftOut))) commits.foreach(_.sweepAgain())
     topology
   }
 
   def commit(batch: Long, reports: Seq[TaskReport]): Unit =
     plan.foreach { p =>
       val messages = transactions(reports)
-      for (all <- commits) {
-        val second = stalled.found()
-        all.commit(batch, messages, startedNanos, p.timeoutMs, second, p.topology.leftOut)
-        // Spark may have reported one only now.
-        idSets.ended(second || stalled.found() || messages.exists(_.retried))
-      }
+      commits.foreach(_.commit(
+        batch,
+        messages,
+        startedNanos,
+        p.timeouts.getOrElse(_, Long.MaxValue),
+        () => stalled.found(),
+        p.topology.leftOut
+      ))
       gauges.committed(reports.map(_.written), messages.map(_.prepared.size).sum)
     }
 
@@ -225,11 +209,9 @@ private[sink] final class SinkRun(
     reports.map(_.message).collect { case t: TaskTransactions => t }
 
   private object Steps extends CommitProbe {
+    private val probe = CommitProbe.installed
     override def reached(step: CommitStep, batch: Long): Unit = {
-      step match {
-        case CommitStep.Decided(transactions) => gauges.decided(transactions)
-        case _ => ()
-      }
+      Some(step).collect { case CommitStep.Decided(transactions) => gauges.decided(transactions) }
       probe.reached(step, batch)
     }
     override def oneByOne: Boolean = probe.oneByOne
@@ -290,22 +272,22 @@ private[sink] final class SinkRun(
     properties.flatMap { case (id, p) => Acknowledgements.check(options.guarantee, id, p.client) }
       .filter(loggedWarnings.add).foreach(log.warn(_))
     // With a column, the streams of rows are not known before they are written.
-    clusters.set(properties, if (columns.hasStream) Set.empty else writable(topology))
+    clusters.set(properties, if (columns.hasStream) Set.empty else writable(topology).keySet)
     properties
   }
 
-  private def writable(topology: Topology): Set[String] =
-    topology.streams.values.flatMap(_.writable.map(_.cluster)).toSet
+  /** The topics that the metadata names, of each cluster that takes writes. */
+  private def writable(topology: Topology): Map[String, Set[String]] =
+    topology.streams.values.flatMap(_.writable).groupMapReduce(_.cluster)(_.topics.keySet.toSet)(_ ++ _)
 
-  /** The topics of a cluster that the metadata names. */
-  private def namedTopics(topology: Topology, cluster: String): Set[String] =
-    topology.streams.values.flatMap(_.entry(cluster)).flatMap(_.topics.keys).toSet
-
-  private def newPlan(topology: Topology, properties: Map[String, ProducerProperties]): SinkPlan = {
-    val timeout = commits.fold(Map.empty[String, Long])(_ =>
-      timeouts.of(properties, writable(topology), namedTopics(topology, _))
-    )
-    val limits = WrittenTopics.limits(clusters, topology)
+  private def newPlan(
+      known: Topology,
+      topology: Topology,
+      properties: Map[String, ProducerProperties]
+  ): Plan = {
+    val topics = writable(topology)
+    val timeouts = commits.fold(Map.empty[String, Long])(_ => maxima.of(properties, topics.contains, topics))
+    val limits = WrittenTopics.limits(clusters, topics)
     val partitioner = options.partitioner match {
       case PartitionerChoice.OfClass(name) => Seq("partitioner.class" -> name)
       case _ => Nil
@@ -313,34 +295,47 @@ private[sink] final class SinkRun(
     val producers = properties.map { case (id, p) =>
       val batchSize =
         WrittenTopics.batchSize(p.client.get(WrittenTopics.BatchSize), limits.get(id).toSeq.flatMap(_.values))
-      val more = timeout.get(id).map(ms => TransactionTimeouts.Property -> ms.toString) ++
+      val more = timeouts.get(id).map(ms => TransactionTimeouts.Property -> ms.toString) ++
         batchSize.map(WrittenTopics.BatchSize -> _.toString) ++ partitioner
       val settings = new ProducerSettings(id, p.client).and(more.toSeq: _*)
       id -> commits.fold(settings)(_ => TransactionTimeLimits.ofTasks(settings))
     }
-    SinkPlan(topology, producers, timeout.getOrElse(_, Long.MaxValue), limits)
+    val rules = WriterFactory.Rules(
+      options.routing,
+      options.streamId,
+      options.partitioner,
+      options.deadLetters,
+      options.deadLetters.flatMap(_.cluster).flatMap(known.writeProblem),
+      options.guarantee
+    )
+    val writer =
+      WriterFactory(
+        columns,
+        frames.of(topology),
+        topology.streams,
+        producers,
+        limits,
+        rules,
+        exactlyOnce = None
+      )
+    Plan(topology, timeouts, writer)
   }
 }
 
-/**
- * @param producers by cluster id
- * @param timeoutMs `transaction.timeout.ms` of a cluster
- * @param limits by cluster id and topic, as far as they are known
- */
-private[sink] final case class SinkPlan(
-    topology: Topology,
-    producers: Map[String, ProducerSettings],
-    timeoutMs: String => Long,
-    limits: Map[String, Map[String, TopicLimits]]
-)
+private[sink] object SinkRun {
+
+  /**
+   * What does not change until the topology does.
+   *
+   * @param timeouts `transaction.timeout.ms` of each cluster, with exactly-once
+   */
+  private final case class Plan(topology: Topology, timeouts: Map[String, Long], writer: WriterFactory)
+}
 
 /** The topics for lineage that have got records of a batch: what is written, not what could be. Pure. */
 private[sink] object WrittenDatasets {
 
-  /**
-   * @param address the bootstrap servers of a cluster
-   * @param written of each task, the topics by cluster
-   */
+  /** @param written of each task, the topics by cluster */
   def apply(
       topology: Topology,
       address: String => Option[String],
@@ -421,10 +416,8 @@ private[sink] final class ClusterFrames(
 private[sink] final class TransactionTimeouts(clusters: Clusters) {
   import TransactionTimeouts._
 
-  private var maxima = Map.empty[(String, ProducerProperties), Option[Long]]
-
-  /** The topics of each cluster that it was asked for. It may have none of the name, which is not asked in each batch. */
-  private var asked = Map.empty[String, Set[String]]
+  // The maximum of each cluster, and the topics that it was asked for. It may have none of the name, which is not asked in each batch.
+  private var known = Map.empty[(String, ProducerProperties), (Option[Long], Set[String])]
 
   /**
    * @param written whether rows can be routed to a cluster; others are not asked
@@ -436,18 +429,14 @@ private[sink] final class TransactionTimeouts(clusters: Clusters) {
       written: String => Boolean,
       topics: String => Set[String]
   ): Map[String, Long] = {
-    val due = properties.keys.filter(id =>
-      written(id) &&
-        !(maxima.contains(id -> properties(id)) && topics(id).subsetOf(asked.getOrElse(id, Set.empty)))
-    ).toSeq.sorted
-    val answers =
-      clusters.each(due)(id => ask(id, maxima.get(id -> properties(id)), topics(id)).map(id -> _))
-    answers.flatten.foreach { case (id, max) =>
-      maxima += (id -> properties(id)) -> max
-      asked += id -> topics(id)
-    }
-    properties.map { case (id, p) =>
-      val max = maxima.get(id -> p).flatten
+    val due = properties.toSeq.filter { of =>
+      written(of._1) && !known.get(of).exists(k => topics(of._1).subsetOf(k._2))
+    }.sortBy(_._1)
+    known ++= clusters.each(due)(of =>
+      ask(of._1, known.get(of).map(_._1), topics(of._1)).map(of -> _)
+    ).flatten
+    properties.map { case of @ (id, p) =>
+      val max = known.get(of).flatMap(_._1)
       val chosen = p.client.get(Property)
       id -> chosen.fold(math.min(Default, max.getOrElse(KafkaDefaultMax)))(text => checked(id, text, max))
     }
@@ -456,18 +445,25 @@ private[sink] final class TransactionTimeouts(clusters: Clusters) {
   /**
    * The maximum of a cluster, which also learns the ids of the topics; None: it does not respond, so that it is asked again.
    *
-   * @param known the maximum, for topics that the metadata has added to a cluster
+   * @param max the maximum, if it is known, for topics that the metadata has added to a cluster
    */
-  private def ask(id: String, known: Option[Option[Long]], topics: Set[String]): Option[Option[Long]] =
+  private def ask(
+      id: String,
+      max: Option[Option[Long]],
+      topics: Set[String]
+  ): Option[(Option[Long], Set[String])] =
     try {
-      val max = known.getOrElse(clusters.ask(id)(_.maxTimeoutMs()))
+      val found = max.getOrElse(clusters.ask(id)(_.maxTimeoutMs()))
       clusters.learnTopics(id, topics)
-      Some(max)
+      Some(found -> topics)
     } catch {
       case NonFatal(e) =>
         log.warn(
-          (if (known.isDefined) s"The ids of the topics of cluster '$id' are not known: "
-           else s"The maximum transaction timeout is not known, $Default ms is assumed: ") + e.getMessage
+          (if (max.isDefined) s"The ids of the topics of cluster '$id' are not known: "
+           else s"The maximum transaction timeout is not known, $Default ms is assumed: ") + clusters.reason(
+            id,
+            e
+          )
         )
         None
     }
@@ -507,19 +503,20 @@ private[sink] object WrittenTopics {
    * The limits of the topics that a batch may write to, by cluster id and topic. They are not known without the right to describe the
    * settings of a topic, and of topics that are given by a pattern.
    */
-  def limits(clusters: Clusters, topology: Topology): Map[String, Map[String, TopicLimits]] = {
-    val topics =
-      topology.streams.values.flatMap(_.writable).groupMapReduce(_.cluster)(_.topics.keySet.toSet)(_ ++ _)
-        .filter(_._2.nonEmpty)
-    clusters.each(topics.keys.toSeq.sorted) { id =>
+  def limits(
+      clusters: Clusters,
+      topics: Map[String, Set[String]]
+  ): Map[String, Map[String, TopicLimits]] =
+    clusters.each(topics.filter(_._2.nonEmpty).keys.toSeq.sorted) { id =>
       try id -> clusters.ask(id)(_.topicLimits(topics(id)))
       catch {
         case NonFatal(e) =>
-          log.warn(s"The limits of the topics on Kafka cluster '$id' are not known: ${e.getMessage}")
+          log.warn(
+            s"The limits of the topics on Kafka cluster '$id' are not known: ${clusters.reason(id, e)}"
+          )
           id -> Map.empty[String, TopicLimits]
       }
     }.toMap
-  }
 
   /**
    * `batch.size` for these topics, if it has to be lower than the connector's default, which is `now`; a value of the user stays.
@@ -551,10 +548,7 @@ private[sink] final class SinkGauges(
   /**
    * The tasks of a batch are started.
    *
-   * @param clusters the clusters of the metadata
-   * @param open what the finished tasks have left open
    * @param timeoutMs `transaction.timeout.ms` of a cluster; None: it has no transactions
-   * @param leftOut how many clusters are left out of the batch
    */
   def begin(
       clusters: Set[String],
@@ -575,7 +569,6 @@ private[sink] final class SinkGauges(
   def decided(transactions: Seq[Prepared]): Unit =
     change(_.copy(pending = transactions.groupMapReduce(_.cluster)(_ => 1L)(_ + _)))
 
-  /** The batch is committed, with these transactions. */
   def committed(written: Seq[Map[String, Written]], transactions: Int): Unit = change { v =>
     val sum = (v.written +: written).flatten.groupMapReduce(_._1)(_._2)(_ + _)
     v.copy(written = sum, committed = v.committed + transactions, open = None, pending = Map.empty)
@@ -638,8 +631,6 @@ private[sink] object SinkGauges {
   private val log = LoggerFactory.getLogger(classOf[SinkGauges])
 
   /**
-   * @param clusters in the metadata
-   * @param leftOut how many clusters are left out of the batch
    * @param written since the query started, in finished batches
    * @param committed the number of transactions since the query started
    * @param pending transactions that are decided and not committed, by cluster

@@ -26,7 +26,6 @@ import io.github.dynamickafka.kafka.{
 import io.github.dynamickafka.metadata.WriteStream
 import io.github.dynamickafka.schemaregistry.{Frame, Framing}
 import io.github.dynamickafka.sink.commit.{
-  Ages,
   LostParts,
   TaskAttempt,
   TaskTransactions,
@@ -41,7 +40,6 @@ import io.github.dynamickafka.sink.commit.{
  *
  * @param producers by cluster id
  * @param limits of topics by cluster, as far as they are known, to recognize records that brokers would refuse
- * @param exactlyOnce settings of exactly-once delivery
  */
 private[sink] final case class WriterFactory(
     columns: InputColumns,
@@ -66,14 +64,12 @@ private[sink] final case class WriterFactory(
     if (exactlyOnce.exists(_.isWritten(epochId))) new DiscardingWriter(partitionId)
     else writer(partitionId, epochId, exactlyOnce.fold(shared)(transactions(_, partitionId, epochId)))
 
-  /** @param sender gets the records */
   def writer(partition: Int, epoch: Long, sender: TaskSender): DataWriter[InternalRow] = {
     val router = new Router(streams, routing, defaultStream, turn = partition + epoch)
     val picker = new PartitionPicker(partitioner, sender.partitions, sender.partitionsNow, partition)
     new RowWriter(this, new RecordRouting(router, picker, deadLetters, deadLettersRefused), sender)
   }
 
-  /** See [[InputColumns.reader]]. */
   private[sink] def onlyTopic(stream: Option[String]): Option[String] =
     stream.orElse(defaultStream).flatMap(streams.get)
       .map(_.clusters.map(_.only).distinct).collect { case Seq(only) => only }.flatten
@@ -121,7 +117,7 @@ private[sink] final case class WriterFactory(
       TransactionPool.shared,
       TaskAttempt(
         partition,
-        t.name.id(_, t.idSet, epoch, partition, stage, attempt),
+        t.name.id(_, epoch, partition, stage, attempt),
         retried
       ),
       cluster => t.replay.forall(r => r.batch != epoch || r.writes(partition, cluster)),
@@ -147,23 +143,14 @@ private[sink] object WriterFactory {
       guarantee: DeliveryGuarantee
   )
 
-  /**
-   * @param idSet the number of the set of transactional ids
-   * @param lastCommitted the last batch that is already written
-   * @param replay the parts of a batch that must be written again
-   * @param journal the path of the journal, for error messages
-   * @param open receives the transactions of each task that has finished
-   */
   final case class Transactions(
       name: TransactionName,
-      idSet: Int,
       lastCommitted: Option[Long],
       replay: Option[LostParts],
       journal: String,
       open: Option[FromTasks[Map[String, Long]]] = None
   ) {
 
-    /** Whether the batch is written already. */
     def isWritten(batch: Long): Boolean = {
       lastCommitted.filter(_ > batch).foreach { last =>
         throw Errors.journalConflict(
@@ -177,7 +164,6 @@ private[sink] object WriterFactory {
   }
 }
 
-/** Writes the rows of one task. */
 private[sink] final class RowWriter(batch: WriterFactory, routing: RecordRouting, sender: TaskSender)
     extends DataWriter[InternalRow] {
   private val counter = new WriteCounter
@@ -213,7 +199,7 @@ private[sink] final class RowWriter(batch: WriterFactory, routing: RecordRouting
 private[sink] final class DiscardingWriter(partition: Int) extends DataWriter[InternalRow] {
   override def write(row: InternalRow): Unit = ()
   override def commit(): WriterCommitMessage =
-    new WriteCounter().report(TaskTransactions(Nil, retried = false, partition, Map.empty, Ages.none))
+    new WriteCounter().report(TaskTransactions(Nil, retried = false, partition))
   override def abort(): Unit = ()
   override def close(): Unit = ()
 }
@@ -264,13 +250,6 @@ private[sink] final case class Written(records: Long, bytes: Long) {
   def +(other: Written): Written = Written(records + other.records, bytes + other.bytes)
 }
 
-/**
- * What a task tells the driver.
- *
- * @param message of the sender, for the commit
- * @param written by cluster
- * @param topics by cluster
- */
 private[sink] final case class TaskReport(
     message: WriterCommitMessage,
     written: Map[String, Written],
@@ -281,7 +260,6 @@ private[sink] final case class TaskReport(
 private[sink] final class WriteCounter {
   private val clusters = mutable.HashMap.empty[String, WriteCounter.OfCluster]
 
-  /** A record of the row is sent. */
   def add(cluster: String, record: Record): Unit = {
     val count = clusters.getOrElseUpdate(cluster, new WriteCounter.OfCluster)
     count.records += 1
@@ -371,11 +349,8 @@ private[sink] final class OpenTransactions {
 
 private[sink] object OpenTransactions {
 
-  /** @param beganMs when the oldest one was opened */
   final case class OfCluster(transactions: Int, beganMs: Long)
 
-  /** What a task has left open. */
-  def of(task: TaskTransactions): Map[String, Long] = task.prepared.map(t =>
-    t.cluster -> task.ages.openMs.get(t.cluster).fold(task.ages.atMs)(task.ages.atMs - _)
-  ).toMap
+  def of(task: TaskTransactions): Map[String, Long] =
+    task.prepared.map(t => t.cluster -> (task.atMs - task.openMs.getOrElse(t.cluster, 0L))).toMap
 }

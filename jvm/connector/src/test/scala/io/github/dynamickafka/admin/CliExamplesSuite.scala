@@ -9,7 +9,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.kafka.clients.admin.OffsetSpec
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.sink.commit.{OpenDecision, Resolution}
+import io.github.dynamickafka.sink.commit._
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** The output in docs/cli.md is the output of the commands, with scripted brokers. */
@@ -76,14 +76,16 @@ class CliExamplesSuite extends AnyFunSuite with TimeLimit with Checkpoints {
       }
     }(Context.ofFile(file, timeout, hadoop))
 
-  private def decision(ofBlue: String, ofGreen: String, reasons: String*) = OpenDecision.Found(
-    7L,
-    3L,
-    Seq("blue" -> ofBlue, "green" -> ofGreen).map { case (id, state) =>
-      OpenDecision.Transaction(id, s"dynamic-kafka-q-i-3-$id-0.1-0-0.0", state)
-    },
-    reasons
-  )
+  private def decision(ofBlue: Outcome, ofGreen: Outcome, reasons: String*) = {
+    val outcomes = Seq("blue" -> ofBlue, "green" -> ofGreen).map { case (id, outcome) =>
+      Prepared(id, s"dynamic-kafka-q-i-3-$id-0.1-0-0.0", 1L, 0, 0, 1L, Nil) -> outcome
+    }
+    val claim = Claim("q", "run", "i", 3L, "here")
+    val entry = JournalEntry(claim, 7L, 0, BatchInput.Empty, outcomes.map(_._1), Map.empty)
+    OpenDecision.Found(entry, outcomes, reasons)
+  }
+
+  private def unreachable = Outcome.Pending(new java.util.concurrent.TimeoutException)
 
   /** Of commands that ask more than offsets. */
   private def scripted(context: Context): Map[String, Result] = Map(
@@ -115,12 +117,12 @@ class CliExamplesSuite extends AnyFunSuite with TimeLimit with Checkpoints {
       )
     ),
     "transactions" -> new TransactionCommands.Open(Some(decision(
-      "unreachable",
-      "open",
+      unreachable,
+      Outcome.Open,
       "cluster 'blue' is unreachable: blue-1:9093,blue-2:9093: TimeoutException"
     ))),
     "resolve" -> new TransactionCommands.Closed(
-      decision("unreachable", "committed"),
+      decision(unreachable, Outcome.Committed),
       Resolution.AbandonCluster("blue")
     )
   )

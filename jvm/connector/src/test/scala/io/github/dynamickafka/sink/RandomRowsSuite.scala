@@ -78,7 +78,7 @@ class RandomRowsSuite extends AnyFunSuite with TimeLimit {
       }.toMap).toMap,
       WriterFactory.Rules(routing, defaultStream, PartitionerChoice.Default, letters, None, guarantee),
       Option.when(guarantee == DeliveryGuarantee.ExactlyOnce)(
-        WriterFactory.Transactions(TransactionName("p", "q", "i", 1L), 0, None, None, "journal")
+        WriterFactory.Transactions(TransactionName("p", "q", "i", 1L), None, None, "journal")
       )
     )
     private val writer = factory.writer(0, 0L, new Sender)

@@ -9,7 +9,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.github.dynamickafka.base.ManualClock
 import io.github.dynamickafka.kafka.SharedSender
 import io.github.dynamickafka.page.GaugeSet
-import io.github.dynamickafka.sink.commit.{Ages, Prepared, TaskTransactions}
+import io.github.dynamickafka.sink.commit.{Prepared, TaskTransactions}
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** The values of the gauges of a query that writes, from batch to batch. */
@@ -41,7 +41,8 @@ class SinkGaugesSuite extends AnyFunSuite with TimeLimit {
     retried = false,
     number,
     Map.empty,
-    Ages(openMs.toMap, atMs)
+    openMs.toMap,
+    atMs
   )
 
   test("clusters that are left out count from batch to batch") {

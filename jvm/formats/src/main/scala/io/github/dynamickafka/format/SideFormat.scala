@@ -159,10 +159,6 @@ private[dynamickafka] object MetadataColumn {
   final val KeyCode = 9
   final val ValueCode = 10
 
-  /** As the option `includeHeaders` of Spark's Kafka source. */
-  private val headersType =
-    ArrayType(new StructType().add("key", StringType).add("value", BinaryType))
-
   case object Topic extends MetadataColumn("topic", StringType, false, TopicCode)
   case object Partition extends MetadataColumn("partition", IntegerType, false, PartitionCode)
   case object Offset extends MetadataColumn("offset", LongType, false, OffsetCode)
@@ -171,7 +167,14 @@ private[dynamickafka] object MetadataColumn {
   case object Stream extends MetadataColumn("stream", StringType, false, StreamCode)
   case object TimestampKind extends MetadataColumn("timestampType", IntegerType, false, TimestampTypeCode)
   case object LeaderEpoch extends MetadataColumn("leaderEpoch", IntegerType, true, LeaderEpochCode)
-  case object Headers extends MetadataColumn("headers", headersType, true, HeadersCode)
+
+  /** As the option `includeHeaders` of Spark's Kafka source. Without a value of this object, whose list would lack the column then. */
+  case object Headers extends MetadataColumn(
+        "headers",
+        ArrayType(new StructType().add("key", StringType).add("value", BinaryType)),
+        true,
+        HeadersCode
+      )
   case object Key extends MetadataColumn("key", BinaryType, true, KeyCode)
   case object Value extends MetadataColumn("value", BinaryType, true, ValueCode)
 

@@ -28,7 +28,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.base.{Clock, DaemonThreads, Redaction}
 import io.github.dynamickafka.config.{ClusterScope, ProducerProperties, SinkOptions}
-import io.github.dynamickafka.error.{Errors, FailureText}
+import io.github.dynamickafka.error.FailureText
 import io.github.dynamickafka.kafka.{
   ClusterClients,
   ClusterFailure,
@@ -43,7 +43,6 @@ import io.github.dynamickafka.kafka.{
  *
  * @param resolve returns the properties of a cluster that is not in the metadata, given its properties in the journal
  * @param connect creates the admin client of a cluster, given its properties and the time limit of a request
- * @param threads the executor of requests to several clusters
  */
 private[sink] final class Clusters(
     resolve: (String, Map[String, String]) => ProducerProperties,
@@ -82,7 +81,6 @@ private[sink] final class Clusters(
     written ++= entry.clusters.keySet
   }
 
-  /** Adds clusters to which tasks have written. */
   def wrote(ids: Set[String]): Unit = synchronized(written ++= ids)
 
   /** The clusters that the query writes to, without the ones that are left out. */
@@ -103,7 +101,6 @@ private[sink] final class Clusters(
     }
   }
 
-  /** Asks a cluster for the ids of these topics. */
   def learnTopics(id: String, names: Set[String]): Unit =
     learnTopics(Map(id -> admin(id).describe(Nil, names).topicIds))
 
@@ -125,7 +122,6 @@ private[sink] final class Clusters(
 
   def properties(id: String): ProducerProperties = synchronized(current(id))
 
-  /** The properties of a cluster that may be stored. */
   def safe(id: String): Map[String, String] =
     Redaction.safe(properties(id).client.filterNot { case (name, _) => name == "client.id" })
 
@@ -150,28 +146,23 @@ private[sink] final class Clusters(
    */
   def ask[A](id: String)(question: TransactionAdmin => A): A = {
     val wasOpen = synchronized(admins.get(id).exists(_._1 == current(id)))
-    try question(admin(id))
-    catch {
-      case NonFatal(e) if ClusterFailure.isRefused(e) =>
-        disconnect(id)
-        if (!wasOpen) throw e
-        try question(admin(id))
-        catch {
-          case NonFatal(again) =>
-            if (ClusterFailure.isRefused(again)) disconnect(id)
-            throw again
-        }
-    }
+    def once(): A =
+      try question(admin(id))
+      catch {
+        case NonFatal(e) =>
+          if (ClusterFailure.isRefused(e)) disconnect(id)
+          throw e
+      }
+    try once()
+    catch { case NonFatal(e) if wasOpen && ClusterFailure.isRefused(e) => once() }
   }
 
   /** Closes the client of a cluster: the next one reads credentials again that are behind references. */
-  def disconnect(id: String): Unit = {
-    val gone = synchronized {
-      val had = admins.get(id).filterNot(_._2.isBeingMade)
-      had.foreach(_ => admins -= id)
-      had
+  def disconnect(id: String): Unit = synchronized {
+    for ((_, admin) <- admins.get(id) if !admin.isBeingMade) {
+      admins -= id
+      admin.close()
     }
-    gone.foreach(_._2.close())
   }
 
   /** Has the next client of a cluster that did not respond in time wait longer for each response. */
@@ -182,11 +173,7 @@ private[sink] final class Clusters(
 
   def responded(id: String): Unit = synchronized(slow -= id)
 
-  /**
-   * The settings of producers that only commit, so that `max.block.ms` limits an attempt to commit.
-   *
-   * @param failures the failed attempts before this one
-   */
+  /** The settings of producers that only commit, so that `max.block.ms` limits an attempt to commit. */
   def committing(id: String, failures: Int = 0): ProducerSettings = {
     val client = properties(id).client
     val limits = TransactionTimeLimits.ofDriver(client, failures, commitTimeoutMs).toSeq
@@ -197,7 +184,6 @@ private[sink] final class Clusters(
     )
   }
 
-  /** The time limit of a commit that starts now, in nanoseconds. */
   def deadline(clock: Clock): Long = clock.nanoTime() + TimeUnit.MILLISECONDS.toNanos(commitTimeoutMs)
 
   /** Asks these clusters, or others, at once, and returns the answers in their order, or throws the first exception. */
@@ -259,7 +245,6 @@ private[sink] trait TransactionAdmin {
   /** The ids of the producers that have a transaction open in these partitions, according to the leaders. */
   def openIn(partitions: Set[TopicPartition]): Map[TopicPartition, Set[Long]]
 
-  /** The ids of open transactions. */
   def open(matching: String => Boolean): Seq[String]
 
   /** Aborts the open transactions of these ids and fences their producers. */
@@ -280,7 +265,6 @@ private[sink] final case class Seen(
     topicIds: Map[String, String] = Map.empty
 ) {
 
-  /** The partitions that a transaction has written to. */
   def partitions(transactionalId: String): Option[Set[TopicPartition]] =
     known.get(transactionalId).map(_.topicPartitions.asScala.toSet)
 
@@ -292,11 +276,7 @@ private[sink] final case class Seen(
   def leaderless: Set[TopicPartition] = inSync.collect { case (partition, 0) => partition }.toSet
 }
 
-/**
- * Asks with Kafka's admin client.
- *
- * @param timeoutMs the time limit of one request, in milliseconds
- */
+/** Asks with Kafka's admin client. */
 private[commit] final class KafkaTransactionAdmin(properties: ProducerProperties, timeoutMs: Long)
     extends TransactionAdmin {
   import KafkaTransactionAdmin._
@@ -316,38 +296,25 @@ private[commit] final class KafkaTransactionAdmin(properties: ProducerProperties
   private val lookMs = properties.admin.get("request.timeout.ms").flatMap(_.trim.toLongOption)
     .fold(timeoutMs)(request => math.min(timeoutMs, 2 * request))
 
-  override def maxTimeoutMs(): Option[Long] =
-    try {
-      val node = get(admin.describeCluster().nodes()).asScala.head
-      val broker = new ConfigResource(ConfigResource.Type.BROKER, node.idString)
-      get(admin.describeConfigs(ju.Set.of(broker)).all()).asScala.values.headOption
-        .flatMap(config => Option(config.get("transaction.max.timeout.ms")))
-        .flatMap(_.value.toLongOption)
-    } catch {
-      case _: AuthorizationException => None
-      case NonFatal(e) =>
-        val cause = Redaction.scrub(e, properties.client)
-        throw Errors.writeFailed(
-          properties.clusterId,
-          properties.bootstrapServers,
-          "broker settings",
-          s"${cause.getClass.getSimpleName}: ${cause.getMessage}",
-          cause
-        )
-    }
+  override def maxTimeoutMs(): Option[Long] = {
+    val node = get(admin.describeCluster().nodes()).asScala.head
+    val broker = new ConfigResource(ConfigResource.Type.BROKER, node.idString)
+    for {
+      config <- ifThere(get(admin.describeConfigs(ju.Set.of(broker)).all()).asScala.values.head)
+      max <- Option(config.get("transaction.max.timeout.ms"))
+      ms <- max.value.toLongOption
+    } yield ms
+  }
 
   override def topicLimits(topics: Set[String]): Map[String, TopicLimits] = {
     val resources = topics.map(topic => new ConfigResource(ConfigResource.Type.TOPIC, topic) -> topic).toMap
     val limitMs = math.min(timeoutMs, LongestLimitsMs)
-    opened(limitMs).describeConfigs(resources.keySet.asJava).values.asScala.toMap.flatMap {
-      case (resource, asked) =>
-        try {
-          val config = get(asked, limitMs)
-          Some(resources(resource) -> TopicLimits(name =>
-            Option(config.get(name)).flatMap(c => Option(c.value))
-          ))
-        } catch { case _: UnknownTopicOrPartitionException | _: AuthorizationException => None }
-    }
+    for {
+      (resource, asked) <- opened(limitMs).describeConfigs(resources.keySet.asJava).values.asScala.toMap
+      config <- ifThere(get(asked, limitMs))
+    } yield resources(resource) -> TopicLimits(name =>
+      Option(config.get(name)).flatMap(c => Option(c.value))
+    )
   }
 
   /** Twice, because after the first time the client asks another broker: one of them may be frozen. */
@@ -369,7 +336,7 @@ private[commit] final class KafkaTransactionAdmin(properties: ProducerProperties
       try Some(id -> get(transactions.description(id), lookMs))
       catch { case _: TransactionalIdNotFoundException => None }
     }
-    val existing = described.flatMap { case (topic, asked) => description(asked).map(topic -> _) }
+    val existing = described.flatMap { case (topic, asked) => ifThere(get(asked, lookMs)).map(topic -> _) }
     Seen(
       Option(get(cluster, lookMs)).filter(_.nonEmpty),
       known.toMap,
@@ -381,9 +348,9 @@ private[commit] final class KafkaTransactionAdmin(properties: ProducerProperties
     )
   }
 
-  private def description(asked: KafkaFuture[TopicDescription]): Option[TopicDescription] =
-    try Some(get(asked, lookMs))
-    // Without the topic, there is nothing to be seen there.
+  /** Without the topic, or the right to see it, there is nothing to be seen. */
+  private def ifThere[A](ask: => A): Option[A] =
+    try Some(ask)
     catch { case _: UnknownTopicOrPartitionException | _: AuthorizationException => None }
 
   private def inSync(topic: String, found: TopicDescription): Map[TopicPartition, Int] =

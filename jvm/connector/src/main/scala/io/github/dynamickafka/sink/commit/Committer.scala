@@ -18,7 +18,11 @@ import io.github.dynamickafka.sink.commit.ResumableProducer.Handle
  * Commits or aborts transactions that tasks have prepared, on all clusters at once, with a few reused producers per
  * cluster, and ensures that readers see what is committed. Repeating it has no effect.
  */
-private[sink] final class Committer(clusters: Clusters, pool: TransactionPool, clock: Clock) {
+private[sink] final class Committer(
+    clusters: Clusters,
+    pool: TransactionPool = TransactionPool.shared,
+    clock: Clock = Clock.System
+) {
   import Committer._
 
   /**
@@ -27,26 +31,18 @@ private[sink] final class Committer(clusters: Clusters, pool: TransactionPool, c
    *
    * @param ids Kafka's id of a cluster at the decision
    */
-  def commit(
-      transactions: Seq[Prepared],
-      ids: String => Option[String],
-      deadlineNanos: Long = clusters.deadline(clock)
-  ): Seq[(Prepared, Outcome)] = end(transactions, ids, deadlineNanos, Outcome.Committed)(_.commit(_, _))
+  def commit(transactions: Seq[Prepared], ids: String => Option[String]): Seq[(Prepared, Outcome)] =
+    end(transactions, ids, Outcome.Committed)(_.commit(_, _))
 
   /** Aborts exactly these transactions: what was committed meanwhile is [[Outcome.Committed]]. */
-  def abort(
-      transactions: Seq[Prepared],
-      ids: String => Option[String],
-      deadlineNanos: Long = clusters.deadline(clock)
-  ): Seq[(Prepared, Outcome)] = end(transactions, ids, deadlineNanos, Aborted)(_.abort(_, _))
+  def abort(transactions: Seq[Prepared], ids: String => Option[String]): Seq[(Prepared, Outcome)] =
+    end(transactions, ids, Aborted)(_.abort(_, _))
 
-  private def end(
-      transactions: Seq[Prepared],
-      ids: String => Option[String],
-      deadlineNanos: Long,
-      done: Outcome
-  )(run: (ResumableProducer, String, Handle) => Unit): Seq[(Prepared, Outcome)] = {
-    def attempt(t: Prepared, failures: Int): Outcome =
+  private def end(transactions: Seq[Prepared], ids: String => Option[String], done: Outcome)(
+      run: (ResumableProducer, String, Handle) => Unit
+  ): Seq[(Prepared, Outcome)] = {
+    val deadline = clusters.deadline(clock)
+    def ended(t: Prepared): Outcome = repeated(deadline, isFinal(t)) { failures =>
       try {
         // After a failure another producer, which waits longer.
         pool.use(clusters.committing(t.cluster, failures))(
@@ -54,15 +50,6 @@ private[sink] final class Committer(clusters: Clusters, pool: TransactionPool, c
         )
         done
       } catch { case NonFatal(e) => judge(t, ids, e) }
-    @annotation.tailrec
-    def ended(t: Prepared, failures: Int): Outcome = attempt(t, failures) match {
-      case known: Outcome.Pending
-          if !ClusterFailure.isRefused(known.cause) && clock.nanoTime() < deadlineNanos &&
-            !Thread.interrupted() =>
-        pause(failures + 1, deadlineNanos)
-        log.info(s"Transaction '${t.transactionalId}' is not ended yet, retrying: ${known.cause}")
-        ended(t, failures + 1)
-      case known => known
     }
     def endLot(lot: Seq[Prepared]): Seq[(Prepared, Outcome)] = {
       var failed: Option[Outcome.Pending] = None
@@ -70,8 +57,8 @@ private[sink] final class Committer(clusters: Clusters, pool: TransactionPool, c
         // Otherwise each transaction of an unreachable cluster would wait as long as the first one, and each one of a
         // cluster that refuses the credentials would be another log-in.
         val outcome = failed
-          .filter(known => clock.nanoTime() >= deadlineNanos || ClusterFailure.isRefused(known.cause))
-          .getOrElse(ended(transaction, failures = 0))
+          .filter(known => clock.nanoTime() >= deadline || ClusterFailure.isRefused(known.cause))
+          .getOrElse(ended(transaction))
         failed = Some(outcome).collect { case pending: Outcome.Pending => pending }
         transaction -> outcome
       }
@@ -80,10 +67,29 @@ private[sink] final class Committer(clusters: Clusters, pool: TransactionPool, c
     transactions.map(t => t -> outcomes(t))
   }
 
-  /** Between two attempts. Usually the client has waited already; if not, this prevents a busy loop. */
-  private def pause(failures: Int, deadlineNanos: Long, pauses: Backoff = Pauses): Unit = {
-    val leftMs = TimeUnit.NANOSECONDS.toMillis(deadlineNanos - clock.nanoTime())
-    clock.pauseMs(math.max(1L, math.min(pauses.pauseMs(failures), leftMs)))
+  private def isFinal(t: Prepared)(outcome: Outcome): Boolean = outcome match {
+    case Outcome.Pending(cause) if !ClusterFailure.isRefused(cause) && !Thread.interrupted() =>
+      log.info(s"Transaction '${t.transactionalId}' is not ended yet: $cause")
+      false
+    case _ => true
+  }
+
+  /** Repeats this until its result is final, or the time limit. */
+  @annotation.tailrec
+  private def repeated[A](
+      deadline: Long,
+      isFinal: A => Boolean,
+      pauses: Backoff = Pauses,
+      failures: Int = 0
+  )(attempt: Int => A): A = {
+    val result = attempt(failures)
+    if (isFinal(result) || clock.nanoTime() >= deadline) result
+    else {
+      // Usually the client has waited already; if not, this prevents a busy loop.
+      val leftMs = TimeUnit.NANOSECONDS.toMillis(deadline - clock.nanoTime())
+      clock.pauseMs(math.max(1L, math.min(pauses.pauseMs(failures + 1), leftMs)))
+      repeated(deadline, isFinal, pauses, failures + 1)(attempt)
+    }
   }
 
   /** What has become of a transaction that could not be ended. */
@@ -107,8 +113,9 @@ private[sink] final class Committer(clusters: Clusters, pool: TransactionPool, c
    * @param ids Kafka's id of a cluster at the decision
    */
   def inspect(transactions: Seq[Prepared], ids: String => Option[String]): Inspection = {
-    val byCluster = transactions.groupBy(_.cluster)
-    val answers = clusters.each(byCluster.keys.toSeq.sorted)(id => id -> seen(id, byCluster(id))).toMap
+    val answers = clusters.each(transactions.groupBy(_.cluster).toSeq.sortBy(_._1)) { case (id, of) =>
+      id -> seen(id, of)
+    }.toMap
     Inspection(
       transactions.map(t => t -> answers(t.cluster).fold(Outcome.Pending(_), Verdict(t, ids(t.cluster), _))),
       answers.collect { case (id, Right(answer)) => id -> answer }
@@ -119,30 +126,17 @@ private[sink] final class Committer(clusters: Clusters, pool: TransactionPool, c
    * The same, repeated until all clusters have answered, or the time limit, or something is committed, or all others refuse
    * the credentials.
    */
-  @annotation.tailrec
-  def awaitStates(
-      transactions: Seq[Prepared],
-      ids: String => Option[String],
-      deadlineNanos: Long = clusters.deadline(clock),
-      failures: Int = 1
-  ): Inspection = {
-    val report = inspect(transactions, ids)
-    val isCommitted = report.outcomes.exists(_._2 == Outcome.Committed)
-    val pending = report.outcomes.collect { case (_, Outcome.Pending(cause)) => cause }
-    if (isCommitted || pending.forall(ClusterFailure.isRefused) || clock.nanoTime() >= deadlineNanos) report
-    else {
-      pause(failures, deadlineNanos)
-      awaitStates(transactions, ids, deadlineNanos, failures + 1)
-    }
-  }
+  def awaitStates(transactions: Seq[Prepared], ids: String => Option[String]): Inspection =
+    repeated[Inspection](
+      clusters.deadline(clock),
+      report =>
+        report.outcomes.exists(_._2 == Outcome.Committed) ||
+          report.outcomes.collect { case (_, Outcome.Pending(e)) => e }.forall(ClusterFailure.isRefused)
+    )(_ => inspect(transactions, ids))
 
   private def seen(id: String, transactions: Seq[Prepared]): Either[Throwable, Seen] =
     try {
-      val seen =
-        clusters.ask(id)(_.describe(
-          transactions.map(_.transactionalId),
-          transactions.flatMap(_.topics).toSet
-        ))
+      val seen = describe(id, transactions)
       clusters.responded(id)
       Right(seen)
     } catch {
@@ -154,69 +148,43 @@ private[sink] final class Committer(clusters: Clusters, pool: TransactionPool, c
       case NonFatal(e) => Left(e)
     }
 
+  private def describe(id: String, transactions: Seq[Prepared]): Seen =
+    clusters.ask(id)(_.describe(transactions.map(_.transactionalId), transactions.flatMap(_.topics).toSet))
+
   /**
    * Returns when readers can see what these transactions have written, or the reason why they cannot. Kafka acknowledges a commit before
    * it writes the markers, and a broker of Kafka 4 completes a transaction without them in partitions that have no leader (KAFKA-20734,
    * observed with 4.3.1). The records of such a partition are neither visible nor aborted, and `read_committed` readers wait there
    * forever.
    *
-   * @param committed transactions that are committed
    * @param inSync the replicas in sync of their partitions, by cluster id, before they were committed
    * @param earlier whether an earlier run may have committed them, so that a partition without a leader was not noticed
    */
   def awaitVisible(
       committed: Seq[Prepared],
       inSync: Map[String, Map[TopicPartition, Int]],
-      earlier: Boolean,
-      deadlineNanos: Long = clusters.deadline(clock)
+      earlier: Boolean
   ): Option[Throwable] = {
-    val byCluster = committed.groupBy(_.cluster)
-    // If a partition has several replicas, another one of them leads it and gets the marker.
-    val fragile = byCluster.keys.toSeq.sorted.map { id =>
-      id -> inSync.getOrElse(id, Map.empty).filter(earlier || _._2 <= 1).keySet
-    }.filter(_._2.nonEmpty).toMap
-    clusters.each(fragile.keys.toSeq) { id =>
-      val doubtful = if (earlier) fragile(id) else Set.empty[TopicPartition]
-      awaitVisible(id, byCluster(id), fragile(id), doubtful, deadlineNanos, failures = 1)
+    val deadline = clusters.deadline(clock)
+    val fragile = for {
+      (id, of) <- committed.groupBy(_.cluster).toSeq.sortBy(_._1)
+      // If a partition has several replicas, another one of them leads it and gets the marker.
+      partitions = inSync.getOrElse(id, Map.empty).filter(earlier || _._2 <= 1).keySet if partitions.nonEmpty
+    } yield (id, of, partitions)
+    clusters.each(fragile) { case (id, of, partitions) =>
+      // The partitions that had no leader at any time.
+      var doubtful = if (earlier) partitions else Set.empty[TopicPartition]
+      repeated[Option[Throwable]](deadline, _.isEmpty, PausesForMarkers) { _ =>
+        try {
+          val seen = describe(id, of)
+          doubtful ++= seen.leaderless & partitions
+          seen.known.values.find(_.state == PREPARE_COMMIT).map(t => notWritten(t.topicPartitions))
+            .orElse(doubtful.find(seen.leaderless).map(noLeader))
+            .orElse(if (doubtful.isEmpty) None else repair(id, of, doubtful))
+        } catch { case NonFatal(e) => Some(e) }
+      }
     }.flatten.headOption
   }
-
-  @annotation.tailrec
-  private def awaitVisible(
-      id: String,
-      committed: Seq[Prepared],
-      fragile: Set[TopicPartition],
-      before: Set[TopicPartition],
-      deadlineNanos: Long,
-      failures: Int
-  ): Option[Throwable] = {
-    val (doubtful, problem) = describe(id, committed, fragile, before)
-    if (problem.isEmpty || clock.nanoTime() >= deadlineNanos) problem
-    else {
-      pause(failures, deadlineNanos, PausesForMarkers)
-      awaitVisible(id, committed, fragile, doubtful, deadlineNanos, failures + 1)
-    }
-  }
-
-  /** Returns the partitions that had no leader at any time, and the reason to look again. */
-  private def describe(
-      id: String,
-      committed: Seq[Prepared],
-      fragile: Set[TopicPartition],
-      before: Set[TopicPartition]
-  ): (Set[TopicPartition], Option[Throwable]) =
-    try {
-      val seen =
-        clusters.ask(id)(_.describe(committed.map(_.transactionalId), committed.flatMap(_.topics).toSet))
-      val doubtful = before ++ (seen.leaderless & fragile)
-      val waiting = seen.known.values.filter(_.state == PREPARE_COMMIT)
-      val problem =
-        if (waiting.nonEmpty) Some(notWritten(waiting.head.topicPartitions))
-        else if (doubtful.exists(seen.leaderless)) doubtful.find(seen.leaderless).map(noLeader)
-        else if (doubtful.nonEmpty) repair(id, committed, doubtful)
-        else None
-      doubtful -> problem
-    } catch { case NonFatal(e) => before -> Some(e) }
 
   /** Returns a reason to look again, if something was open. */
   private def repair(
@@ -225,16 +193,22 @@ private[sink] final class Committer(clusters: Clusters, pool: TransactionPool, c
       partitions: Set[TopicPartition]
   ): Option[Throwable] =
     try {
-      val open = clusters.admin(id).openIn(partitions)
-      committed.flatMap(t => hidden(t, open).map(t -> _)).map { case (t, where) =>
-        log.warn(
-          s"Kafka has committed a transaction without telling ${where.mkString(", ")}, which had no leader. Committing it " +
-            s"there: ${t.shown}"
-        )
-        pool.use(clusters.committing(id))(_.complete(t.transactionalId, t.producerId, where))
-        noLeader(where.head)
+        val open = clusters.admin(id).openIn(partitions)
+        for {
+          t <- committed
+          where = open.collect {
+            case (p, producers) if t.topics.contains(p.topic) && producers(t.producerId) => p
+          }.toSet if where.nonEmpty
+        } yield {
+          log.warn(
+            s"Kafka has committed a transaction without telling ${where.mkString(", ")}, which had no leader. Committing it " +
+              s"there: ${t.shown}"
+          )
+          pool.use(clusters.committing(id))(_.complete(t.transactionalId, t.producerId, where))
+          noLeader(where.head)
+        }
       }.headOption
-    } catch {
+    catch {
       // Not the writer's right, and the leaders alone know.
       case e: AuthorizationException =>
         log.warn(
@@ -243,12 +217,6 @@ private[sink] final class Committer(clusters: Clusters, pool: TransactionPool, c
         )
         None
     }
-
-  private def hidden(t: Prepared, open: Map[TopicPartition, Set[Long]]): Option[Set[TopicPartition]] =
-    Some(open.collect {
-      case (partition, producers) if t.topics.contains(partition.topic) && producers(t.producerId) =>
-        partition
-    }.toSet).filter(_.nonEmpty)
 }
 
 private[sink] object Committer {

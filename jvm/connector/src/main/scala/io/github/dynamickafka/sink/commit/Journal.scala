@@ -40,7 +40,6 @@ import io.github.dynamickafka.storage.{AtomicFiles, PlannedDeferrals}
  *   - `resolved-<batch>-<round>.json` are the notes of operators, which are kept. The query does not read them: for it, a
  *     decision is closed by its mark or by its deletion.
  *
- * @param location the location of the checkpoint
  * @param newInstance identifies a journal that is new or was copied
  * @param leastGeneration the least number of a claim that is taken now. By the time of day, it is greater than that of each run
  *                        before, also of those that a restored copy of the journal does not know: otherwise transactions that
@@ -74,7 +73,6 @@ private[sink] final class Journal(
   /** The last decision, if not all its transactions are committed. */
   def open(): Option[JournalEntry] = newest().collect { case (entry, false) => entry }
 
-  /** All decisions of a batch, in their order. */
   def rounds(batch: Long): Seq[JournalEntry] = numbers().filter(_._1 == batch).flatMap(found).map(_._1)
 
   /** The decision of a batch, if not all of its transactions are committed. */
@@ -104,18 +102,19 @@ private[sink] final class Journal(
   def has(entry: JournalEntry): Boolean =
     files.read(decision((entry.batch, entry.round))).contains(JournalJson.write(entry))
 
-  /** Marks that all transactions of the decision are committed, and deletes old decisions. */
-  def finish(entry: JournalEntry): Unit = {
-    files.replace(done((entry.batch, entry.round)), JournalJson.digest(entry))
-    numbers().filter(_._1 < entry.batch - Kept).foreach(remove)
-  }
-
   /**
-   * The same while Spark logs the end of the batch. Either of the two shows the next start that the batch is over, so it makes no
-   * difference which one is there first, or alone.
+   * Marks that all transactions of the decision are committed, and deletes old decisions.
+   *
+   * @param meanwhile the executor that does so while Spark logs the end of the batch. Either of the two shows the next start that the
+   *                  batch is over, so it makes no difference which one is there first, or alone
    */
-  def finish(entry: JournalEntry, threads: ExecutorService): Unit =
-    marking = Some(threads.submit((() => finish(entry)): Runnable))
+  def finish(entry: JournalEntry, meanwhile: Option[ExecutorService] = None): Unit = {
+    def mark(): Unit = {
+      files.replace(done((entry.batch, entry.round)), JournalJson.digest(entry))
+      numbers().filter(_._1 < entry.batch - Kept).foreach(remove)
+    }
+    meanwhile.fold(mark())(threads => marking = Some(threads.submit((() => mark()): Runnable)))
+  }
 
   /**
    * Waits for the mark of the last batch, no longer than this time. Called before the next one, so that only the newest decision may
@@ -136,8 +135,6 @@ private[sink] final class Journal(
 
   /**
    * Makes this run the owner of the journal. Deletes decisions of another query, whose checkpoint was deleted.
-   *
-   * @param run unique for each start
    */
   @annotation.tailrec
   def claim(queryId: String, run: String, attempts: Int = MostAttempts): Claim = {
@@ -215,7 +212,6 @@ private[sink] final class Journal(
     throw Errors.journalConflict(path, why)
   }
 
-  /** The claim that counts. */
   def owner(): Option[Claim] = generations().maxOption.flatMap { generation =>
     val file = ofRun(generation, "json")
     files.read(file).map(JournalJson.read[Claim](_, file.toString))
@@ -272,7 +268,6 @@ private[sink] final class Journal(
   private def resolved(entry: JournalEntry) =
     new Path(folder, s"resolved-${entry.batch}-${entry.round}.json")
 
-  /** Whether there is a journal. */
   def exists: Boolean = files.names(folder).nonEmpty
 
   /** Deletes the journal. Only if no decision is open. */
@@ -317,7 +312,6 @@ private[sink] final class Journal(
 private[sink] object Journal {
   val Folder = "dynamic-kafka-sink"
 
-  /** The interval of heartbeats, in milliseconds. */
   val BeatMs = 2000L
 
   /** The number of batches whose decisions are kept, for troubleshooting. */
@@ -340,7 +334,6 @@ private[sink] object Journal {
   def ofJob(location: String, job: String, hadoop: Configuration): Journal =
     ofQuery(new Path(jobs(location), job).toString, hadoop)
 
-  /** The journals of all earlier jobs. */
   def earlier(location: String, hadoop: Configuration): Seq[Journal] = {
     val folder = jobs(location)
     new AtomicFiles(folder, hadoop).list(folder).filter(_.isDirectory).map(_.getPath.toString).sorted
@@ -353,13 +346,11 @@ private[sink] object Journal {
 /**
  * The decision to commit a batch. After it is written, the batch will be committed, regardless of failures.
  *
- * @param claim the claim of the run that decided
  * @param input what Spark had planned for the batch, so that another plan with the same number is recognized
  * @param round 0, or the number of times that lost parts of the batch were written again
- * @param clusters the clusters of the transactions
  * @param leftOut the clusters that were left out of the batch, so that its lost parts are routed as before
  */
-private[sink] final case class JournalEntry(
+private[dynamickafka] final case class JournalEntry(
     claim: Claim,
     batch: Long,
     round: Int,
@@ -369,10 +360,8 @@ private[sink] final case class JournalEntry(
     leftOut: Set[String] = Set.empty
 ) {
 
-  /** Kafka's id of a cluster at the decision. */
   def kafkaId(cluster: String): Option[String] = clusters.get(cluster).flatMap(_.kafkaId)
 
-  /** Kafka's ids of the topics at the decision, by cluster id. */
   def topicIds: Map[String, Map[String, String]] = clusters.map { case (id, of) => id -> of.topicIds }
 }
 
@@ -416,7 +405,6 @@ private[dynamickafka] object BatchInput {
   /** For a job, which has no offset log. */
   val Empty: BatchInput = BatchInput(Map.empty)
 
-  /** @param contents by the path of the file in the checkpoint */
   def of(contents: (String, String)*): BatchInput =
     BatchInput(contents.map { case (file, text) => file -> digest(text) }.toMap)
 
@@ -433,7 +421,7 @@ private[dynamickafka] object BatchInput {
  * @param generation grows with each run on this journal
  * @param location where the journal was when it was claimed
  */
-private[sink] final case class Claim(
+private[dynamickafka] final case class Claim(
     queryId: String,
     run: String,
     instance: String,
@@ -462,7 +450,6 @@ private[sink] final case class FreeSlot(
  * @param at as in ISO 8601
  * @param cluster of `abandon-cluster`
  * @param closed whether the decision was closed. A note is written before the first step, without it
- * @param states what has become of the transactions, by transactional id
  */
 private[sink] final case class Note(
     decision: String,
@@ -482,10 +469,8 @@ private[sink] final case class Notes(notes: Seq[Note])
  * A transaction whose records are all in Kafka, and which stays open until it is committed or aborted.
  *
  * @param partition the number of the task in its batch
- * @param rows the number of records
- * @param topics the topics of the records
  */
-private[sink] final case class Prepared(
+private[dynamickafka] final case class Prepared(
     cluster: String,
     transactionalId: String,
     producerId: Long,
@@ -495,7 +480,6 @@ private[sink] final case class Prepared(
     topics: Seq[String]
 ) {
 
-  /** For messages. */
   def shown: String =
     s"cluster '$cluster', transaction '$transactionalId' (task $partition, $rows records, topic ${topics.mkString(", ")})"
 }
@@ -506,23 +490,17 @@ private[sink] final case class Prepared(
  * @param retried whether an earlier attempt may have left an open transaction
  * @param withheld the number of records, by cluster, that were not written because this task's part is already
  *                 committed
- * @param ages how long its transactions have been open
+ * @param openMs how long its transactions had been open when they were prepared, by cluster, by the monotonic clock of the executor
+ * @param atMs when they were prepared, in milliseconds since the epoch by the clock of the executor
  */
 private[sink] final case class TaskTransactions(
     prepared: Seq[Prepared],
     retried: Boolean,
     partition: Int,
-    withheld: Map[String, Long],
-    ages: Ages
-) extends WriterCommitMessage
-
-/**
- * How long the transactions of a task had been open when they were prepared.
- *
- * @param openMs by cluster, in milliseconds, by the monotonic clock of the executor
- * @param atMs when they were prepared, in milliseconds since the epoch by the clock of the executor
- */
-private[sink] final case class Ages(openMs: Map[String, Long], atMs: Long) {
+    withheld: Map[String, Long] = Map.empty,
+    openMs: Map[String, Long] = Map.empty,
+    atMs: Long = 0L
+) extends WriterCommitMessage {
 
   /**
    * The age of the transaction on a cluster now.
@@ -530,12 +508,8 @@ private[sink] final case class Ages(openMs: Map[String, Long], atMs: Long) {
    * @param sinceStartMs the time since the tasks were started: no transaction is older, whatever the clocks say
    * @param nowMs milliseconds since the epoch, by the clock of the driver
    */
-  def of(cluster: String, sinceStartMs: Long, nowMs: Long): Long =
+  def ageMs(cluster: String, sinceStartMs: Long, nowMs: Long): Long =
     openMs.get(cluster).fold(sinceStartMs)(open => math.min(sinceStartMs, open + math.max(0L, nowMs - atMs)))
-}
-
-private[sink] object Ages {
-  val none: Ages = Ages(Map.empty, 0L)
 }
 
 /** The codec of all files of a journal, version 2. A missing field or another version is an error. */
@@ -588,7 +562,6 @@ private[dynamickafka] object JournalJson {
     ))
   }
 
-  /** The same for free transactional ids. */
   def renamedSlot(text: String, where: String)(id: String => String): String = {
     val slot = read[FreeSlot](text, where)
     write(slot.copy(cluster = id(slot.cluster)))
@@ -598,14 +571,10 @@ private[dynamickafka] object JournalJson {
 /**
  * The batches of a streaming query, by the files in its checkpoint that Spark and the source write before the tasks of a batch
  * start. What a batch is made from when its tasks start and when it is decided has to be equal.
- *
- * @param home the checkpoint
- * @param journal for error messages
  */
 private[sink] final class SparkBatches(home: Path, journal: String, hadoop: Configuration) {
   private val Offsets = "offsets"
 
-  /** The folders of the sources of a query in its checkpoint. */
   private val Sources = "sources"
 
   private val offsets = new Path(home, Offsets)

@@ -15,7 +15,6 @@ import io.github.dynamickafka.metadata.KafkaStream
  * The open decision of a query, as operators see it, by command and by procedure.
  *
  * @param streams returns what the metadata service says; called once for each question
- * @param options of a query that writes
  */
 private[dynamickafka] final class OpenDecision(
     checkpoint: String,
@@ -29,35 +28,22 @@ private[dynamickafka] final class OpenDecision(
   def find(): Option[Found] = using { (journal, clusters) =>
     journal.open().map { entry =>
       clusters.remember(entry)
-      val outcomes = new Committer(
-        clusters,
-        TransactionPool.shared,
-        Clock.System
-      ).inspect(entry.transactions, entry.kafkaId).outcomes
+      val outcomes = new Committer(clusters).inspect(entry.transactions, entry.kafkaId).outcomes
       val reasons = outcomes.collect {
         case (t, p: Outcome.Pending) if p.isLeaderless => s"cluster '${t.cluster}': ${p.cause.getMessage}"
         case (t, Outcome.Pending(cause)) =>
           s"cluster '${t.cluster}' is unreachable: ${clusters.reason(t.cluster, cause)}"
         case (t, Outcome.Unknown(text)) => s"transaction '${t.transactionalId}' is unknown: $text"
       }
-      found(entry, outcomes, reasons.distinct)
+      Found(entry, outcomes, reasons.distinct)
     }
   }
 
-  /**
-   * Closes the decision of a batch.
-   *
-   * @param user whom the journal notes
-   * @return the decision, with what has become of its transactions
-   */
   def resolve(batch: Long, how: Resolution, user: String): Found = {
     ResumableProducer.problem.foreach(why => throw new Refused(Seq(why)))
     using { (journal, clusters) =>
       // Three intervals: a run shows itself after one, and may be slow.
-      val watch = () => Clock.System.pauseMs(3 * Journal.BeatMs)
-      val (entry, outcomes) =
-        new Resolver(journal, clusters, TransactionPool.shared, Clock.System, watch)(batch, how, user)
-      found(entry, outcomes, Nil)
+      new Resolver(journal, clusters, () => Clock.System.pauseMs(3 * Journal.BeatMs))(batch, how, user)
     }
   }
 
@@ -86,13 +72,6 @@ private[dynamickafka] final class OpenDecision(
     clusters.set(found.map { case (id, properties) => id -> scope.producer(id, properties) }.toMap)
     clusters
   }
-
-  private def found(entry: JournalEntry, outcomes: Seq[(Prepared, Outcome)], reasons: Seq[String]) = Found(
-    entry.batch,
-    entry.claim.generation,
-    outcomes.map { case (t, outcome) => Transaction(t.cluster, t.transactionalId, outcome.state) },
-    reasons
-  )
 }
 
 private[dynamickafka] object OpenDecision {
@@ -100,16 +79,11 @@ private[dynamickafka] object OpenDecision {
   /** How long commits are retried: these clusters have just answered. */
   private val CommitTimeoutMs = 30000L
 
-  /** @param reasons why states are not known */
   final case class Found(
-      batch: Long,
-      generation: Long,
-      transactions: Seq[Transaction],
-      reasons: Seq[String]
+      entry: JournalEntry,
+      outcomes: Seq[(Prepared, Outcome)],
+      reasons: Seq[String] = Nil
   )
-
-  /** @param state see [[Outcome]] */
-  final case class Transaction(cluster: String, id: String, state: String)
 }
 
 /** A resolution that is not possible; nothing is closed. */
@@ -128,14 +102,15 @@ private[dynamickafka] final class Refused(val reasons: Seq[String])
 private[sink] final class Resolver(
     journal: Journal,
     clusters: Clusters,
-    pool: TransactionPool,
-    clock: Clock,
-    watch: () => Unit
+    watch: () => Unit,
+    pool: TransactionPool = TransactionPool.shared,
+    clock: Clock = Clock.System
 ) {
+  import Resolver._
+
   private val committer = new Committer(clusters, pool, clock)
 
-  /** @return the decision, and what has become of its transactions */
-  def apply(batch: Long, how: Resolution, who: String): (JournalEntry, Seq[(Prepared, Outcome)]) = {
+  def apply(batch: Long, how: Resolution, who: String): OpenDecision.Found = {
     val entry = open(batch)
     val there = entry.transactions.map(_.cluster).distinct.sorted
     how.cluster.filterNot(there.contains(_)).foreach(id =>
@@ -150,33 +125,28 @@ private[sink] final class Resolver(
     val claim = journal.takeOver(entry, s"resolve by $who")
     journal.ending(claim) {
       if (open(batch) != entry) refuse(s"a run of the query has decided batch $batch again")
-      entry -> end(entry, claim, how, who)
+      OpenDecision.Found(entry, end(entry, claim, how, who))
     }
   }
 
-  private def open(batch: Long): JournalEntry = journal.newest() match {
-    case Some((entry, false)) if entry.batch == batch => entry
-    case Some((entry, false)) =>
-      refuse(s"the open decision is that of batch ${entry.batch}, not of batch $batch")
-    case _ => refuse(s"batch $batch is not open: no decision of the journal is")
+  private def open(batch: Long): JournalEntry = journal.open() match {
+    case Some(entry) if entry.batch == batch => entry
+    case Some(entry) => refuse(s"the open decision is that of batch ${entry.batch}, not of batch $batch")
+    case None => refuse(s"batch $batch is not open: no decision of the journal is")
   }
 
   /** A run that ends transactions takes care of the decision itself, or fails and says so. */
   private def refuseWhileRunning(entry: JournalEntry): Unit = {
-    val before = signs()
+    def signs = journal.owner().map(owner => owner -> journal.beat(owner))
+    val before = signs
     watch()
-    if (signs() != before) {
+    if (signs != before) {
       val run = journal.owner().fold("a run")(claim => s"run '${claim.run}'")
       refuse(
         s"$run of the query is at work on batch ${entry.batch}. Wait until it has ended, or stop it, and keep it from being " +
           "started again"
       )
     }
-  }
-
-  private def signs() = {
-    val owner = journal.owner()
-    (owner, owner.flatMap(journal.beat))
   }
 
   private def end(
@@ -200,32 +170,33 @@ private[sink] final class Resolver(
       )
     journal.checkClaim(claim)
     // What earlier resolutions have given up stays given up.
-    val abandoned = journal.notes(entry).flatMap(_.cluster).toSet
-    ResolutionPlan.of(entry, how, report, abandoned, clusters.reason) match {
-      case Left(why) =>
-        how.cluster.foreach(_ => journal.add(entry, note))
-        throw new Refused(how.cluster.fold(why)(id =>
-          why.map(w => s"noted that cluster '$id' is given up, but $w")
-        ))
-      case Right(plan) =>
-        journal.add(entry, note)
-        val now = committer.commit(plan.commit, entry.kafkaId).toMap ++
-          committer.abort(plan.abort, entry.kafkaId)
-        val ended = report.outcomes.map { case (t, before) => t -> now.getOrElse(t, before) }
-        val left = ResolutionPlan.left(how, plan, ended)
-        if (left.nonEmpty) throw new Refused(left)
-        val committed = ended.collect { case (t, Outcome.Committed) if !plan.abandoned(t.cluster) => t }
-        committer.awaitVisible(committed, report.inSync, earlier = true).foreach(cause =>
-          refuse(
-            s"batch ${entry.batch} is committed, but a part of it is not visible yet: ${cause.getMessage}. Repeat the resolution when " +
-              "all partitions have leaders, or give the cluster up with --abandon-cluster"
-          )
-        )
-        journal.checkClaim(claim)
-        if (how == Resolution.Rewrite) journal.retract(entry) else journal.finish(entry)
-        journal.add(entry, note.copy(closed = true, states = states(ended)), completes = true)
-        ended
-    }
+    val givenUp =
+      if (how == Resolution.Rewrite) Set.empty[String]
+      else journal.notes(entry).flatMap(_.cluster).toSet ++ how.cluster
+    val why = refusals(entry, how, report, givenUp, clusters.reason)
+    if (why.isEmpty || how.cluster.isDefined) journal.add(entry, note)
+    if (why.nonEmpty) throw new Refused(how.cluster.fold(why)(id =>
+      why.map(w => s"noted that cluster '$id' is given up, but $w")
+    ))
+    // Also the open ones of clusters that are given up are aborted, so that their readers do not wait.
+    val (abort, commit) = report.outcomes.collect { case (t, Outcome.Open) => t }
+      .partition(t => how == Resolution.Rewrite || givenUp(t.cluster))
+    val now = (committer.commit(commit, entry.kafkaId) ++ committer.abort(abort, entry.kafkaId)).toMap
+    val ended = report.outcomes.map { case (t, before) => t -> now.getOrElse(t, before) }
+    val kept = ended.filterNot { case (t, _) => givenUp(t.cluster) }
+    val unsuitable = left(how, kept)
+    if (unsuitable.nonEmpty) throw new Refused(unsuitable)
+    val committed = kept.collect { case (t, Outcome.Committed) => t }
+    committer.awaitVisible(committed, report.inSync, earlier = true).foreach(cause =>
+      refuse(
+        s"batch ${entry.batch} is committed, but a part of it is not visible yet: ${cause.getMessage}. Repeat the resolution when " +
+          "all partitions have leaders, or give the cluster up with --abandon-cluster"
+      )
+    )
+    journal.checkClaim(claim)
+    if (how == Resolution.Rewrite) journal.retract(entry) else journal.finish(entry)
+    journal.add(entry, note.copy(closed = true, states = states(ended)), completes = true)
+    ended
   }
 
   private def states(outcomes: Seq[(Prepared, Outcome)]) =
@@ -234,95 +205,50 @@ private[sink] final class Resolver(
   private def refuse(why: String): Nothing = throw new Refused(Seq(why))
 }
 
-/** What an operator chooses about a decision that the query cannot complete. */
-private[dynamickafka] sealed abstract class Resolution(val name: String) {
-
-  /** The cluster whose part is given up. */
-  def cluster: Option[String] = None
-}
-
-private[dynamickafka] object Resolution {
-
-  /** What is open is committed, what is lost stays lost. */
-  case object AcceptLoss extends Resolution("accept-loss")
-
-  /** What is open is aborted, and the next start writes the batch again. */
-  case object Rewrite extends Resolution("rewrite")
-
-  /** The part on one cluster is given up, and all others are committed. */
-  final case class AbandonCluster(id: String) extends Resolution("abandon-cluster") {
-    override def cluster: Option[String] = Some(id)
-  }
-}
-
-/**
- * What a resolution does about the transactions of a decision. The others are ended, or nothing can be done about them.
- *
- * @param abort also the open ones of clusters that are given up, so that their readers do not wait
- * @param abandoned the clusters that are given up
- */
-private[sink] final case class ResolutionPlan(
-    commit: Seq[Prepared],
-    abort: Seq[Prepared],
-    abandoned: Set[String]
-)
-
 /** Decides whether a resolution is possible, given what Kafka says about all transactions. Pure. */
-private[sink] object ResolutionPlan {
+private[sink] object Resolver {
   import Resolution._
 
   /**
-   * @param abandoned the clusters that an earlier resolution of this decision has given up
+   * Why a resolution is refused; nothing: it is possible.
+   *
+   * @param givenUp the clusters that this resolution, or an earlier one of this decision, gives up
    * @param reason returns the text of the failure of a cluster
-   * @return the reasons why it is refused, or what to do
    */
-  def of(
+  private def refusals(
       entry: JournalEntry,
       how: Resolution,
       report: Inspection,
-      abandoned: Set[String],
+      givenUp: Set[String],
       reason: (String, Throwable) => String
-  ): Either[Seq[String], ResolutionPlan] = {
-    def refusing(outcomes: Seq[(Prepared, Outcome)])(why: PartialFunction[(Prepared, Outcome), String]) =
-      outcomes.collect(why).distinct
-    val givenUp = abandoned ++ how.cluster
-    val others = report.outcomes.filterNot { case (t, _) => givenUp(t.cluster) }
-    def unreachable(t: Prepared, cause: Throwable) =
+  ): Seq[String] = {
+    def silent(t: Prepared, cause: Throwable) =
       s"cluster '${t.cluster}' does not say what has become of its transactions: ${reason(t.cluster, cause)}"
-    val why = how match {
-      case Rewrite =>
-        Option.when(entry.round > 0)(
-          s"parts of batch ${entry.batch} are committed: the decision is about the rest of it, which was written again"
-        ).toSeq ++ refusing(report.outcomes) {
-          case (t, Outcome.Committed) => s"it is committed: ${t.shown}"
-          case (t, Outcome.Unknown(text)) =>
-            s"it is not known whether it was committed: ${t.shown}: $text"
-          case (t, Outcome.Pending(cause)) => unreachable(t, cause)
-        }
-      case AcceptLoss =>
-        refusing(others) {
-          case (t, Outcome.Pending(cause)) =>
-            s"${unreachable(t, cause)}. To give them up, use --abandon-cluster ${t.cluster}"
-        } ++ replaced(entry, report, givenUp)
-      case AbandonCluster(_) =>
-        refusing(others) {
-          case (t, Outcome.Pending(cause)) =>
-            s"${unreachable(t, cause)}. To give them up too, use --abandon-cluster ${t.cluster} next"
-          case (t, Outcome.Lost(text)) =>
-            s"it is lost on another cluster: ${t.shown}: $text. To accept that, use --accept-loss next"
-          case (t, Outcome.Unknown(text)) =>
-            s"it is not known whether it was committed: ${t.shown}: $text. To accept that, use --accept-loss next"
-        }
-    }
-    def open(of: Seq[(Prepared, Outcome)]) = of.collect { case (t, Outcome.Open) => t }
-    Either.cond(
-      why.isEmpty,
-      how match {
-        case Rewrite => ResolutionPlan(Nil, open(report.outcomes), Set.empty)
-        case _ => ResolutionPlan(open(others), open(report.outcomes).diff(open(others)), givenUp)
-      },
-      why
+    val again = Option.when(how == Rewrite && entry.round > 0)(
+      s"parts of batch ${entry.batch} are committed: the decision is about the rest of it, which was written again"
     )
+    val one: PartialFunction[(Prepared, Outcome), String] = how match {
+      case Rewrite => {
+        case (t, Outcome.Committed) => s"it is committed: ${t.shown}"
+        case (t, Outcome.Unknown(text)) =>
+          s"it is not known whether it was committed: ${t.shown}: $text"
+        case (t, Outcome.Pending(cause)) => silent(t, cause)
+      }
+      case AcceptLoss => {
+        case (t, Outcome.Pending(cause)) =>
+          s"${silent(t, cause)}. To give them up, use --abandon-cluster ${t.cluster}"
+      }
+      case AbandonCluster(_) => {
+        case (t, Outcome.Pending(cause)) =>
+          s"${silent(t, cause)}. To give them up too, use --abandon-cluster ${t.cluster} next"
+        case (t, Outcome.Lost(text)) =>
+          s"it is lost on another cluster: ${t.shown}: $text. To accept that, use --accept-loss next"
+        case (t, Outcome.Unknown(text)) =>
+          s"it is not known whether it was committed: ${t.shown}: $text. To accept that, use --accept-loss next"
+      }
+    }
+    again.toSeq ++ report.outcomes.filterNot { case (t, _) => givenUp(t.cluster) }.collect(one).distinct ++
+      (if (how == AcceptLoss) replaced(entry, report, givenUp) else Nil)
   }
 
   /** A mistake in the metadata would turn open transactions into lost ones. */
@@ -335,22 +261,35 @@ private[sink] object ResolutionPlan {
         s"id $before. Correct the metadata, or give its part up with --abandon-cluster $id"
     }
 
-  /** Why the batch cannot be closed after all, given what has become of the transactions. */
-  def left(how: Resolution, plan: ResolutionPlan, ended: Seq[(Prepared, Outcome)]): Seq[String] = {
-    def text(t: Prepared, outcome: Outcome) = outcome match {
-      case Outcome.Lost(text) => s"${t.shown} is lost: $text"
-      case Outcome.Unknown(text) => s"${t.shown}: $text"
-      case Outcome.Pending(cause) => s"${t.shown} is not ended yet: ${cause.getClass.getSimpleName}"
-      case other => s"${t.shown} is ${other.toString.toLowerCase(java.util.Locale.ROOT)}"
-    }
-    ended.collect {
-      case (t, outcome) if !plan.abandoned(t.cluster) && !suits(how, outcome) => text(t, outcome)
-    }
+  /** Why the batch cannot be closed after all, given what has become of the transactions that are not given up. */
+  private[commit] def left(how: Resolution, ended: Seq[(Prepared, Outcome)]): Seq[String] = ended.flatMap {
+    case (t, outcome) =>
+      val suits = outcome match {
+        case Outcome.Committed => how != Rewrite
+        case Outcome.Lost(_) => how == Rewrite || how == AcceptLoss
+        case Outcome.Unknown(_) => how == AcceptLoss
+        case _ => false
+      }
+      Option.when(!suits)(t.shown + (outcome match {
+        case Outcome.Lost(text) => s" is lost: $text"
+        case Outcome.Unknown(text) => s": $text"
+        case Outcome.Pending(cause) => s" is not ended yet: ${cause.getClass.getSimpleName}"
+        case other => s" is ${other.toString.toLowerCase(java.util.Locale.ROOT)}"
+      }))
   }
+}
 
-  private def suits(how: Resolution, outcome: Outcome): Boolean = (how, outcome) match {
-    case (_, Outcome.Committed) => how != Rewrite
-    case (Rewrite | AcceptLoss, Outcome.Lost(_)) | (AcceptLoss, Outcome.Unknown(_)) => true
-    case _ => false
-  }
+/** What an operator chooses about a decision that the query cannot complete. */
+private[dynamickafka] sealed abstract class Resolution(val name: String, val cluster: Option[String] = None)
+
+private[dynamickafka] object Resolution {
+
+  /** What is open is committed, what is lost stays lost. */
+  case object AcceptLoss extends Resolution("accept-loss")
+
+  /** What is open is aborted, and the next start writes the batch again. */
+  case object Rewrite extends Resolution("rewrite")
+
+  /** The part on one cluster is given up, and all others are committed. */
+  final case class AbandonCluster(id: String) extends Resolution("abandon-cluster", Some(id))
 }

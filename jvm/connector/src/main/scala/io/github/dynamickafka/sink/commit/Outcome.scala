@@ -6,16 +6,13 @@ import org.apache.kafka.clients.admin.TransactionState
 import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.LeaderNotAvailableException
 
-/** What is known of a prepared transaction. */
-private[sink] sealed abstract class Outcome(of: String) extends Product with Serializable {
+private[dynamickafka] sealed abstract class Outcome(of: String) extends Product with Serializable {
 
-  /** As operators see it. */
   def state: String = of
 }
-private[sink] object Outcome {
+private[dynamickafka] object Outcome {
   case object Committed extends Outcome("committed")
 
-  /** It can be committed. */
   case object Open extends Outcome("open")
 
   /** Kafka has aborted the transaction. */
@@ -74,20 +71,17 @@ private[sink] object Verdict {
   }
 }
 
-/** @param seen what clusters have answered, by cluster id */
 private[sink] final case class Inspection(outcomes: Seq[(Prepared, Outcome)], seen: Map[String, Seen]) {
 
   /** The number of replicas in sync of each partition of the transactions, by cluster id. */
   def inSync: Map[String, Map[TopicPartition, Int]] = seen.map { case (id, of) => id -> of.inSyncWritten }
 
-  /** Kafka's ids of the topics of the transactions, by cluster id. */
   def topicIds: Map[String, Map[String, String]] = seen.map { case (id, of) => id -> of.topicIds }
 
   /**
    * The outcomes, with an open transaction as lost if one of its topics was recreated since an earlier time. Such a topic has none of
    * the records that the transaction had written to it, and Kafka commits the transaction without an error.
    *
-   * @param before the ids of topics at the earlier time, by cluster id
    * @param counts whether a topic that was recreated makes a transaction count as lost
    */
   def ifNotRecreated(

@@ -19,7 +19,6 @@ private[commit] final class Recovery(context: CommitContext, decisions: Decision
   private val batches = journal.batches
 
   /**
-   * @param earlier journals of earlier jobs
    * @return the decision about a batch that is committed, and that Spark runs again: its rows are discarded; and the parts of a batch
    *         that Spark runs again that are written again
    */
@@ -33,7 +32,7 @@ private[commit] final class Recovery(context: CommitContext, decisions: Decision
         None
       } else {
         // What is decided is committed even if the query has another plan by now; but its rows are not used for the rest.
-        rollForward(entry, rerun(entry)).filter(_ => isRunAgain(entry))
+        rollForward(entry).filter(_ => isRunAgain(entry))
       }
     }
     // A run that was paused may write its decision only now: it is not committed, and is dropped when this run decides.
@@ -52,12 +51,10 @@ private[commit] final class Recovery(context: CommitContext, decisions: Decision
         .rollForward(
           entry,
           // A lost part of another job cannot be written again: this job has other rows.
-          Rerun(
-            mayReplay = false,
-            mayDrop = true,
-            "It is a batch of an earlier job, whose rows this job does not have. To continue without the missing parts, delete the " +
-              s"directory '${job.path}'; to write the rows of that job again, run it again afterwards."
-          )
+          mayReplay = false,
+          mayDrop = true,
+          "It is a batch of an earlier job, whose rows this job does not have. To continue without the missing parts, delete the " +
+            s"directory '${job.path}'; to write the rows of that job again, run it again afterwards."
         )
     }
     job.delete()
@@ -75,8 +72,9 @@ private[commit] final class Recovery(context: CommitContext, decisions: Decision
   private def isPlanned(entry: JournalEntry): Boolean =
     batches.input(entry.batch).exists(entry.input.difference(_).isEmpty)
 
-  private def rerun(entry: JournalEntry): Rerun =
-    if (batches.isOver(entry.batch)) Rerun(
+  private def rollForward(entry: JournalEntry): Option[LostParts] =
+    if (batches.isOver(entry.batch)) rollForward(
+      entry,
       mayReplay = false,
       mayDrop = !isPlanned(entry),
       s"Spark does not run batch ${entry.batch} again, because its logs have this batch as finished or a later one, as after a file " +
@@ -85,7 +83,7 @@ private[commit] final class Recovery(context: CommitContext, decisions: Decision
         s"'offsets/${entry.batch}', then the files '${entry.batch}-*' in '${journal.path}'. To continue without the missing parts, " +
         "close the batch with 'python -m dynamic_kafka resolve' and '--accept-loss'."
     )
-    else Rerun(options.replayLost, mayDrop = true, remedy(entry.batch, journal.path))
+    else rollForward(entry, options.replayLost, mayDrop = true, remedy(entry.batch, journal.path))
 
   /** @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException JOURNAL_CONFLICT if the plan is another one */
   private def isRunAgain(entry: JournalEntry): Boolean = {
@@ -122,9 +120,17 @@ private[commit] final class Recovery(context: CommitContext, decisions: Decision
    * Completes the decision of an earlier run. Looks at all transactions before it ends one of them: as long as none is
    * committed, the batch can still be written again, which is better than to commit a part of it.
    *
+   * @param mayReplay whether what is lost may be written again: the rows of the batch are there once more
+   * @param mayDrop whether the decision may be dropped if nothing is committed: the batch is written again, or belongs to no plan of
+   *                the query
    * @return the parts of the batch that have to be written again; None: all of it is committed, or none of it
    */
-  private def rollForward(entry: JournalEntry, rerun: Rerun): Option[LostParts] = {
+  private def rollForward(
+      entry: JournalEntry,
+      mayReplay: Boolean,
+      mayDrop: Boolean,
+      remedy: String
+  ): Option[LostParts] = {
     log.info(s"An earlier run decided batch ${entry.batch}, with ${entry.transactions.size} transactions")
     journal.ending(claim) {
       // Parts of an earlier round are committed, so that none is waited for.
@@ -140,7 +146,7 @@ private[commit] final class Recovery(context: CommitContext, decisions: Decision
       if (lost.isEmpty) {
         journal.finish(entry)
         None
-      } else if (isNothing && entry.round == 0 && rerun.mayDrop) {
+      } else if (isNothing && entry.round == 0 && mayDrop) {
         log.warn(
           s"Kafka aborted all transactions of batch ${entry.batch}, of which nothing is visible: its decision is dropped, as if " +
             s"it had not run: ${Decisions.text(lost.take(1))}"
@@ -149,7 +155,7 @@ private[commit] final class Recovery(context: CommitContext, decisions: Decision
         None
       } else {
         // In a later round, no transaction is committed, but other parts of the batch are. Otherwise, Spark does not run the batch again.
-        if (!rerun.mayReplay) throw Errors.partialCommit(entry.batch, Decisions.text(lost), rerun.remedy)
+        if (!mayReplay) throw Errors.partialCommit(entry.batch, Decisions.text(lost), remedy)
         if (isNothing) journal.retract(entry)
         log.warn(s"Kafka aborted ${lost.size} transactions of batch ${entry.batch}, which are written again")
         Some(LostParts.next(journal.rounds(entry.batch), lost.map(_._1)))
@@ -205,22 +211,11 @@ private[commit] object Recovery {
 }
 
 /**
- * Whether the rows of a decided batch are there once more, of which Kafka has aborted transactions.
- *
- * @param mayReplay whether what is lost may be written again
- * @param mayDrop whether the decision may be dropped if nothing is committed: the batch is written again, or belongs to no plan of
- *                the query
- * @param remedy what a user can do about a batch that is committed in part
- */
-private[commit] final case class Rerun(mayReplay: Boolean, mayDrop: Boolean, remedy: String)
-
-/**
  * The parts of a batch that must be written again, because Kafka aborted them after the decision, while others are
  * committed.
  *
  * @param lost the number of records of the aborted parts, by (task, cluster)
  * @param kept the number of records of the committed parts, by (task, cluster)
- * @param leftOut the clusters that were left out of the batch
  */
 private[sink] final case class LostParts(
     batch: Long,
@@ -269,85 +264,78 @@ private[sink] object LostParts {
  * Transactions of this run are always aborted, because no other run could decide them. Transactions of earlier runs on the same
  * journal are aborted while no later run has claimed it, because a later run may commit what an earlier run decided. Transactions of
  * later runs are never aborted.
- *
- * @param names the ids of this run
  */
 private[commit] final class Leftovers(names: () => TransactionName, context: CommitContext) {
+  import Leftovers._
   import context.{claim, clusters, journal}
 
-  private val log = LoggerFactory.getLogger(classOf[Leftovers])
-  private val ofEarlier = new Sweeps(mayBeOpen = true)
-  private val own = new Sweeps(mayBeOpen = false)
+  // After how many batches each cluster is still searched for what earlier runs have left, and all of them for what this run has.
+  private var ofEarlier = Map.empty[String, Int]
+  private var own = 0
 
   // Clusters that have not answered: each search would wait for them. They are searched when they have committed a batch.
   private var silent = Set.empty[String]
+  private var known = clusters.ids.toSet
 
-  def ofEarlierRuns(): Unit = abortEarlier(asked)
+  def ofEarlierRuns(): Unit = search(asked, isOwn = false)
 
-  def ofThisRun(): Unit = abortOwn(asked)
-
-  /** A cluster that was not asked responds again. */
-  def again(): Unit = {
-    silent = Set.empty
-    ofEarlier.again()
-    own.again()
-  }
+  def ofThisRun(): Unit = search(asked, isOwn = true)
 
   /**
    * An executor of an earlier run, or an attempt that lost, may have opened transactions since the last search: Spark does not
    * wait for their end.
-   *
-   * @param committed the clusters that have just committed transactions
-   * @param hasRetried whether a task of the batch had a second attempt
    */
   def afterBatch(committed: Set[String], hasRetried: Boolean): Unit = {
     clusters.wrote(committed)
-    (silent & committed).foreach(ofEarlier.again)
-    silent --= committed
-    if (hasRetried) own.again()
-    abortOwn(own.next(asked))
-    abortEarlier(ofEarlier.next(asked))
+    val ids = clusters.ids.toSet
+    // A cluster that is new, was left out, or has not answered before.
+    val back = (ids -- known) ++ (silent & committed)
+    known = ids
+    // This run can have left something only where it has searched before.
+    if (hasRetried || back.exists(ofEarlier.contains)) own = Searches
+    silent --= back
+    ofEarlier --= back
+    if (own > 0) {
+      own -= 1
+      ofThisRun()
+    }
+    val due = asked.filter(ofEarlier.getOrElse(_, Searches) > 0)
+    due.foreach(id => ofEarlier += id -> (ofEarlier.getOrElse(id, Searches) - 1))
+    search(due, isOwn = false)
   }
 
   private def asked = clusters.ids.filterNot(silent)
 
-  // This driver may have been paused since it claimed the journal.
-  private def abortEarlier(ids: Seq[String]): Unit =
-    abort(
-      ids,
-      id => names().isOfEarlier(id) && !names().isOwn(id),
-      () => journal.checkClaim(claim)
-    )
-
-  private def abortOwn(ids: Seq[String]): Unit = abort(ids, names().isOwn, () => ())
-
   /** Aborts transactions of this run that are not decided. */
   def abort(batch: Long, transactions: Seq[Prepared]): Unit = {
-    val byCluster = transactions.groupBy(_.cluster)
-    val _ = clusters.each(byCluster.keys.toSeq.sorted) { id =>
-      guarded(s"Transactions of batch $batch on Kafka cluster '$id' could not be aborted") {
-        clusters.admin(id).fence(byCluster(id).map(_.transactionalId))
-      }
+    val byCluster = transactions.groupMap(_.cluster)(_.transactionalId)
+    val _ = clusters.each(byCluster.toSeq.sortBy(_._1)) { case (id, ids) =>
+      guarded(s"Transactions of batch $batch on Kafka cluster '$id' could not be aborted")(
+        clusters.admin(id).fence(ids)
+      )
     }
   }
 
   /** On all clusters at once, because one that does not respond takes as long as a request may take. */
-  private def abort(ids: Seq[String], isLeft: String => Boolean, check: () => Unit): Unit = {
-    val answered = clusters.each(ids) { cluster =>
-      guarded(s"Searching for transactions that are left open on Kafka cluster '$cluster' failed") {
-        // Read again for each cluster: what is decided meanwhile must be kept.
-        val kept = journal.newest().toSeq.flatMap(_._1.transactions).map(_.transactionalId).toSet
-        val left = clusters.ask(cluster)(_.open(id => isLeft(id) && !kept(id)))
-        if (left.nonEmpty) {
-          check()
-          log.info(
-            s"Aborting transactions that are left open on Kafka cluster '$cluster': ${left.mkString(", ")}"
-          )
-          clusters.admin(cluster).fence(left)
+  private def search(ids: Seq[String], isOwn: Boolean): Unit = {
+    def isLeft(id: String) = names().isOwn(id) == isOwn && (isOwn || names().isOfEarlier(id))
+    silent ++= clusters.each(ids) { cluster =>
+      val hasAnswered =
+        guarded(s"Searching for transactions that are left open on Kafka cluster '$cluster' failed") {
+          // Read again for each cluster: what is decided meanwhile must be kept.
+          val kept = journal.newest().toSeq.flatMap(_._1.transactions).map(_.transactionalId).toSet
+          val left = clusters.ask(cluster)(_.open(id => isLeft(id) && !kept(id)))
+          if (left.nonEmpty) {
+            // This driver may have been paused since it claimed the journal.
+            if (!isOwn) journal.checkClaim(claim)
+            log.info(
+              s"Aborting transactions that are left open on Kafka cluster '$cluster': ${left.mkString(", ")}"
+            )
+            clusters.admin(cluster).fence(left)
+          }
         }
-      }
-    }
-    silent ++= ids.zip(answered).collect { case (id, false) => id }
+      cluster -> hasAnswered
+    }.collect { case (id, false) => id }
   }
 
   private def guarded(failed: String)(body: => Unit): Boolean =
@@ -364,25 +352,9 @@ private[commit] final class Leftovers(names: () => TransactionName, context: Com
     }
 }
 
-/**
- * After how many batches each cluster is searched again.
- *
- * @param mayBeOpen whether clusters of which nothing else is known are searched
- */
-private[commit] final class Sweeps(mayBeOpen: Boolean) {
-  private val Most = 2
-  private var left = Map.empty[String, Int].withDefaultValue(if (mayBeOpen) Most else 0)
+private[commit] object Leftovers {
+  private val log = LoggerFactory.getLogger(classOf[Leftovers])
 
-  /** All clusters are searched again. */
-  def again(): Unit = left = Map.empty[String, Int].withDefaultValue(Most)
-
-  /** A cluster is searched again. */
-  def again(id: String): Unit = left -= id
-
-  /** The clusters, of these, that are searched after the batch that has ended. */
-  def next(ids: Seq[String]): Seq[String] = {
-    val due = ids.filter(left(_) > 0)
-    due.foreach(id => left += id -> (left(id) - 1))
-    due
-  }
+  /** The searches of a cluster after what may have left something. */
+  private val Searches = 2
 }

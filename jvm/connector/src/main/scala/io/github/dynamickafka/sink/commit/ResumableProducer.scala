@@ -104,12 +104,18 @@ private[commit] final class ReflectiveProducer(
     insides: ReflectiveProducer.Insides
 ) extends ResumableProducer {
 
-  private val manager = insides.manager.get(producer)
-  insides.keepVersion1(manager)
+  import insides._
+
+  private val manager = managerOf.get(producer)
+
+  // Keeps the client to the protocol of transactions before KIP-890, which all brokers support, by pretending that it
+  // knows the features of all brokers to come. With `transaction.version=2` an end increments the epoch, which a commit
+  // of Kafka 3.9 does not do, and then an abort of what is committed succeeds and hides the commit (observed with 4.3.1).
+  features.foreach(_.set(manager, Long.MaxValue))
 
   override def begin(transactionalId: String): Unit = {
-    insides.forget(manager, transactionalId)
-    insides.findCoordinator(manager, transactionalId)
+    set(transactionalId, None)
+    findCoordinator(transactionalId)
     producer.initTransactions()
     producer.beginTransaction()
   }
@@ -123,9 +129,9 @@ private[commit] final class ReflectiveProducer(
   override def flush(): Unit = producer.flush()
 
   override def prepare(): Handle = {
-    val open = insides.opened(manager)
-    insides.forget(manager, ResumableProducer.NoId)
-    Handle(open.producerId, open.epoch)
+    val open = opened
+    set(ResumableProducer.NoId, None)
+    open
   }
 
   override def abort(): Unit = producer.abortTransaction()
@@ -141,129 +147,107 @@ private[commit] final class ReflectiveProducer(
   }
 
   private def resume(transactionalId: String, handle: Handle): Unit = {
-    insides.resume(manager, transactionalId, new ProducerIdAndEpoch(handle.producerId, handle.epoch))
-    insides.findCoordinator(manager, transactionalId)
+    set(transactionalId, Some(handle))
+    findCoordinator(transactionalId)
   }
 
   override def complete(transactionalId: String, producerId: Long, partitions: Set[TopicPartition]): Unit = {
     begin(transactionalId)
-    val now = insides.opened(manager).producerId
+    val now = opened.producerId
     if (now != producerId) {
       producer.abortTransaction()
       throw new IllegalStateException(
         s"the producer id of transaction '$transactionalId' is $now instead of $producerId"
       )
     }
-    partitions.foreach(insides.add(manager, _))
+    // As a record for it would do.
+    partitions.foreach(addition.invoke(manager, _))
     producer.commitTransaction()
   }
 
   // With a timeout of zero, because a regular close aborts an open transaction.
   override def kill(): Unit = producer.close(Duration.ZERO)
+
+  private def opened: Handle = manager.synchronized {
+    if (state.get(manager) != inTransaction)
+      throw new IllegalStateException(s"no transaction is open: the state is ${state.get(manager)}")
+    val open = idAndEpoch.get(manager).asInstanceOf[ProducerIdAndEpoch]
+    Handle(open.producerId, open.epoch)
+  }
+
+  /** Sets the state as in this transaction, with all records sent, or as before the first use. An open transaction stays open. */
+  private def set(transactionalId: String, open: Option[Handle]): Unit = manager.synchronized {
+    id.set(manager, transactionalId)
+    // Another id may have another coordinator.
+    coordinator.set(manager, null)
+    lastError.set(manager, null)
+    pending.set(manager, null)
+    // Otherwise the client would begin the next transaction of this id when it ends this one.
+    bump.set(manager, false)
+    val _ = reset.invoke(bookkeeping.get(manager))
+    partitionSets.foreach(_.get(manager).asInstanceOf[ju.Set[_]].clear())
+    idAndEpoch.set(
+      manager,
+      open.fold(ProducerIdAndEpoch.NONE)(handle => new ProducerIdAndEpoch(handle.producerId, handle.epoch))
+    )
+    // Otherwise the transaction counts as empty, and no commit is sent.
+    started.set(manager, open.isDefined)
+    state.set(manager, if (open.isDefined) inTransaction else uninitialized)
+  }
+
+  /**
+   * Looks up the coordinator before the first request that requires it. Otherwise this request would be retried after
+   * `retry.backoff.ms`, which adds 100 ms to each transaction. The same applies with the coordinator of another id.
+   */
+  private def findCoordinator(transactionalId: String): Unit = manager.synchronized {
+    val _ = lookup.invoke(manager, CoordinatorType.TRANSACTION, transactionalId)
+  }
 }
 
 private[commit] object ReflectiveProducer {
 
-  /** The required fields of `KafkaProducer` and `TransactionManager`. */
   final class Insides {
     private val managerClass =
       Class.forName("org.apache.kafka.clients.producer.internals.TransactionManager")
     private val states = Class.forName(s"${managerClass.getName}$$State").getEnumConstants
 
-    val manager: Field = open(classOf[KafkaProducer[_, _]], "transactionManager")
-    private val id = open(managerClass, "transactionalId")
-    private val handle = open(managerClass, "producerIdAndEpoch")
-    private val started = open(managerClass, "transactionStarted")
-    private val state = open(managerClass, "currentState")
-    private val lastError = open(managerClass, "lastError")
-    private val pending = open(managerClass, "pendingTransition")
-    private val coordinator = open(managerClass, "transactionCoordinator")
-    private val lookup = method(managerClass, "lookupCoordinator", classOf[CoordinatorType], classOf[String])
+    val managerOf: Field = open(classOf[KafkaProducer[_, _]], "transactionManager")
+    val id: Field = open("transactionalId")
+    val idAndEpoch: Field = open("producerIdAndEpoch")
+    val started: Field = open("transactionStarted")
+    val state: Field = open("currentState")
+    val lastError: Field = open("lastError")
+    val pending: Field = open("pendingTransition")
+    val coordinator: Field = open("transactionCoordinator")
+    val lookup: Method = method(managerClass, "lookupCoordinator", classOf[CoordinatorType], classOf[String])
     // Kafka 4.0 renamed it.
-    private val bump = firstOf("clientSideEpochBumpRequired", "epochBumpRequired")
+    val bump: Field = open(
+      if (declares("epochBumpRequired")) "epochBumpRequired" else "clientSideEpochBumpRequired"
+    )
     // Only in Kafka 4.0 and later.
-    private val features =
-      Option.when(declares("isTransactionV2Enabled"))(open(managerClass, "latestFinalizedFeaturesEpoch"))
-    private val addition = method(managerClass, "maybeAddPartition", classOf[TopicPartition])
-    private val bookkeeping = open(managerClass, "txnPartitionMap")
-    private val reset = method(bookkeeping.getType, "reset")
-    private val partitions = Seq(
-      "newPartitionsInTransaction",
-      "pendingPartitionsInTransaction",
-      "partitionsInTransaction"
-    ).map(open(managerClass, _))
-    private val uninitialized = stateOf("UNINITIALIZED")
-    private val inTransaction = stateOf("IN_TRANSACTION")
-
-    def opened(manager: AnyRef): ProducerIdAndEpoch = manager.synchronized {
-      if (state.get(manager) != inTransaction)
-        throw new IllegalStateException(s"no transaction is open: the state is ${state.get(manager)}")
-      handle.get(manager).asInstanceOf[ProducerIdAndEpoch]
-    }
-
-    /**
-     * Keeps the client to the protocol of transactions before KIP-890, which all brokers support, by pretending that it
-     * knows the features of all brokers to come. With `transaction.version=2` an end increments the epoch, which a commit
-     * of Kafka 3.9 does not do, and then an abort of what is committed succeeds and hides the commit (observed with 4.3.1).
-     */
-    def keepVersion1(manager: AnyRef): Unit = features.foreach(_.set(manager, Long.MaxValue))
-
-    /** Resets the state as before the first use, with this id. An open transaction stays open. */
-    def forget(manager: AnyRef, transactionalId: String): Unit = manager.synchronized {
-      clear(manager, transactionalId)
-      handle.set(manager, ProducerIdAndEpoch.NONE)
-      started.set(manager, false)
-      state.set(manager, uninitialized)
-    }
-
-    /** Sets the state as in this transaction, with all records sent. */
-    def resume(manager: AnyRef, transactionalId: String, open: ProducerIdAndEpoch): Unit =
-      manager.synchronized {
-        clear(manager, transactionalId)
-        handle.set(manager, open)
-        // Otherwise the transaction counts as empty, and no commit is sent.
-        started.set(manager, true)
-        state.set(manager, inTransaction)
-      }
-
-    /**
-     * Looks up the coordinator before the first request that requires it. Otherwise this request would be retried after
-     * `retry.backoff.ms`, which adds 100 ms to each transaction. The same applies with the coordinator of another id.
-     */
-    def findCoordinator(manager: AnyRef, transactionalId: String): Unit = manager.synchronized {
-      val _ = lookup.invoke(manager, CoordinatorType.TRANSACTION, transactionalId)
-    }
-
-    /** Adds a partition to the open transaction, as a record for it would do. */
-    def add(manager: AnyRef, partition: TopicPartition): Unit = {
-      val _ = addition.invoke(manager, partition)
-    }
-
-    private def clear(manager: AnyRef, transactionalId: String): Unit = {
-      id.set(manager, transactionalId)
-      // Another id may have another coordinator.
-      coordinator.set(manager, null)
-      lastError.set(manager, null)
-      pending.set(manager, null)
-      // Otherwise the client would begin the next transaction of this id when it ends this one.
-      bump.set(manager, false)
-      val _ = reset.invoke(bookkeeping.get(manager))
-      partitions.foreach(_.get(manager).asInstanceOf[ju.Set[_]].clear())
-    }
+    val features: Option[Field] =
+      Option.when(declares("isTransactionV2Enabled"))(open("latestFinalizedFeaturesEpoch"))
+    val addition: Method = method(managerClass, "maybeAddPartition", classOf[TopicPartition])
+    val bookkeeping: Field = open("txnPartitionMap")
+    val reset: Method = method(bookkeeping.getType, "reset")
+    val partitionSets: Seq[Field] =
+      Seq("newPartitionsInTransaction", "pendingPartitionsInTransaction", "partitionsInTransaction")
+        .map(open(_))
+    val uninitialized: Any = stateOf("UNINITIALIZED")
+    val inTransaction: Any = stateOf("IN_TRANSACTION")
 
     private def stateOf(name: String): Any =
       states.find(_.toString == name).getOrElse(throw new NoSuchFieldException(s"State.$name"))
 
     private def declares(name: String): Boolean = managerClass.getDeclaredFields.exists(_.getName == name)
 
-    private def firstOf(names: String*): Field =
-      open(managerClass, names.find(declares).getOrElse(names.head))
-
     private def method(owner: Class[_], name: String, parameters: Class[_]*): Method = {
       val method = owner.getDeclaredMethod(name, parameters: _*)
       method.setAccessible(true)
       method
     }
+
+    private def open(name: String): Field = open(managerClass, name)
 
     private def open(owner: Class[_], name: String): Field = {
       val field = owner.getDeclaredField(name)
@@ -276,8 +260,6 @@ private[commit] object ReflectiveProducer {
 /**
  * The idle transactional producers of all queries of this JVM. Opening a producer takes fifty times as long as starting
  * a transaction with an open one. Thread-safe.
- *
- * @param idleMs how long an idle producer is kept, in milliseconds
  */
 private[sink] final class TransactionPool(
     create: ProducerSettings => ResumableProducer,
@@ -293,18 +275,14 @@ private[sink] final class TransactionPool(
    * A producer that has done this, for the caller alone, until it is given back with [[release]] or [[discard]]. If the credentials of
    * an idle one are refused, a new one does it.
    */
-  @annotation.tailrec
   def acquire(settings: ProducerSettings, first: ResumableProducer => Unit = _ => ()): ResumableProducer = {
     val found = idle.take(_.reverseIterator.find(_.settings == settings)).map(_.producer)
     val producer = found.getOrElse(opened(settings))
-    val failure =
-      try {
-        first(producer)
-        None
-      } catch { case NonFatal(e) => Some(e) }
-    failure match {
-      case None => producer
-      case Some(e) =>
+    try {
+      first(producer)
+      producer
+    } catch {
+      case NonFatal(e) =>
         discard(settings, producer, e)
         if (found.isDefined && ClusterFailure.isRefused(e)) acquire(settings, first) else throw e
     }
@@ -370,7 +348,6 @@ private[sink] object TransactionPool {
 
   private val log = LoggerFactory.getLogger(classOf[TransactionPool])
 
-  /** The pool of this JVM. */
   lazy val shared: TransactionPool =
     new TransactionPool(ResumableProducer.create(_), SharedProducers.idleMs, Clock.System)
 }

@@ -31,29 +31,24 @@ private[sink] final class TransactionalIds(
   import context.{claim, clusters, journal, pool}
 
   private var held: Option[FreeSlot] = None
-  private var isTaken = false
-  private var isRunning = false
-  private var isDoubtful = false
-  private var current = own
+  private var set = 0
+
+  // Whether tasks may begin transactions, and whether it is not known that none does any more, or the slot is not guarded.
+  private var isRunning, isDoubtful = false
   private var silent = Set.empty[String]
 
-  def name: TransactionName = current
+  def name: TransactionName = own.copy(inherited = held.map(_.slot), set = set)
 
   /** Called before the first batch, after everything that is decided is ended. */
   def take(): Unit = if (arePassedOn) {
     held = guarded("No transactional ids of earlier runs are used") {
       // Only slots of this journal are taken, and not those of which it is a copy: the next run of the journal finds what is left open.
-      val (left, there) =
-        journal.freeSlots().filter(slot => own.isOfEarlier(s"${slot.slot}-")).partition(slot =>
-          clusters.hasLeft(slot.cluster)
-        )
+      val slots = journal.freeSlots().filter(slot => own.isOfEarlier(s"${slot.slot}-"))
       // Nothing shows any more whether another run has used them.
-      left.foreach(journal.remove)
-      there.iterator
-        .filter(slot => clusters.isKnown(slot.cluster) && !silent(slot.cluster))
+      slots.filter(slot => clusters.hasLeft(slot.cluster)).foreach(journal.remove)
+      slots.iterator.filter(slot => clusters.isKnown(slot.cluster) && !silent(slot.cluster))
         .flatMap(inherited).nextOption()
     }.flatten
-    current = own.copy(inherited = held.map(_.slot))
   }
 
   private def inherited(slot: FreeSlot): Option[FreeSlot] =
@@ -66,7 +61,6 @@ private[sink] final class TransactionalIds(
       Option.when(follows(slot, guard))(slot.copy(epoch = guard.epoch))
     }.flatten
 
-  /** Tasks may begin transactions from now on. */
   def begin(): Unit = isRunning = true
 
   /**
@@ -74,22 +68,24 @@ private[sink] final class TransactionalIds(
    *
    * @param wrote a cluster that has just committed
    * @param firstOnly whether each task was done by its first attempt, so that none can still begin a transaction
+   * @param isStalled whether an attempt of the batch may still run
    */
-  def ended(wrote: Option[String], firstOnly: Boolean): Unit = {
+  def ended(wrote: Option[String], firstOnly: Boolean, isStalled: Boolean): Unit = {
+    if (isStalled) set = (set + 1) % MostSets
     if (!firstOnly) isDoubtful = true
-    if (held.isEmpty && !isTaken && arePassedOn) for (cluster <- wrote) {
-      isTaken = true
+    if (held.isEmpty && !isDoubtful && arePassedOn) for (cluster <- wrote) {
       held = guarded(s"The transactional ids of '${name.slot}' are not used again") {
         val guard = initialized(cluster, name.slot)
         FreeSlot(name.slot, cluster, guard.producerId, guard.epoch)
       }
+      isDoubtful = held.isEmpty
     }
     isRunning = false
   }
 
   /** The run is over: its ids may be used by another one, unless an attempt of a task may be left, or a decision is open. */
   def release(): Unit = if (!isRunning && !isDoubtful) for (slot <- held) {
-    held = None
+    isDoubtful = true
     guarded(s"The transactional ids of '${slot.slot}' are not used again") {
       journal.checkClaim(claim)
       if (journal.newest().forall(_._2)) journal.giveUp(slot)
@@ -105,6 +101,9 @@ private[sink] object TransactionalIds {
   private val log = LoggerFactory.getLogger(classOf[TransactionalIds])
 
   private val Guard = "slot"
+
+  /** Most sets of ids, because brokers keep ids for days: a set is used again after as many batches that may have left an attempt. */
+  val MostSets = 4
 
   def follows(slot: FreeSlot, guard: Handle): Boolean =
     guard.producerId == slot.producerId && guard.epoch == slot.epoch + 1
@@ -127,20 +126,19 @@ private[sink] object TransactionalIds {
  * The ids of a run contain the id of the query; the journal, because a copied checkpoint has the same query; the generation of the
  * run, because tasks of earlier runs may still be running; the cluster, because two cluster ids may lead to one Kafka
  * cluster; and the task attempt, so that no attempt can fence the successful one. Of the batch number, they contain only
- * its parity: the next batch starts after this one is committed, so two sets of ids are sufficient, or a few more, see
- * [[IdSets]]. This limits the number of ids.
+ * its parity, because the next batch starts after this one is committed. This limits the number of ids.
  *
- * @param prefix `transactionalIdPrefix`
- * @param instance identifies the journal
- * @param generation grows with each start
  * @param inherited the slot of a run that had ended; None: one of its own
+ * @param set grows, up to a limit, with each batch that may have left an attempt: beginning a transaction fences the former user of
+ *            its id, and an attempt that was stalled must not do that to a task of a later batch
  */
 private[sink] final case class TransactionName(
     prefix: String,
     queryId: String,
     instance: String,
     generation: Long,
-    inherited: Option[String] = None
+    inherited: Option[String] = None,
+    set: Int = 0
 ) {
   private def ofJournal: String = s"$prefix-$queryId-$instance-"
   private def ofRun: String = s"$ofJournal$generation"
@@ -148,13 +146,11 @@ private[sink] final case class TransactionName(
   /** What the ids of first attempts begin with. */
   def slot: String = inherited.getOrElse(ofRun)
 
-  /** @param set the number of the set of ids */
-  def id(cluster: String, set: Int, epoch: Long, partition: Int, stageAttempt: Int, attempt: Int): String = {
+  def id(cluster: String, epoch: Long, partition: Int, stageAttempt: Int, attempt: Int): String = {
     val base = if (stageAttempt + attempt == 0) slot else ofRun
     s"$base-$cluster-$set.${epoch % 2}-$partition-$stageAttempt.$attempt"
   }
 
-  /** Whether only this run uses the id. */
   def isOwn(id: String): Boolean =
     // The ids of first attempts end so.
     id.startsWith(s"$ofRun-") || inherited.exists(slot => id.startsWith(s"$slot-")) && id.endsWith("-0.0")
@@ -165,23 +161,4 @@ private[sink] final case class TransactionName(
   /** The generation of the run that has made this id; None if it is not an id of this query with this journal. */
   def generationOf(id: String): Option[Long] = Option(id).filter(_.startsWith(ofJournal))
     .flatMap(_.drop(ofJournal.length).takeWhile(_ != '-').toLongOption)
-}
-
-/**
- * The set of transactional ids that the tasks of a batch use, one of a few. Beginning a transaction fences the former user of its
- * id. An attempt that has been stalled since an earlier batch must not do that to a task of this batch, so a batch that may
- * have left such an attempt is followed by another set. With a limit, because brokers keep ids for days: the same set is
- * used again only after [[IdSets.Most]] such batches.
- */
-private[sink] final class IdSets {
-  private var number = 0
-
-  def current: Int = number
-
-  /** @param isStalled whether an attempt of the batch that has ended may still run */
-  def ended(isStalled: Boolean): Unit = if (isStalled) number = (number + 1) % IdSets.Most
-}
-
-private[sink] object IdSets {
-  val Most = 4
 }

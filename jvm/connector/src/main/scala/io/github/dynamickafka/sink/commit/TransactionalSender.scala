@@ -64,10 +64,10 @@ private[sink] final class TransactionalSender(
       )
     }
     failures.check()
-    val ages = Ages(
-      open.map { case (cluster, opened) => cluster -> (clock.monotonicMs() - opened.beganMs) }.toMap,
-      clock.currentTimeMillis()
-    )
+    val openMs = open.map { case (cluster, opened) =>
+      cluster -> (clock.monotonicMs() - opened.beganMs)
+    }.toMap
+    val atMs = clock.currentTimeMillis()
     // All of them before the first producer is given back: abort() still needs each if one cannot be prepared.
     open.values.foreach(opened => opened.handle = Some(opened.producer.prepare()))
     prepared = for {
@@ -86,7 +86,7 @@ private[sink] final class TransactionalSender(
       )
     }
     open.clear()
-    TaskTransactions(prepared, attempt.retried, attempt.partition, withheld.toMap, ages)
+    TaskTransactions(prepared, attempt.retried, attempt.partition, withheld.toMap, openMs, atMs)
   }
 
   /** Runs on another thread, because Spark may interrupt the thread of a task repeatedly, which aborts Kafka calls. */
@@ -161,11 +161,7 @@ private[sink] object TransactionalSender {
   }
 }
 
-/**
- * @param partition the number of the task in its batch
- * @param transactionalId the id of its transaction on a cluster
- * @param retried whether there may have been an earlier attempt
- */
+/** @param retried whether there may have been an earlier attempt */
 private[sink] final case class TaskAttempt(
     partition: Int,
     transactionalId: String => String,

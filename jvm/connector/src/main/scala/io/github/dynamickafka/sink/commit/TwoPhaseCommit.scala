@@ -22,10 +22,8 @@ import io.github.dynamickafka.storage.PlannedDeferrals
  * For one run of a query, which calls [[recover]] once, and for each batch [[begin]], then [[commit]] or [[abort]]. Not
  * thread-safe, except for [[Clusters]].
  *
- * @param ids the transactional ids of this run
  * @param earlier journals of earlier jobs; None: a streaming query, with the journal in its checkpoint
  * @param plans what the sources of the query have left out of its batches
- * @param marking the executor of what is written while Spark logs the end of a batch
  */
 private[sink] final class TwoPhaseCommit(
     ids: TransactionalIds,
@@ -42,13 +40,11 @@ private[sink] final class TwoPhaseCommit(
   import decisions.committer
   private val leftovers = new Leftovers(() => name, context)
 
-  private var written: Option[JournalEntry] = None
   private var repeating: Option[LostParts] = None
   private var committed: Option[Long] = None
   private var decided: Option[Long] = None
   private var last = Summary(0, 0L)
 
-  /** The summary of the last committed batch. */
   def summary: Summary = last
 
   /** The batch whose writers discard their rows: it is committed, and Spark runs it again or has just finished it. */
@@ -60,15 +56,11 @@ private[sink] final class TwoPhaseCommit(
   /** The transactional ids of the tasks, after [[recover]]. */
   def name: TransactionName = ids.name
 
-  /** A cluster that was not asked for leftovers responds again. */
-  def sweepAgain(): Unit = leftovers.again()
-
   /** Called before the first batch: completes or aborts the transactions of earlier runs. */
   def recover(): Unit = {
-    val (found, replay) = new Recovery(context, decisions)(earlier.toSeq.flatten)
-    written = found
-    repeating = replay
+    val (written, lost) = new Recovery(context, decisions)(earlier.toSeq.flatten)
     committed = written.map(_.batch)
+    repeating = lost
     leftovers.ofEarlierRuns()
     ids.take()
   }
@@ -82,25 +74,24 @@ private[sink] final class TwoPhaseCommit(
 
   /**
    * @param startedNanos the time when the tasks of the batch were started, in nanoseconds: no transaction is older
-   * @param timeoutMs `transaction.timeout.ms` of a cluster
-   * @param secondAttempts whether any task had a second attempt, also one that was not accepted
-   * @param leftOut the clusters that are left out of the batch
+   * @param secondAttempts whether Spark has reported, since the last call, that any task had a second attempt, also one that was not
+   *                       accepted
    */
   def commit(
       batch: Long,
       tasks: Seq[TaskTransactions],
       startedNanos: Long,
       timeoutMs: String => Long,
-      secondAttempts: Boolean = false,
+      secondAttempts: () => Boolean = () => false,
       leftOut: Set[String] = Set.empty
   ): Unit = {
+    val isRetried = tasks.exists(_.retried)
+    val isStalled = secondAttempts() || isRetried
     if (committed.contains(batch)) {
       // Rows are only discarded if they are those that are written. Another run may have started meanwhile, and have decided only a
       // part of what this run has planned.
-      if (written.exists(_.batch == batch)) {
-        journal.checkClaim(claim)
-        val _ = inputOf(batch)
-      }
+      journal.checkClaim(claim)
+      val _ = inputOf(batch)
     } else unlessReplaced {
       val from = clock.nanoTime()
       val transactions = tasks.flatMap(_.prepared)
@@ -133,17 +124,13 @@ private[sink] final class TwoPhaseCommit(
       repeating = None
       // An attempt that was not accepted may have left an open transaction, which blocks consumers with read_committed until
       // its timeout.
-      leftovers.afterBatch(transactions.map(_.cluster).toSet, secondAttempts || tasks.exists(_.retried))
+      leftovers.afterBatch(transactions.map(_.cluster).toSet, isStalled)
     }
-    ids.ended(tasks.flatMap(_.prepared).headOption.map(_.cluster), tasks.forall(!_.retried))
+    // Spark may have reported one only now.
+    ids.ended(tasks.flatMap(_.prepared).headOption.map(_.cluster), !isRetried, secondAttempts() || isStalled)
   }
 
-  /**
-   * Whether the transactions are young enough to be decided; otherwise TRANSACTIONS_ABORTED.
-   *
-   * @param startedNanos when the tasks of the batch were started: no transaction is older
-   * @param timeoutMs `transaction.timeout.ms` of a cluster
-   */
+  /** Whether the transactions are young enough to be decided; otherwise TRANSACTIONS_ABORTED. */
   private def checkAge(
       batch: Long,
       tasks: Seq[TaskTransactions],
@@ -153,7 +140,7 @@ private[sink] final class TwoPhaseCommit(
     val sinceStartMs = TimeUnit.NANOSECONDS.toMillis(clock.nanoTime() - startedNanos)
     val nowMs = clock.currentTimeMillis()
     for (task <- tasks; t <- task.prepared) {
-      val (ageMs, limitMs) = (task.ages.of(t.cluster, sinceStartMs, nowMs), timeoutMs(t.cluster))
+      val (ageMs, limitMs) = (task.ageMs(t.cluster, sinceStartMs, nowMs), timeoutMs(t.cluster))
       if (ageMs > limitMs * SafeShare)
         throw Errors.transactionsAborted(
           batch,
@@ -272,7 +259,6 @@ private[sink] final class TwoPhaseCommit(
       leftovers.ofThisRun()
     }
 
-  /** The run is over. */
   def close(): Unit = {
     try journal.awaitMark(CloseMs)
     catch {
@@ -297,13 +283,6 @@ private[sink] object TwoPhaseCommit {
   final case class Summary(transactions: Int, commitMs: Long)
 }
 
-/**
- * What the steps of a commit need.
- *
- * @param claim the claim of this run on the journal
- * @param journal of the query, or of a job
- * @param probe called at the steps
- */
 private[sink] final case class CommitContext(
     claim: Claim,
     journal: Journal,
@@ -331,7 +310,6 @@ private[commit] final class Decisions(context: CommitContext, marking: Option[Ex
 
   val committer = new Committer(clusters, pool, clock)
 
-  /** Commits what this run has just decided. */
   def finish(entry: JournalEntry, inSync: Map[String, Map[TopicPartition, Int]]): Unit =
     journal.ending(claim) {
       // A run that started meanwhile either has seen the decision and commits it, or has written its claim before the
@@ -341,7 +319,7 @@ private[commit] final class Decisions(context: CommitContext, marking: Option[Ex
       val lost = this.lost(entry, commit(entry, entry.transactions), inSync, earlier = false)
       if (lost.isEmpty) {
         probe.reached(CommitStep.Committed, entry.batch)
-        marking.fold(journal.finish(entry))(journal.finish(entry, _))
+        journal.finish(entry, marking)
       } else {
         val isAll = lost.size == entry.transactions.size
         if (isAll) journal.retract(entry)
@@ -352,19 +330,17 @@ private[commit] final class Decisions(context: CommitContext, marking: Option[Ex
 
   /** Commits some transactions of a decision, also of an earlier run. */
   def commit(entry: JournalEntry, transactions: Seq[Prepared]): Seq[(Prepared, Outcome)] =
-    if (probe.oneByOne)
-      transactions.flatMap { transaction =>
-        val outcome = committer.commit(Seq(transaction), entry.kafkaId)
-        probe.reached(CommitStep.BetweenCommits, entry.batch)
-        outcome
-      }
-    else committer.commit(transactions, entry.kafkaId)
+    if (!probe.oneByOne) committer.commit(transactions, entry.kafkaId)
+    else transactions.flatMap { transaction =>
+      val outcome = committer.commit(Seq(transaction), entry.kafkaId)
+      probe.reached(CommitStep.BetweenCommits, entry.batch)
+      outcome
+    }
 
   /**
    * The transactions of a decision that Kafka has aborted, with the reasons. The others are committed; if there are none, readers see
    * all of them.
    *
-   * @param earlier whether the decision is that of an earlier run
    * @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException COMMIT_INCOMPLETE, TRANSACTION_UNKNOWN
    */
   def lost(
@@ -434,7 +410,6 @@ private[dynamickafka] object CommitStep {
 private[dynamickafka] trait CommitProbe {
   def reached(step: CommitStep, batch: Long): Unit
 
-  /** Whether transactions are committed one after the other. */
   def oneByOne: Boolean = false
 }
 

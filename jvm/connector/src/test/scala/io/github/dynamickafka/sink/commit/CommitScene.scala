@@ -164,7 +164,7 @@ private[sink] object CommitScene {
 
   /** What a task of a run has prepared on a cluster. */
   def prepared(cluster: String, task: Int, run: String = "first"): Prepared =
-    Prepared(cluster, name(run).id(cluster, 0, 0L, task, 0, 0), 7L, 3, task, 10L + task, Seq("t"))
+    Prepared(cluster, name(run).id(cluster, 0L, task, 0, 0), 7L, 3, task, 10L + task, Seq("t"))
 
   /** The generations of the runs, by their names. */
   def generation(run: String): Long = Seq("old", "first", "second", "third", "fourth").indexOf(run) + 1L
@@ -194,7 +194,7 @@ private[sink] object CommitScene {
   /** The messages of the tasks of a batch, each of which wrote once. */
   def tasks(transactions: Prepared*): Seq[TaskTransactions] =
     transactions.groupBy(_.partition).toSeq.sortBy(_._1).map { case (task, of) =>
-      TaskTransactions(of, retried = false, task, Map.empty, Ages.none)
+      TaskTransactions(of, retried = false, task)
     }
 
   /** The condition and the text of the connector's error. */

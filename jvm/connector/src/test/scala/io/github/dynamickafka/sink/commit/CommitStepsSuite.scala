@@ -84,10 +84,10 @@ class CommitStepsSuite extends AnyFunSuite with TimeLimit {
       val of = scene()
       // A long shuffle before the rows were written.
       of.clock.advanceMs(100000L)
-      val ages = Ages(Map("blue" -> openMs, "green" -> 1000L), of.clock.currentTimeMillis())
+      val ages = Map("blue" -> openMs, "green" -> 1000L)
       val (condition, text) = failure(of.start("first").commit(
         0L,
-        tasks(one, two).map(_.copy(ages = ages)),
+        tasks(one, two).map(_.copy(openMs = ages, atMs = of.clock.currentTimeMillis())),
         0L,
         TransactionTimeoutMs
       ))
@@ -100,9 +100,9 @@ class CommitStepsSuite extends AnyFunSuite with TimeLimit {
     Seq("blue" -> "none", "green" -> "TRANSACTIONS_ABORTED").foreach { case (short, expected) =>
       val of = scene()
       of.clock.advanceMs(100000L)
-      val ages = Ages(Map("blue" -> 10L, "green" -> 10000L), of.clock.currentTimeMillis())
+      val ages = Map("blue" -> 10L, "green" -> 10000L)
       val limits = Map("blue" -> 60000L, "green" -> 60000L) + (short -> 15000L)
-      val messages = tasks(one, two).map(_.copy(ages = ages))
+      val messages = tasks(one, two).map(_.copy(openMs = ages, atMs = of.clock.currentTimeMillis()))
       assert(failure(of.start("first").commit(0L, messages, 0L, limits))._1 == expected)
     }
   }

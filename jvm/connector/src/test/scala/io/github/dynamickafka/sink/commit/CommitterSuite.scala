@@ -19,10 +19,10 @@ class CommitterSuite extends AnyFunSuite with TimeLimit {
     all.kafka.put(ONGOING, open: _*)
 
     def commit(transactions: Prepared*): Seq[(Prepared, Outcome)] =
-      committer.commit(transactions, kafkaIds, CommitTimeoutMs * 1000000L)
+      committer.commit(transactions, kafkaIds)
 
     def abort(transactions: Prepared*): Seq[(Prepared, Outcome)] =
-      committer.abort(transactions, kafkaIds, CommitTimeoutMs * 1000000L)
+      committer.abort(transactions, kafkaIds)
 
     private def committer =
       new Committer(all.clusters, all.kafka.pool, all.clock)

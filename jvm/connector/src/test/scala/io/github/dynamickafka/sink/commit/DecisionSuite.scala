@@ -135,8 +135,7 @@ class DecisionSuite extends AnyFunSuite with TimeLimit {
       written.map(rows => prepared(n, rows = rows)).toSeq,
       retried = false,
       n,
-      withheld.map("a" -> _).toMap,
-      Ages.none
+      withheld.map("a" -> _).toMap
     )
     assert(replay.difference(Seq(task(0, None, Some(10)), task(1, Some(10), None))).isEmpty)
     Seq(

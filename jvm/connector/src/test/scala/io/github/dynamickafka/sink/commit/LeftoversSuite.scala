@@ -50,13 +50,13 @@ class LeftoversSuite extends AnyFunSuite with TimeLimit {
     (0L to 3L).foreach(of.plan(_))
     val query = of.start("first")
     def lost(task: Int) = {
-      val id = name("first").id("green", 0, 0L, task, 0, 1)
+      val id = name("first").id("green", 0L, task, 0, 1)
       prepared("green", task).copy(transactionalId = id)
     }
     def batch(number: Long, second: Boolean) = {
       val accepted = prepared("blue", number.toInt)
       of.kafka.put(ONGOING, accepted)
-      query.commit(number, tasks(accepted), of.clock.nanoTime(), TransactionTimeoutMs, second)
+      query.commit(number, tasks(accepted), of.clock.nanoTime(), TransactionTimeoutMs, () => second)
     }
     of.kafka.put(ONGOING, lost(1))
     batch(0L, second = true)
@@ -86,7 +86,6 @@ class LeftoversSuite extends AnyFunSuite with TimeLimit {
     (0L to 5L).foreach(batch)
     assert(of.kafka.requests.count(_ == "green list") == before && ids(of).isEmpty)
     of.clusters.leaveOut(Set.empty)
-    query.sweepAgain()
     batch(6L)
     assert(ids(of) == Set(left.transactionalId))
   }
@@ -168,15 +167,15 @@ class LeftoversSuite extends AnyFunSuite with TimeLimit {
   }
 
   test("the ids of a run have its prefix, its generation and the cluster, whatever the characters in them") {
-    val name = TransactionName("dynamic-kafka", "q", "i", 12L)
-    val id = name.id("3-blue", 2, 7L, 4, 1, 2)
+    val name = TransactionName("dynamic-kafka", "q", "i", 12L, set = 2)
+    val id = name.id("3-blue", 7L, 4, 1, 2)
     assert(id == "dynamic-kafka-q-i-12-3-blue-2.1-4-1.2" && name.generationOf(id).contains(12L))
     val others = Seq(
-      name.id("green", 2, 7L, 4, 1, 2),
-      name.id("3-blue", 1, 7L, 4, 1, 2),
-      name.id("3-blue", 2, 8L, 4, 1, 2),
-      name.id("3-blue", 2, 7L, 5, 1, 2),
-      name.id("3-blue", 2, 7L, 4, 1, 3)
+      name.id("green", 7L, 4, 1, 2),
+      name.copy(set = 1).id("3-blue", 7L, 4, 1, 2),
+      name.id("3-blue", 8L, 4, 1, 2),
+      name.id("3-blue", 7L, 5, 1, 2),
+      name.id("3-blue", 7L, 4, 1, 3)
     )
     assert(!others.contains(id) && others.distinct.size == others.size)
     Seq(

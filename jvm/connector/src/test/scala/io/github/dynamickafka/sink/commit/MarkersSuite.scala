@@ -22,8 +22,7 @@ class MarkersSuite extends AnyFunSuite with TimeLimit {
       new Committer(all.clusters, all.kafka.pool, all.clock).awaitVisible(
         Seq(one),
         Map("blue" -> Map(partition -> replicas)),
-        earlier,
-        all.clock.nanoTime() + CommitTimeoutMs * 1000000L
+        earlier
       )
 
     def requests: Seq[String] = all.kafka.requests.map(_.split(' ')(1)).filterNot(_ == "connect")

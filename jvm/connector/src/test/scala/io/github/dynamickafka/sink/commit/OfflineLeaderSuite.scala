@@ -61,12 +61,7 @@ abstract class OfflineLeaderTests(version: String, markerIsLost: Boolean)
       val partition = new TopicPartition(topic, 0)
       val inSync = Map("blue" -> Map(partition -> 1))
       def await(limitMs: Long) =
-        scene.committer.awaitVisible(
-          prepared,
-          inSync,
-          earlier = true,
-          System.nanoTime() + limitMs * 1000000L
-        )
+        scene.within(limitMs)(_.awaitVisible(prepared, inSync, earlier = true))
       assert(await(2000L).exists(_.isInstanceOf[LeaderNotAvailableException]))
       three.node(2).restart()
       assert(three.awaitTransactionsEnded(topic) == !markerIsLost)

@@ -15,12 +15,22 @@ private[sink] final class PreparedScene(cluster: KafkaCluster, topic: String) {
   val settings: ProducerSettings =
     TransactionTimeLimits.ofTasks(new ProducerSettings("blue", properties.client))
       .and("transaction.timeout.ms" -> "900000")
-  val clusters = new Clusters((_, _) => properties, 60000L, 60000L)
-  clusters.set(Map("blue" -> properties))
+  val clusters: Clusters = newClusters(60000L)
   val pool = new TransactionPool(ResumableProducer.create(_), 60000L, Clock.System)
   val committer = new Committer(clusters, pool, Clock.System)
 
-  def deadline: Long = System.nanoTime() + 60000000000L
+  /** With another time limit. */
+  def within[A](limitMs: Long)(body: Committer => A): A = {
+    val limited = newClusters(limitMs)
+    try body(new Committer(limited, pool))
+    finally limited.close()
+  }
+
+  private def newClusters(limitMs: Long) = {
+    val made = new Clusters((_, _) => properties, 60000L, limitMs)
+    made.set(Map("blue" -> properties))
+    made
+  }
 
   def prepare(
       task: Int,
@@ -41,11 +51,11 @@ private[sink] final class PreparedScene(cluster: KafkaCluster, topic: String) {
 
   /** Whether all of them are open, as the driver asks before it decides. */
   def open(of: Seq[Prepared]): Boolean =
-    committer.awaitStates(of, _ => None, deadline).outcomes.forall(_._2 == Outcome.Open)
+    committer.awaitStates(of, _ => None).outcomes.forall(_._2 == Outcome.Open)
 
   def commit(of: Prepared*): Seq[String] =
-    committer.commit(of, _ => None, deadline).map(_._2.productPrefix)
+    committer.commit(of, _ => None).map(_._2.productPrefix)
 
   def abort(of: Prepared*): Seq[String] =
-    committer.abort(of, _ => None, deadline).map(_._2.productPrefix)
+    committer.abort(of, _ => None).map(_._2.productPrefix)
 }

@@ -60,7 +60,7 @@ abstract class PreparedTransactionsTests(transactionVersion: Int) extends SinkTe
       // Has not connected to any broker, so that it does not know which versions they support.
       val pool = new TransactionPool(ResumableProducer.create(_), 60000L, Clock.System)
       val other = new Committer(scene.clusters, pool, Clock.System)
-      assert(other.commit(Seq(fresh), _ => None, scene.deadline).map(_._2) == Seq(Outcome.Committed))
+      assert(other.commit(Seq(fresh), _ => None).map(_._2) == Seq(Outcome.Committed))
       assert(scene.abort(aborted, fresh) == Seq("Lost", "Committed"))
       val all = Seq(reused, fresh, aborted)
       val known = scene.clusters.admin("blue").describe(all.map(_.transactionalId), Set.empty).known

@@ -29,11 +29,11 @@ private[commit] final class ResolveScene(val entry: JournalEntry) {
       new Resolver(
         journal,
         scene.clusters,
+        meanwhile,
         kafka.pool,
-        scene.clock,
-        meanwhile
+        scene.clock
       )
-    resolver(batch, how, "alice")._2.map { case (_, outcome) => outcome.state }
+    resolver(batch, how, "alice").outcomes.map { case (_, outcome) => outcome.state }
   }
 
   /** The reasons why a resolution is refused. */

@@ -182,13 +182,12 @@ class ResolverSuite extends AnyFunSuite with TimeLimit {
   }
 
   test("a part that has been committed meanwhile: rewrite does not close the decision") {
-    val plan = ResolutionPlan(Nil, all, Set.empty)
     val ended =
       Seq(
         one -> io.github.dynamickafka.sink.commit.Outcome.Committed,
         two -> io.github.dynamickafka.sink.commit.Outcome.Lost("x")
       )
-    val left = ResolutionPlan.left(Rewrite, plan, ended)
+    val left = Resolver.left(Rewrite, ended)
     assert(left.size == 1 && left.head.contains(one.transactionalId) && left.head.endsWith("is committed"))
   }
 

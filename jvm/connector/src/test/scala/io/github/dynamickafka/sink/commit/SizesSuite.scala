@@ -18,9 +18,12 @@ class SizesSuite extends AnyFunSuite with TimeLimit {
 
   /** A query of some tasks, each with rows for some of the clusters. */
   private final class Query(tasks: Int, rowsFor: Int => Range) {
-    private val name =
-      TransactionName("dynamic-kafka", "01234567-89ab-cdef-0123-456789abcdef", "01234567", 1L)
-    private val sets = new IdSets
+    private val scene = new CommitScene
+    private val names = new TransactionalIds(
+      TransactionName("dynamic-kafka", "01234567-89ab-cdef-0123-456789abcdef", "01234567", 1L),
+      scene.context(scene.claim("first")),
+      arePassedOn = false
+    )
     private var number = 0L
     var producers, markers = 0
     val ids: mutable.Set[String] = mutable.HashSet.empty
@@ -37,7 +40,7 @@ class SizesSuite extends AnyFunSuite with TimeLimit {
           sender.send(s"cluster-$cluster", new Record("orders", partition, null, Array[Byte](1)))
         senders.flatMap(_._2.commit().asInstanceOf[TaskTransactions].prepared)
       }
-      sets.ended(isStalled)
+      names.ended(None, firstOnly = true, isStalled)
       number += 1
       ids ++= prepared.map(_.transactionalId)
       prepared
@@ -46,7 +49,7 @@ class SizesSuite extends AnyFunSuite with TimeLimit {
     private def sender(task: Int) = new TransactionalSender(
       id => new ProducerSettings(id, Map("bootstrap.servers" -> s"$id.example.com:9092")),
       pool,
-      TaskAttempt(task, name.id(_, sets.current, number, task, 0, 0), retried = false),
+      TaskAttempt(task, names.name.id(_, number, task, 0, 0), retried = false),
       _ => true,
       () => false,
       new ManualClock

@@ -55,7 +55,7 @@ class SlotsSuite extends AnyFunSuite with TimeLimit {
 
     def batch(firstOnly: Boolean = true, cluster: String = "blue"): Run = {
       slots.begin()
-      slots.ended(Some(cluster), firstOnly)
+      slots.ended(Some(cluster), firstOnly, isStalled = false)
       this
     }
     def dies(): Run = {

@@ -163,25 +163,27 @@ class TransactionalSenderSuite extends AnyFunSuite with TimeLimit {
     scene.clock.advanceMs(1000L)
     scene.send("blue")
     scene.clock.advanceMs(30L)
-    val ages = scene.commit().ages
+    val ages = scene.commit()
     assert(ages.openMs == Map("slow" -> 1570L, "blue" -> 70L))
     assert(ages.atMs == scene.clock.currentTimeMillis())
   }
 
   test("on the driver, a transaction is as old as it was plus the time since, and not older than the batch") {
-    val ages = Ages(Map("blue" -> 100L), atMs = 5000L)
-    assert(ages.of("blue", sinceStartMs = 90000L, nowMs = 5030L) == 130L)
+    val ages = TaskTransactions(Nil, retried = false, 0, openMs = Map("blue" -> 100L), atMs = 5000L)
+    assert(ages.ageMs("blue", sinceStartMs = 90000L, nowMs = 5030L) == 130L)
     // Clocks that differ.
-    assert(ages.of("blue", sinceStartMs = 120L, nowMs = 9000L) == 120L)
-    assert(ages.of("blue", sinceStartMs = 90000L, nowMs = 1000L) == 100L)
-    assert(ages.of("green", sinceStartMs = 90000L, nowMs = 5030L) == 90000L)
+    assert(ages.ageMs("blue", sinceStartMs = 120L, nowMs = 9000L) == 120L)
+    assert(ages.ageMs("blue", sinceStartMs = 90000L, nowMs = 1000L) == 100L)
+    assert(ages.ageMs("green", sinceStartMs = 90000L, nowMs = 5030L) == 90000L)
   }
 
   test("after a batch that may have left an attempt running, another set of ids is used, of a few") {
-    val sets = new IdSets
+    val scene = new CommitScene
+    val context = scene.context(scene.claim("first"))
+    val ids = new TransactionalIds(CommitScene.name("first"), context, arePassedOn = false)
     val used = (0 to 5).map { n =>
-      val current = sets.current
-      sets.ended(isStalled = n != 2)
+      val current = ids.name.set
+      ids.ended(None, firstOnly = true, isStalled = n != 2)
       current
     }
     assert(used == Seq(0, 1, 2, 2, 3, 0))

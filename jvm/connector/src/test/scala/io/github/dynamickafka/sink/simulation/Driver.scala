@@ -93,7 +93,6 @@ private[simulation] final class Driver(
     (p, _) => new ModelAdmin(world, this, p.clusterId),
     Coroutine.Direct
   )
-  private val idSets = new IdSets
 
   private def newInstance(): String = {
     val instance = world.newInstance()
@@ -148,7 +147,7 @@ private[simulation] final class Driver(
         if (!commits.contains(sink)) recover(sink)
         commits = Some(sink)
         running = Some(sink)
-        batch(sink, sink.name, plan, query)
+        batch(sink, if (world.defect.changesIdSets) sink.name else sink.name.copy(set = 0), plan, query)
         log.finish(plan)
         next = None
       }
@@ -201,13 +200,13 @@ private[simulation] final class Driver(
     val clusters = routed()
     val started = world.clock.nanoTime()
     val with_ =
-      WriterFactory.Transactions(name, idSets.current, sink.lastCommitted, sink.replay, journal.path)
+      WriterFactory.Transactions(name, sink.lastCommitted, sink.replay, journal.path)
     val isWritten = with_.isWritten(plan.batch)
     var done = Vector.empty[TaskTransactions]
     var second, replaced = false
     try {
       (0 until tasks.perBatch).foreach { p =>
-        if (isWritten) done :+= TaskTransactions(Nil, retried = false, p, Map.empty, Ages.none)
+        if (isWritten) done :+= TaskTransactions(Nil, retried = false, p)
         else {
           val rows = plan.rows.filter(r => r / Ids.size % tasks.perBatch == p)
           done :+= task(
@@ -226,7 +225,7 @@ private[simulation] final class Driver(
       world.batches ++= opened.map(_ -> opened)
       val reported = if (world.defect.forgetsAttempts) done.map(_.copy(retried = false)) else done
       world.inside { replaced = !journal.owner().exists(_.run == run) }
-      sink.commit(plan.batch, reported, started, id => world.leads(id).timeoutMs, second)
+      sink.commit(plan.batch, reported, started, id => world.leads(id).timeoutMs, () => second)
     } catch {
       case thrown: Exception =>
         val e = world.defect.error(thrown)
@@ -236,8 +235,7 @@ private[simulation] final class Driver(
         sink.abort(plan.batch, done)
         throw e
     }
-    if (world.defect.changesIdSets) idSets.ended(second)
-    if (second) zombies = zombies.map(z => z.copy(age = z.age + 1)).filter(_.age < IdSets.Most)
+    if (second) zombies = zombies.map(z => z.copy(age = z.age + 1)).filter(_.age < TransactionalIds.MostSets)
   }
 
   private object Steps extends CommitProbe {
@@ -257,7 +255,7 @@ private[simulation] final class Driver(
         pool,
         TaskAttempt(
           partition,
-          cluster => of.name.id(world.defect.id(cluster), of.idSet, batch, partition, 0, number),
+          cluster => of.name.id(world.defect.id(cluster), batch, partition, 0, number),
           retried = number > 0
         ),
         cluster => of.replay.forall(r => r.batch != batch || r.writes(partition, cluster)),
