@@ -217,7 +217,7 @@ private[admin] object CheckpointCommands {
    * The position in one partition.
    *
    * @param state `reading`; `draining`: read up to the target; `retained`: removed, and resumed here if it is added again; `drained`:
-   *              removed after it was read to its target
+   *              read to its target, or replaced: not read again while it drains
    * @param entered where reading begins, if the newest batch adds the partition, or adds it again
    * @param stop where reading ends for good, by stopping offsets
    */

@@ -170,9 +170,8 @@ private[dynamickafka] object ClusterIdentity {
 /**
  * The positions of topics of one cluster that have left the topology.
  *
- * @param drained topics that left because they reached their drain target, while the metadata still lists them as
- *                draining. They are not read again until their state in the metadata changes, even if their positions
- *                have been dropped
+ * @param drained topics that left because they reached their drain target, or whose place another cluster has taken. They are not read
+ *                again until they are active, as long as they are retained, or the metadata list them as draining
  * @param past topics that were read, and whose positions have been dropped, as far as their start position was one for the first
  *             start of the query
  */

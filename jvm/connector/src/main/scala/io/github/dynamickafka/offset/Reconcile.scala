@@ -88,16 +88,13 @@ private[dynamickafka] object Reconcile {
     // Topics of the metadata that are not read: they return, enter, or remain unread because they were drained, or another cluster
     // has taken their place.
     val absent = named.keySet.toSet -- live.topics
-    // The cluster that replaces this one reads them, or continues them; it also reads the copies of those that were never read here.
-    val taken = topology.clusters.valuesIterator.filter(_.replaces.contains(id)).flatMap { by =>
-      val isRead = start.position(by.id).nonEmpty
-      val itsOwn = start.retained.get(by.id).toSeq.flatMap(_.topics).filter { case (_, of) =>
-        isRead || of.former.exists(_.id == id)
-      }
-      val copies = by.topics.keySet.filter(t => isRead && !kept.exists(_.topics.contains(t)))
-      start.position(by.id).topics ++ itsOwn.map(_._1) ++ copies
-    }.toSet
-    val away = absent.filter(t => isDraining(t) && (taken(t) || kept.exists(_.drained(t))))
+    // A topic that was never read here is read in the cluster that has replaced this one.
+    def hasReplaced(by: String) = start.position(by).nonEmpty ||
+      start.retained.get(by).exists(_.topics.valuesIterator.exists(_.former.exists(_.id == id)))
+    val copied = topology.clusters.valuesIterator
+      .filter(by => by.replaces.contains(id) && hasReplaced(by.id))
+      .flatMap(_.topics.keySet).filter(t => !kept.exists(_.topics.contains(t))).toSet
+    val away = absent.filter(t => isDraining(t) && (copied(t) || kept.exists(_.drained(t))))
     // Positions of an earlier topic of the same name do not return.
     def isCurrent(topic: String) = !kept.flatMap(_.topics.get(topic)).exists(positions =>
       ClusterIdentity.differ(positions.id, topicIds.get(topic))
@@ -138,7 +135,9 @@ private[dynamickafka] object Reconcile {
     val retained = kept.getOrElse(Retained.empty)
       .map((topic, of) => of.only(!returning.of(topic).contains(_))) ++
       Retained.at(now, left, ids = topicIds.get, epochs = epochs)
-    val drained = (retained.drained ++ leaving.topics).filter(isDraining)
+    val drained = leaving.topics.filter(isDraining) ++ retained.drained.filter(t =>
+      isDraining(t) || (!named.contains(t) && retained.topics.contains(t))
+    )
     val past = retained.past ++ startingOnce(leaving.topics -- left.topics)
     (work, Some(retained.copy(drained = drained, past = past)).filterNot(_.isEmpty))
   }

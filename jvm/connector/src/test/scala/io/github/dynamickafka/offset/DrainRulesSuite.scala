@@ -68,6 +68,16 @@ class DrainRulesSuite extends AnyFunSuite {
     assert(later.retained == SortedMap("a" -> Retained.at(1000L, Positions.empty, Set("t"))))
   }
 
+  test(
+    "a drained topic that leaves the metadata is not read when it drains again, as long as it is retained"
+  ) {
+    val drained = SortedMap("a" -> Retained.at(1000L, positions(("t", 0, 5L)), Set("t")))
+    val away = after(CompositeOffset(none, retained = drained), topology(), now = 1050L)
+    assert(away.retained == drained)
+    assert(after(CompositeOffset(none, retained = away.retained), topology("t" -> draining)).clusters.isEmpty)
+    assert(after(CompositeOffset(none, retained = drained), topology(), now = 1100L).retained.isEmpty)
+  }
+
   test("a drained topic returns when it is active, and is new if its position has expired") {
     val drained = SortedMap("a" -> Retained.at(1000L, positions(("t", 0, 5L)), Set("t")))
     val start = CompositeOffset(none, retained = drained)

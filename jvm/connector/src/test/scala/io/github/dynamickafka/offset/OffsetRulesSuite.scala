@@ -180,7 +180,7 @@ class OffsetRulesSuite extends AnyFunSuite {
     val start = CompositeOffset(
       on("b", ("t", 0, 5L)),
       retained = SortedMap(
-        "a" -> left,
+        "a" -> left.copy(drained = Set("t", "u", "w")),
         "b" -> (owed ++ Retained.at(1000L, positions(("w", 0, 7L))))
       )
     )

@@ -43,15 +43,16 @@ private[dynamickafka] object ReplacingClusters {
         (former.contains(other) && streamsOf(topology.clusters(other)).exists(streamsOf(by))) ||
         isRead(start, topology, by, other, drainRemoved)
       }
+      val left = entering.map { case (_, other) => other -> leaving(start, topology, other, now) }
       ReplacingClusters(
         entering,
         if (entering.isEmpty) start
         else
           // Another Kafka cluster may have the id now, and it is the other one that it is compared with.
           start.copy(
-            retained = start.retained ++ entering.map { case (id, other) =>
-              id -> taken(start, topology, id, other, now)
-            },
+            retained = start.retained ++ left.map { case (other, positions) =>
+              other -> replaced(start, other, positions)
+            } ++ entering.map { case (id, other) => id -> taken(start, id, other, left(other)) },
             identities = start.identities -- entering.keys
           ),
         if (waiting.isEmpty) topology
@@ -64,30 +65,30 @@ private[dynamickafka] object ReplacingClusters {
     }
   }
 
-  /** The positions that a cluster takes over: the newest ones of each topic, its own or those of the other cluster. */
-  private def taken(
-      start: CompositeOffset,
-      topology: Topology,
-      id: String,
-      other: String,
-      now: Long
-  ): Retained = {
-    val stays = topology.clusters.get(other)
-    val left = start.position(other).filterTopics(topic =>
+  /** The positions of a cluster that is replaced, with those that leave now. */
+  private def leaving(start: CompositeOffset, topology: Topology, id: String, now: Long): Retained = {
+    val stays = topology.clusters.get(id)
+    val left = start.position(id).filterTopics(topic =>
       !stays.exists(c => c.topics.contains(topic) || c.patterns.exists(_.matches(topic)))
     )
-    val identity = start.identity(other)
+    val identity = start.identity(id)
+    start.retained.getOrElse(id, Retained.empty) ++
+      Retained.at(now, left, ids = identity.topics.get, epochs = identity.epochs)
+  }
+
+  /** What is replaced is not drained again, also where the metadata lack the cluster that has taken its place. */
+  private def replaced(start: CompositeOffset, id: String, left: Retained): Retained =
+    start.retained.getOrElse(id, Retained.empty).copy(drained = left.topics.keySet.toSet)
+
+  /** The positions that a cluster takes over: the newest ones of each topic, its own or those of the other cluster. */
+  private def taken(start: CompositeOffset, id: String, other: String, left: Retained): Retained = {
     def of(id: String, retained: Retained) =
       retained.of(FormerCluster(id, start.identity(id).kafkaId)).topics
-    val own = of(id, start.retained.getOrElse(id, Retained.empty))
-    val others = of(
-      other,
-      start.retained.getOrElse(other, Retained.empty) ++
-        Retained.at(now, left, ids = identity.topics.get, epochs = identity.epochs)
-    )
+    val own = start.retained.getOrElse(id, Retained.empty)
+    val others = of(other, left)
     Retained(
-      others ++ own.filter { case (topic, kept) => others.get(topic).forall(_.since < kept.since) },
-      past = start.retained.get(id).fold(Set.empty[String])(_.past)
+      others ++ of(id, own).filter { case (topic, kept) => others.get(topic).forall(_.since < kept.since) },
+      past = own.past
     )
   }
 

@@ -4,12 +4,22 @@ import scala.collection.immutable.SortedMap
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.metadata.{Removal, Topology, TopologyCluster, TopologyTopic}
+import io.github.dynamickafka.metadata.{
+  OffsetsPolicy,
+  Removal,
+  ReplacedClusterPolicy,
+  Topology,
+  TopologyCluster,
+  TopologyTopic
+}
 import io.github.dynamickafka.offset.{
   ClusterIdentity,
+  ClusterView,
   CompositeOffset,
   FormerCluster,
+  NextOffset,
   Positions,
+  Reconcile,
   Retained,
   RetainedTopic
 }
@@ -51,7 +61,8 @@ class ReplacingClustersSuite extends AnyFunSuite with TimeLimit {
     val left = reading().copy(retained = retained("blue" -> 10L))
     val found = of(left, topology(green))
     assert(found.former == Map("green" -> "blue") && found.topology == topology(green))
-    assert(found.start.retained == left.retained + ("green" -> taken("blue", 10L)))
+    assert(found.start.retained ==
+      SortedMap("blue" -> Retained.at(10L, some, drained = Set("t")), "green" -> taken("blue", 10L)))
   }
 
   test("it is not compared with the Kafka cluster that had its id before") {
@@ -123,5 +134,79 @@ class ReplacingClustersSuite extends AnyFunSuite with TimeLimit {
   test("a cluster of another stream is not waited for") {
     val other = topology(cluster("blue", stream = "other"), green)
     assert(of(reading("blue"), other).former == Map("green" -> "blue"))
+  }
+
+  private def naming(id: String, topics: String*)(replaces: String = null, draining: Boolean = false) =
+    id -> TopologyCluster(
+      id,
+      SortedMap.from(topics.map(_ -> TopologyTopic("s", draining))),
+      Map.empty,
+      replaces = Option(replaces)
+    )
+
+  /** The positions after triggers with these metadata, in which all clusters respond. */
+  private def after(topologies: Topology*): CompositeOffset = {
+    val rules = Reconcile.Rules(-1L, drainRemoved = false, (_, _, _, _) => OffsetsPolicy.Earliest)
+    topologies.zipWithIndex.foldLeft(CompositeOffset.empty) { case (start, (to, trigger)) =>
+      val now = 10L * trigger
+      val found = ReplacingClusters(start, to, drainRemoved = false, now)
+      val transition = Reconcile(found.start, found.topology, now, rules)
+      val views = transition.clusters.map { case (id, work) =>
+        def all(offset: Long) = Positions.from(work.topics.map((_, 0, offset)))
+        id -> ClusterView.Reachable(all(9L + trigger), all(0L), kafkaId = Some(id))
+      }
+      val next = NextOffset(found.start, transition, views, ReplacedClusterPolicy.Latest, _ => true)
+      next.offset(next.spans.map(_.lag))
+    }
+  }
+
+  // Histories 20515203, 20518987, 20522588, 20770093, 20770127 and 20772893 of copies.
+  test(
+    "what was replaced is not drained again, although the metadata lack the cluster that has taken its place"
+  ) {
+    val blue = topology(naming("blue", "t", "u")())
+    val drains = topology(naming("blue", "t", "u")(draining = true))
+    val both =
+      topology(drains.clusters("blue").id -> drains.clusters("blue"), naming("green", "t", "u")("blue"))
+    val drained = Seq(blue, both, both, both)
+    assert(after(drained: _*).clusters.keySet == Set("green"))
+    assert(after(drained :+ drains: _*).clusters.isEmpty)
+    assert(after(drained :+ Topology.empty :+ drains: _*).clusters.isEmpty, "nothing was named in between")
+    val back = topology(naming("blue", "t", "u")("green"))
+    assert(
+      after(drained :+ Topology.empty :+ drains :+ back: _*).retained.keySet == Set("green"),
+      "a later copy"
+    )
+    assert(after(blue, Topology.empty, topology(naming("green", "t", "u")("blue")), drains).clusters.isEmpty)
+  }
+
+  test("... of a topic that the metadata lacked when its cluster was replaced") {
+    val without = topology(naming("blue", "u")(draining = true), naming("green", "u")("blue"))
+    val drains = topology(naming("blue", "t", "u")(draining = true))
+    val replaced = Seq(topology(naming("blue", "t", "u")()), without, without, without)
+    assert(after(replaced: _*).clusters.keySet == Set("green"))
+    val found = after(replaced :+ drains: _*)
+    assert(found.clusters.isEmpty && found.retained("green").topics("t").former.exists(_.id == "blue"))
+    val (back, all) = (naming("blue", "t", "u")("green"), naming("blue", "t", "u")())
+    Seq(back, all).foreach(active =>
+      assert(after(replaced :+ drains :+ topology(active): _*).position("blue").topics == Set("t", "u"))
+    )
+  }
+
+  test("... of a topic that a third cluster had") {
+    val there = topology(naming("green", "u")("blue"))
+    val back = topology(naming("blue", "u")("green"))
+    val drains = topology(naming("green", "t", "u")(draining = true))
+    val found =
+      after(topology(naming("blue", "t", "u")()), topology(naming("blue", "u")()), there, back, drains)
+    assert(found.position("green").isEmpty)
+  }
+
+  // History 20263668 of copies.
+  test("a topic that both clusters get when one replaces the other is read in the new one") {
+    def both(topics: String*) =
+      topology(naming("blue", topics: _*)(draining = true), naming("green", topics: _*)("blue"))
+    val found = after(topology(naming("blue", "u")()), both("u"), both("u"), both("t", "u"))
+    assert(found.position("blue").isEmpty && found.position("green").topics == Set("t", "u"))
   }
 }

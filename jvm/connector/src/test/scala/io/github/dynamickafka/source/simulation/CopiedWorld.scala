@@ -71,6 +71,9 @@ private[simulation] final class CopiedWorld(
   /** How often the active cluster has changed. */
   var failovers = 0
 
+  /** Whether the standby has other records in a topic that was copied to the active cluster. */
+  private var isForeign = false
+
   /** Whether everything was copied, and nothing can be a reason not to continue. */
   var isComplete = true
 
@@ -82,7 +85,9 @@ private[simulation] final class CopiedWorld(
 
   def change(reached: CompositeOffset): Unit = {
     // A query that is refused for longer than the retention starts again in a cluster that it has drained.
-    val isDrained = reached.retained.values.exists(_.drained.nonEmpty)
+    val isDrained = reached.retained.exists { case (id, kept) =>
+      world.topology.clusters.get(id).exists(_.topics.keysIterator.exists(kept.drained))
+    }
     // What a copy has still to continue is retained as long as its metadata are there.
     val isOwing = reached.retained.values.exists(_.topics.valuesIterator.exists(_.former.isDefined))
     // What has returned is seen before it expires, also by a query that has crashed.
@@ -234,7 +239,7 @@ private[simulation] final class CopiedWorld(
     if (all) copy(1000, reached)
     // What is still retained of an earlier cluster may be in none of the copies.
     val isOwing = reached.retained.valuesIterator.flatMap(_.topics.valuesIterator).exists(_.former.isDefined)
-    isComplete = all && !isOwing && (isComplete || isKnown)
+    isComplete = all && !isOwing && !isForeign && (isComplete || isKnown)
     late = active.topics.keySet -- standby.topics.keySet
     val from = active
     former = from
@@ -301,6 +306,7 @@ private[simulation] final class CopiedWorld(
     count += 1
     val topic = ModelTopic(s"$name-$count", from.logs.map(log => if (exact) log else shifted(log.records)))
     active = active.copy(topics = active.topics.updated(name, topic))
+    isForeign ||= standby.topics.get(name).exists(_.logs.map(_.records) != topic.logs.map(_.records))
     for (log <- standby.topics.get(name); p <- log.logs.indices)
       copiedTo += (name, p) -> topic.logs(p).end
     for {
@@ -316,6 +322,7 @@ private[simulation] final class CopiedWorld(
 
   /** A new copy, or the Kafka cluster that was active before. */
   private def newStandby(): Unit = {
+    isForeign = false
     pending = Vector.empty
     count += 1
     if ((former ne active) && chance(50)) {

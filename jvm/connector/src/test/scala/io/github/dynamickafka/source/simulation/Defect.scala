@@ -326,7 +326,7 @@ private[simulation] object Defect {
 
   case object ReturnIsRetained
       extends Defect("what has returned is retained until its cluster responds") {
-    override def skipped = 170
+    override def skipped = 2100
     override def next(planned: Planned): NextOffset = {
       val back = planned.transition.clusters.collect {
         case (id, work) if planned.view(id).isEmpty && work.returning.nonEmpty => id -> work.returning
@@ -344,12 +344,13 @@ private[simulation] object Defect {
 
   case object PinnedEndsApply
       extends Defect("what AvailableNow has found in a cluster applies to the copy that takes its place") {
+    override def skipped = 110
     override def followsMoves = false
   }
 
   case object FilesAreOvertaken
       extends Defect("records of a partition do not wait for files with older ones") {
-    override def skipped = 900
+    override def skipped = 1080
     override def waitsForFiles = false
   }
 
