@@ -14,7 +14,7 @@ import io.github.dynamickafka.format.table.{
   RowEncoder,
   SideSource
 }
-import io.github.dynamickafka.format.{Raw, WriteContext}
+import io.github.dynamickafka.format.Raw
 import io.github.dynamickafka.schemaregistry.Frame
 
 /**
@@ -112,7 +112,7 @@ private[dynamickafka] final class InputColumns private (
 private final class ShownTarget(
     topicOf: InternalRow => Option[String],
     clusterOf: InternalRow => Option[String]
-) extends WriteContext {
+) extends TargetRecord {
   private var row: InternalRow = _
   var added: Vector[Header] = Vector.empty
 

@@ -231,7 +231,7 @@ private[source] object ProtobufFiles {
   private def loaded(side: SideFormat): SideFormat =
     if (side.format != Protobuf) side
     else {
-      val path = side.options(ProtobufOptions.DescriptorFile).trim
+      val path = side.options(ProtobufOptions.DescriptorFile.name).trim
       val conf = SparkSession.active.sessionState.newHadoopConf()
       val bytes =
         try {
@@ -244,7 +244,7 @@ private[source] object ProtobufFiles {
       side.copy(descriptor = Some(ArraySeq.unsafeWrapArray(bytes)))
     }
 
-  private def name(side: SideFormat) = s"${side.format.name}.${ProtobufOptions.DescriptorFile}"
+  private def name(side: SideFormat) = s"${side.format.name}.${ProtobufOptions.DescriptorFile.name}"
 }
 
 /** `schema=registry`: the columns are those of the newest schema of the subject, when a table is made. */

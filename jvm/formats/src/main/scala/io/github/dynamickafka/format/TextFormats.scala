@@ -47,12 +47,8 @@ private[dynamickafka] object Csv extends Format("csv") {
       Set("samplingRatio", "lineSep", "encoding", "charset", "compression", "codec", "inputBufferSize") ++
       Set("extension", "columnPruning", "writeBigDecimalInScientificNotation", "arrayElementDelimiter")
 
-  override def forDecoder(set: Map[String, String]): Map[String, String] = {
-    val quotes =
-      if (set.get(disableQuotes.name).exists(_.trim.toBoolean)) Map("quote" -> "")
-      else Map.empty[String, String]
-    quotes ++ (set - disableQuotes.name)
-  }
+  override def forDecoder(set: Map[String, String]): Map[String, String] =
+    Option.when(disableQuotes.isOn(set))("quote" -> "").toMap ++ (set - disableQuotes.name)
 
   private[format] def parsed(options: Map[String, String]) =
     new CSVOptions(options, true, SQLConf.get.sessionLocalTimeZone, SQLConf.get.columnNameOfCorruptRecord)
@@ -115,7 +111,7 @@ private[format] final class CsvDecoder(side: SideLayout) extends Decoder {
         // After an exception, the state of the parser is unknown.
         shared = newParser()
         into.clear()
-        DecodeFailure("it is not a line of CSV", None, unparsable = true)
+        DecodeFailure("it is not a line of CSV")
     }
   }
 
@@ -151,7 +147,6 @@ private[format] final class CsvEncoder(side: SideLayout) extends Encoder {
 /** The bytes, or, in Flink's `raw`, a text. */
 private[dynamickafka] object Raw extends Format("raw") {
   override def wholeTypes: Seq[DataType] = Seq(BinaryType, StringType)
-  override def isBytes: Boolean = true
 
   override def decoder(side: SideLayout): Decoder =
     if (side.schema.headOption.exists(_.dataType == StringType)) Text.decoder(side)

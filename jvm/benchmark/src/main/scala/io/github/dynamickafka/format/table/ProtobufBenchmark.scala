@@ -106,7 +106,7 @@ object ProtobufBenchmark {
     val set = FileDescriptorSet.newBuilder().addFile(message.getFile.toProto).build().toByteArray
     val format = SideFormat(
       Protobuf,
-      Map(ProtobufOptions.MessageName -> "Record"),
+      Map(ProtobufOptions.MessageName.name -> "Record"),
       descriptor = Some(ArraySeq.unsafeWrapArray(set))
     )
     val schema = ProtobufSchemas.columnsOfFile(format).fold(reason => sys.error(reason), identity)

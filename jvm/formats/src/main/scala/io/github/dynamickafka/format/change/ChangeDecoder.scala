@@ -38,10 +38,7 @@ private[dynamickafka] final class ChangeDecoder(side: SideLayout) extends Decode
   /** The kind of the change and metadata of the format, as [[ChangeLayout.types]]. */
   val about: DecodedValues = new DecodedValues(change.types)
 
-  private val format = side.format.format match {
-    case known: ChangeFormat => known
-    case other => throw new IllegalArgumentException(s"${other.name} has no changes")
-  }
+  private val format = side.format.format.asInstanceOf[ChangeFormat]
   private val dialect = format.dialect(side)
   private val zone: ZoneId =
     side.format.options.get("timeZone").fold[ZoneId](ZoneId.of("UTC"))(DateTimeUtils.getZoneId)
@@ -53,16 +50,17 @@ private[dynamickafka] final class ChangeDecoder(side: SideLayout) extends Decode
     else if (wanted.exists(i => i == Before || i == After)) change.payload
     else StructType(Nil)
 
+  private def sourceOf(key: String) = format.sources.collectFirst { case (`key`, source) => source }.get
   private val ofChange: Seq[(Int, ChangeSource)] =
     change.wanted.filter(_ != ChangeLayout.TypeIndex).map(slot =>
-      slot -> format.source(change.metadata(slot - 1).key, zone)
+      slot -> sourceOf(change.metadata(slot - 1).key)
     )
   private val ofEnvelope: Seq[(Int, ChangeSource)] =
     if (!change.envelope) Nil
     else
       Seq(
         Source -> format.envelopeSource,
-        Time -> ChangeSource.milliseconds(format.source(ChangeFormat.IngestionTimestamp, zone))
+        Time -> ChangeSource.milliseconds(sourceOf(ChangeFormat.IngestionTimestamp))
       ).filter(s => side.wanted.contains(s._1))
 
   private val sources = (ofChange ++ ofEnvelope).map(_._2)
@@ -72,7 +70,7 @@ private[dynamickafka] final class ChangeDecoder(side: SideLayout) extends Decode
   /** Where the fields of each source are. */
   private val names = fields(payload).map(_.field.name)
   private def read(source: ChangeSource, envelope: Envelope): Any =
-    source.read(source.fields.map(f => envelope.get(names.indexOf(f.field.name))))
+    source.read(source.fields.map(f => envelope.get(names.indexOf(f.field.name))), zone)
 
   private val avro = Option.when(format.hasRegistry)(
     new AvroEnvelope(side, fields(payload).map(_.field))
@@ -130,7 +128,7 @@ private[dynamickafka] final class ChangeDecoder(side: SideLayout) extends Decode
           if (failure eq null) failed.orNull else envelope.located(failure)
         case Left(reason) =>
           rows = Unparsable
-          DecodeFailure(reason, None, unparsable = true)
+          DecodeFailure(reason)
       }
     }
 
@@ -241,7 +239,7 @@ private[change] final class JsonEnvelope(
     nested = if (wrapped) values.get(0).asInstanceOf[InternalRow] else null
     payload.begin(if (schemaAt < 0) null else values.get(schemaAt).asInstanceOf[UTF8String])
     if ((failure eq null) && wrapped && (nested eq null))
-      DecodeFailure(s"the field '$Wrapper' is missing", None, unparsable = true)
+      DecodeFailure(s"the field '$Wrapper' is missing")
     else failure
   }
 

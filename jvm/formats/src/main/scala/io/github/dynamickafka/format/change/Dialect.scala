@@ -41,14 +41,9 @@ private[change] object Dialect {
 
   private def unknown(field: String, known: String) = Left(s"the field '$field' is none of $known")
 
-  private def inserted(op: String, after: InternalRow, field: String) =
-    if (after eq null) missing(field) else Right(Seq(Change(op, null, after)))
-
-  private def updated(before: InternalRow, after: InternalRow, field: String) =
-    if (after eq null) missing(field) else Right(Seq(Change("u", before, after)))
-
-  private def deleted(before: InternalRow, field: String) =
-    if (before eq null) missing(field) else Right(Seq(Change("d", before, null)))
+  /** @param field the name of the row that the change has to have: of the one before a deletion, of any other the one after it */
+  private def changed(op: String, before: InternalRow, after: InternalRow, field: String) =
+    if ((if (op == "d") before else after) eq null) missing(field) else Right(Seq(Change(op, before, after)))
 
   /** @param ops Debezium's operations, by the names that the tool gives them */
   sealed class BeforeAfter(field: String, ops: ListMap[String, String]) extends Dialect {
@@ -62,9 +57,8 @@ private[change] object Dialect {
 
     protected def change(name: String, before: InternalRow, after: InternalRow): Either[String, Seq[Change]] =
       ops.get(name) match {
-        case Some("u") => updated(before, after, "after")
-        case Some("d") => deleted(before, "before")
-        case Some(op) => inserted(op, after, "after")
+        case Some("d") => changed("d", before, null, "before")
+        case Some(op) => changed(op, if (op == "u") before else null, after, "after")
         case None => unknown(field, ops.keys.map(op => s"'$op'").mkString(", "))
       }
   }
@@ -86,14 +80,14 @@ private[change] object Dialect {
     override def changes(envelope: Envelope): Either[String, Seq[Change]] = {
       val data = envelope.row(0)
       envelope.text(2) match {
-        case Some("insert") => inserted("c", data, "data")
-        case Some("bootstrap-insert") => inserted("r", data, "data")
+        case Some("insert") => changed("c", null, data, "data")
+        case Some("bootstrap-insert") => changed("r", null, data, "data")
         case Some("bootstrap-start" | "bootstrap-complete") => Right(Nil)
         case Some("update") if data eq null => missing("data")
         case Some("update") =>
           val old = envelope.row(1)
-          updated(if (old eq null) null else envelope.before(old, data, 0), data, "data")
-        case Some("delete") => deleted(data, "data")
+          changed("u", if (old eq null) null else envelope.before(old, data, 0), data, "data")
+        case Some("delete") => changed("d", data, null, "data")
         case Some(_) => unknown("type", "'insert', 'update', 'delete', 'bootstrap-insert'")
         case None => missing("type")
       }

@@ -21,19 +21,18 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.extension.TargetRecord
 import io.github.dynamickafka.format.{
   AvroSchemas,
   ChangeKind,
   ChangeLayout,
   Encoder,
-  FormatWriter,
   MetadataColumn,
   SchemaText,
   SideFormat,
   SideLayout,
   TaskResource,
-  UnencodableException,
-  WriteContext
+  UnencodableException
 }
 import io.github.dynamickafka.schemaregistry.Frame
 
@@ -254,17 +253,13 @@ private[dynamickafka] final case class Encoding(
 /** Makes the encoder of keys or values, for one task. */
 private[dynamickafka] object Encoders {
 
-  /** @param context shows the records, one after the other */
-  def of(fields: SideLayout, context: WriteContext = null): Encoder = {
-    val encoder = writer(fields).encoder(fields)
-    encoder.within(context)
+  /** @param record shows the records, one after the other */
+  def of(fields: SideLayout, record: TargetRecord = null): Encoder = {
+    val encoder = fields.format.format.writer.get.encoder(fields)
+    encoder.within(record)
     TaskResource.closeAtEnd(() => encoder.close())
     encoder
   }
-
-  private def writer(fields: SideLayout): FormatWriter = fields.format.format.writer.getOrElse(
-    throw new IllegalArgumentException(s"${fields.format.format.name} is for reading only")
-  )
 
   /**
    * Makes an encoder on the driver, so that types and options that a format does not support are found before anything is
@@ -286,8 +281,9 @@ private[dynamickafka] object Encoders {
   private def problem(side: SideLayout): Option[String] =
     Variants.problem(side.format.format, side.schema).orElse {
       try {
-        writer(side).encoder(side).close()
-        writer(side).problem(side)
+        val writer = side.format.format.writer.get
+        writer.encoder(side).close()
+        writer.problem(side)
       } catch { case NonFatal(e) => Some(String.valueOf(e.getMessage)) }
     }
 }
@@ -296,16 +292,16 @@ private[dynamickafka] object Encoders {
  * Makes the keys or the values of rows. Used by one task. Not thread-safe.
  *
  * @param side `key` or `value`, for errors
- * @param context shows the records, one after the other
+ * @param record shows the records, one after the other
  */
-private[dynamickafka] final class RowEncoder(source: SideSource, side: String, context: WriteContext = null) {
+private[dynamickafka] final class RowEncoder(source: SideSource, side: String, record: TargetRecord = null) {
 
   private val encode: InternalRow => Array[Byte] = source match {
     case SideSource.Column(i, BinaryType) => row => if (row.isNullAt(i)) null else row.getBinary(i)
     case SideSource.Column(i, _) => row => if (row.isNullAt(i)) null else row.getUTF8String(i).getBytes
     case fields: SideSource.Fields =>
       val project = UnsafeProjection.create(fields.input)
-      val encoder = Encoders.of(fields.side, context)
+      val encoder = Encoders.of(fields.side, record)
       val format = fields.side.format.format.name
       row =>
         try encoder.encode(project(row))
@@ -401,15 +397,13 @@ private[dynamickafka] final class StoreAssignment(input: StructType) {
         case NonFatal(e) =>
           throw Errors.invalidColumn(target.name, s"it does not fit 'schema': ${e.getMessage}")
       }
-    resolved match {
-      case Project(Seq(column), _) => bound(column.transform {
-          case a: Attribute if a.exprId == value.exprId => value.child
-        } match {
-          case Alias(child, _) => child
-          case other => other
-        })
-      case other => throw new IllegalStateException(s"no projection: $other")
+    val column = resolved.expressions.head.transform {
+      case a: Attribute if a.exprId == value.exprId => value.child
     }
+    bound(column match {
+      case Alias(child, _) => child
+      case other => other
+    })
   }
 
   private def bound(e: Expression): Expression = BindReferences.bindReference(e, attributes)

@@ -15,6 +15,7 @@ import io.github.dynamickafka.format.{
   MetadataColumn,
   MetadataItem,
   ParseErrors,
+  Raw,
   SchemaText,
   SideFormat,
   SideLayout
@@ -65,7 +66,7 @@ private[dynamickafka] final case class FormatTable(
 
   /** Whether the columns are those of Spark's Kafka source, then `cluster` and `stream`. */
   def isPlain: Boolean =
-    value.format.isBytes && key.isEmpty && metadata.isEmpty && metadataPrefix.isEmpty
+    value.format == Raw && key.isEmpty && metadata.isEmpty && metadataPrefix.isEmpty
 
   /**
    * The columns of a table that is read.
@@ -86,16 +87,13 @@ private[dynamickafka] final case class FormatTable(
    */
   def encoding(input: StructType, routing: Set[Int], caseSensitive: Boolean): Encoding = {
     val made = new Encodings(this, input, routing, caseSensitive)
-    // The columns of `schema=registry` are not known yet when only the options are checked.
-    if (schemaFromRegistry) Encoding(made.value, made.key, upserts = made.upserts)
-    else {
-      val frames = Seq(Some(made.value) -> false, made.key -> true).collect {
-        case (Some(fields: SideSource.Fields), ofKeys) =>
-          Encoders.check(fields.side, schema.isDefined)
-          fields.frame(ofKeys)
-      }
-      Encoding(made.value, made.key, frames.flatten, made.upserts)
+    val frames = Seq(Some(made.value) -> false, made.key -> true).collect {
+      // The columns of `schema=registry` are not known yet when only the options are checked.
+      case (Some(fields: SideSource.Fields), ofKeys) if !schemaFromRegistry =>
+        Encoders.check(fields.side, schema.isDefined)
+        fields.frame(ofKeys)
     }
+    Encoding(made.value, made.key, frames.flatten, made.upserts)
   }
 }
 
