@@ -22,6 +22,7 @@ import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.error.{Errors, FailureText}
+import io.github.dynamickafka.extension.TargetRecord
 import io.github.dynamickafka.format.avro.AvroRecords
 import io.github.dynamickafka.format.{
   DecodeFailure,
@@ -33,8 +34,7 @@ import io.github.dynamickafka.format.{
   FormatWriter,
   KafkaSerdes,
   ReadContext,
-  SideLayout,
-  WriteContext
+  SideLayout
 }
 import io.github.dynamickafka.kafka.SecretReferences
 import io.github.dynamickafka.option.NamedClass

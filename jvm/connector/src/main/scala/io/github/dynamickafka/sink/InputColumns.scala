@@ -6,6 +6,8 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types._
 
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.extension.TargetRecord
+import io.github.dynamickafka.format.Raw
 import io.github.dynamickafka.format.table.{
   Encoding,
   FormatOptionSpecs,
@@ -14,7 +16,6 @@ import io.github.dynamickafka.format.table.{
   RowEncoder,
   SideSource
 }
-import io.github.dynamickafka.format.Raw
 import io.github.dynamickafka.schemaregistry.Frame
 
 /**

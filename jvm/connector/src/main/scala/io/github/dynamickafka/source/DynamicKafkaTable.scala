@@ -25,7 +25,6 @@ import io.github.dynamickafka.format.{
   LayoutColumn,
   MetadataColumn,
   NewestSchemas,
-  SchemaText,
   SideFormat
 }
 import io.github.dynamickafka.metadata.KafkaStream
@@ -222,7 +221,7 @@ private[source] object ProtobufFiles {
     else {
       val columns = ProtobufSchemas.columnsOfFile(read.value).fold(
         reason => throw Errors.invalidSchema(s"option '${name(read.value)}': $reason"),
-        SchemaText.nullable
+        _.toNullable
       )
       read.copy(schema = Some(DeclaredSchema(columns)))
     }

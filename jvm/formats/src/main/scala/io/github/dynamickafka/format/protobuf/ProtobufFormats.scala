@@ -15,7 +15,6 @@ import io.github.dynamickafka.format.{
   FormatSetting,
   RecordBody,
   RegistryDecoder,
-  SchemaText,
   SchemasById,
   SideFormat,
   SideLayout
@@ -61,7 +60,7 @@ private[dynamickafka] object ProtobufConfluent extends ProtobufFormat("protobuf-
     override def kind: String = RegisteredSchema.Protobuf
 
     override def columns(schema: RegisteredSchema, side: SideFormat): Either[String, DeclaredSchema] =
-      ProtobufSchemas.columnsOfRegistry(schema, side).map(c => DeclaredSchema(SchemaText.nullable(c)))
+      ProtobufSchemas.columnsOfRegistry(schema, side).map(c => DeclaredSchema(c.toNullable))
   }
 }
 

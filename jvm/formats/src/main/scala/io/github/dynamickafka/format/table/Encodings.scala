@@ -28,7 +28,6 @@ import io.github.dynamickafka.format.{
   ChangeLayout,
   Encoder,
   MetadataColumn,
-  SchemaText,
   SideFormat,
   SideLayout,
   TaskResource,
@@ -193,7 +192,7 @@ private[table] final class Encodings(
       columns: Seq[(StructField, Expression)],
       avro: Option[String] = None
   ): Fields =
-    Fields(SideLayout.of(side, SchemaText.nullable(StructType(columns.map(_._1))), avro), columns.map(_._2))
+    Fields(SideLayout.of(side, StructType(columns.map(_._1)).toNullable, avro), columns.map(_._2))
 }
 
 /** Where keys or values come from. Sent to executors. */

@@ -126,8 +126,7 @@ private final class FormatOptionsParser(
       raw.get(ValueFieldsInclude),
       if (fromRegistry) None
       else
-        schema(avro)
-          .orElse(value.fixedSchema.map(columns => DeclaredSchema(SchemaText.nullable(columns)))),
+        schema(avro).orElse(value.fixedSchema.map(columns => DeclaredSchema(columns.toNullable))),
       metadataPrefix = raw.find(MetadataPrefix).getOrElse(""),
       schemaFromRegistry = fromRegistry,
       upsert = isUpsert(fields)

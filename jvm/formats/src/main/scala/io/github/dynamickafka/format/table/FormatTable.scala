@@ -16,7 +16,6 @@ import io.github.dynamickafka.format.{
   MetadataItem,
   ParseErrors,
   Raw,
-  SchemaText,
   SideFormat,
   SideLayout
 }
@@ -169,7 +168,7 @@ private final class Layouts(options: FormatTable, user: Option[StructType], incl
       if (keeps) corrupt.zip(Seq("has the bytes of bad records", "has the errors of bad records")) else Nil
     val special = (changeType.map(_ -> "has the kind of the change") ++ kept).toSeq
     val known = options.metadata.getOrElse(MetadataItem.ofRecord)
-    SchemaText.nullable(user).zip(user).map { case (field, original) =>
+    user.toNullable.zip(user).map { case (field, original) =>
       def ofRecord = Option.when(field.name.startsWith(options.metadataPrefix))(
         field.name.drop(options.metadataPrefix.length)
       ).flatMap(name => known.find(_.name.equalsIgnoreCase(name)))
@@ -181,7 +180,7 @@ private final class Layouts(options: FormatTable, user: Option[StructType], incl
         Right(column.copy(field = field))
       }).orElse(ofRecord.map { item =>
         val column = metadata(item)
-        val own = SchemaText.nullable(new StructType().add("c", column.field.dataType)).head.dataType
+        val own = new StructType().add("c", column.field.dataType).toNullable.head.dataType
         refuseType(field, own, "is metadata of the record")
         Right(column.copy(field = original))
       }).getOrElse {

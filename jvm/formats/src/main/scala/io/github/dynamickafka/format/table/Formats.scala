@@ -27,9 +27,9 @@ private[dynamickafka] final class Formats(val all: Seq[Format]) {
 
   /** The types of options that name a format: of keys and of values, in queries that read and in those that write. */
   val toRead: OptionType[Format] = oneOf(all)
-  val valuesToRead: OptionType[Format] = orOfMetadata(all)
-  val toWrite: OptionType[Format] = orReadOnly(oneOf(written))
-  val valuesToWrite: OptionType[Format] = orReadOnly(orOfMetadata(written))
+  val valuesToRead: OptionType[Format] = oneOf(all, orOfMetadata = true)
+  val toWrite: OptionType[Format] = oneOf(written)
+  val valuesToWrite: OptionType[Format] = oneOf(written, orOfMetadata = true)
 
   def find(name: String): Option[Format] = all.find(_.name.equalsIgnoreCase(name.trim))
 
@@ -41,38 +41,26 @@ private[dynamickafka] final class Formats(val all: Seq[Format]) {
     format.name == option.format && format.settings.exists(s => s.decidesColumns && s.named(option.option))
   )
 
-  /** With `metadata`, which is replaced before options are parsed, so that it is an error here. */
-  private def orOfMetadata(formats: Seq[Format]): OptionType[Format] = {
-    val named = oneOf(formats, more = Seq(Formats.OfMetadata))
-    named.copy(parse =
-      name =>
-        if (name.equalsIgnoreCase(Formats.OfMetadata))
-          Left(
-            "it is an option of queries with 'format(\"dynamic-kafka\")'. Tables of a DynamicKafkaCatalog have the format of " +
-              "the metadata without it; tables of Spark's own catalog name their format."
-          )
-        else named.parse(name)
-    )
-  }
-
-  private def orReadOnly(formats: OptionType[Format]): OptionType[Format] =
-    formats.copy(parse = name => formats.parse(name).left.map(reason => readOnly(name).getOrElse(reason)))
-
-  private def readOnly(name: String): Option[String] = find(name).filter(_.isChange).map(_ =>
-    s"it is for reading only. Changes are written as ${quoted(written.filter(_.isChange)).mkString(" or ")}."
-  )
-
-  /** @param more words that are valid as well, and are parsed elsewhere */
-  private def oneOf(formats: Seq[Format], more: Seq[String] = Nil): OptionType[Format] = {
+  /** @param orOfMetadata whether `metadata` is valid too, which is replaced before options are parsed, so that it is an error here */
+  private def oneOf(formats: Seq[Format], orOfMetadata: Boolean = false): OptionType[Format] = {
+    val more = if (orOfMetadata) Seq(Formats.OfMetadata) else Nil
     val names = formats.map(_.name)
+    def refused(text: String) =
+      if (more.exists(_.equalsIgnoreCase(text)))
+        "it is an option of queries with 'format(\"dynamic-kafka\")'. Tables of a DynamicKafkaCatalog have the format of " +
+          "the metadata without it; tables of Spark's own catalog name their format."
+      else if (find(text).exists(_.isChange))
+        s"it is for reading only. Changes are written as ${quoted(written.filter(_.isChange)).mkString(" or ")}."
+      else OptionType.notOneOf(text, names ++ more)
     OptionType(
       (names ++ (s"${ClassFormat.Prefix}<name>" +: more)).map(word => s"`$word`").mkString(", "),
       text =>
         ClassFormat.parse(text).getOrElse(
-          formats.find(_.name.equalsIgnoreCase(text)).toRight(OptionType.notOneOf(text, names ++ more))
+          formats.find(_.name.equalsIgnoreCase(text)).toRight(refused(text))
         )
     )
   }
+
   private def quoted(formats: Seq[Format]) = formats.map(f => s"'${f.name}'")
 }
 
