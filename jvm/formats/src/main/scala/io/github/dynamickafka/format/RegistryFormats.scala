@@ -22,11 +22,22 @@ private[dynamickafka] object NewestSchemas {
    * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_SCHEMA
    */
   def common(format: SideFormat, subjects: Seq[Subject]): DeclaredSchema = {
-    val first =
-      newest(subjects.headOption.getOrElse(throw Errors.invalidSchema("the streams have no cluster.")))
+    val first = subjects.headOption.getOrElse(throw Errors.invalidSchema("the streams have no cluster."))
+    val wanted = find(first).getOrElse(
+      throw Errors.schemaNotFound(
+        first.registry.shown,
+        first.registry.cluster,
+        first.name,
+        "it has no version"
+      )
+    )
+    val declared = columns(format, wanted)
     // A subject that has no schema yet has no records.
-    subjects.tail.flatMap(find).foreach(refuse(format, first, _))
-    columns(format, first)
+    for (other <- subjects.tail.flatMap(find))
+      format.format.registry.get.difference(declared, columns(format, other)).foreach(text =>
+        throw Errors.invalidSchema(s"records of $other cannot be read with $wanted: $text.")
+      )
+    declared
   }
 
   private final case class Found(subject: Subject, latest: LatestSchema) {
@@ -37,15 +48,6 @@ private[dynamickafka] object NewestSchemas {
 
   private def find(subject: Subject): Option[Found] =
     SchemaCache.shared.latest(subject.registry, subject.name).map(Found(subject, _))
-
-  private def newest(subject: Subject): Found = find(subject).getOrElse(
-    throw Errors.schemaNotFound(
-      subject.registry.shown,
-      subject.registry.cluster,
-      subject.name,
-      "it has no version"
-    )
-  )
 
   private def columns(side: SideFormat, found: Found): DeclaredSchema = {
     val expected = side.format.registry.get
@@ -59,12 +61,6 @@ private[dynamickafka] object NewestSchemas {
       _.copy(registered = Some(found.schema))
     )
   }
-
-  /** Refuses a schema that does not resolve to the first one. */
-  private def refuse(side: SideFormat, first: Found, other: Found): Unit =
-    side.format.registry.get.difference(columns(side, first), columns(side, other)).foreach(text =>
-      throw Errors.invalidSchema(s"records of $other cannot be read with $first: $text.")
-    )
 }
 
 /** Decodes what follows the header of records with one schema. */

@@ -123,7 +123,7 @@ private[dynamickafka] final class ChangeDecoder(side: SideLayout) extends Decode
           rows = found.flatMap(rowsOf(_, envelope))
           ofChange.foreach { case (slot, source) => about.setAny(slot, read(source, envelope)) }
           val failed = envelope.takeFailed().map(name =>
-            DecodeFailure(misfit(typeOf(name)), Some(name), unparsable = false)
+            DecodeFailure(misfit(payload(name).dataType), Some(name), unparsable = false)
           )
           if (failure eq null) failed.orNull else envelope.located(failure)
         case Left(reason) =>
@@ -131,8 +131,6 @@ private[dynamickafka] final class ChangeDecoder(side: SideLayout) extends Decode
           DecodeFailure(reason)
       }
     }
-
-  private def typeOf(column: String): DataType = payload(column).dataType
 
   private def rowsOf(changed: Change, envelope: Envelope): Seq[Row] =
     if (change.envelope)
@@ -276,16 +274,14 @@ private[change] final class JsonEnvelope(
     else nested.get(at, innerType(at).dataType)
   }
 
-  override def row(field: Int): InternalRow = typed(get(field).asInstanceOf[InternalRow])
+  override def row(field: Int): InternalRow = payload.typed(get(field).asInstanceOf[InternalRow])
 
   override def rows(field: Int): Option[Array[InternalRow]] =
     Option(get(field)).map(_.asInstanceOf[ArrayData]).map(array =>
       Array.tabulate(array.numElements())(i =>
-        if (array.isNullAt(i)) null else typed(array.getStruct(i, rowType.length))
+        if (array.isNullAt(i)) null else payload.typed(array.getStruct(i, rowType.length))
       )
     )
-
-  private def typed(row: InternalRow): InternalRow = payload.typed(row)
 
   override def takeFailed(): Option[String] = payload.takeFailed()
 

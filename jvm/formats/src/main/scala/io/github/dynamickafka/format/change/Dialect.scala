@@ -5,7 +5,7 @@ import scala.collection.immutable.ListMap
 import scala.util.matching.Regex
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.types.{ArrayType, StringType, StructField, StructType}
+import org.apache.spark.sql.types.{ArrayType, DataType, StringType, StructField, StructType}
 
 import io.github.dynamickafka.format.DecodeFailure
 
@@ -35,7 +35,8 @@ private[change] trait Dialect {
 
 private[change] object Dialect {
 
-  private def text(name: String) = EnvelopeField(StructField(name, StringType))
+  private def field(name: String, dataType: DataType = StringType) =
+    EnvelopeField(StructField(name, dataType))
 
   private def missing(field: String) = Left(s"the field '$field' is missing or null")
 
@@ -46,20 +47,20 @@ private[change] object Dialect {
     if ((if (op == "d") before else after) eq null) missing(field) else Right(Seq(Change(op, before, after)))
 
   /** @param ops Debezium's operations, by the names that the tool gives them */
-  sealed class BeforeAfter(field: String, ops: ListMap[String, String]) extends Dialect {
+  sealed class BeforeAfter(op: String, ops: ListMap[String, String]) extends Dialect {
     override def fields(row: StructType): Seq[EnvelopeField] =
-      Seq(Envelope.rowOf("before", row), Envelope.rowOf("after", row), text(field))
+      Seq(field("before", row), field("after", row), field(op))
 
     override final def changes(envelope: Envelope): Either[String, Seq[Change]] =
-      envelope.text(2).fold[Either[String, Seq[Change]]](missing(field))(
+      envelope.text(2).fold[Either[String, Seq[Change]]](missing(op))(
         change(_, envelope.row(0), envelope.row(1))
       )
 
     protected def change(name: String, before: InternalRow, after: InternalRow): Either[String, Seq[Change]] =
       ops.get(name) match {
         case Some("d") => changed("d", before, null, "before")
-        case Some(op) => changed(op, if (op == "u") before else null, after, "after")
-        case None => unknown(field, ops.keys.map(op => s"'$op'").mkString(", "))
+        case Some(kind) => changed(kind, if (kind == "u") before else null, after, "after")
+        case None => unknown(op, ops.keys.map(op => s"'$op'").mkString(", "))
       }
   }
 
@@ -75,7 +76,7 @@ private[change] object Dialect {
 
   object Maxwell extends Dialect {
     override def fields(row: StructType): Seq[EnvelopeField] =
-      Seq(Envelope.rowOf("data", row), Envelope.rowOf("old", row), text("type"))
+      Seq(field("data", row), field("old", row), field("type"))
 
     override def changes(envelope: Envelope): Either[String, Seq[Change]] = {
       val data = envelope.row(0)
@@ -96,8 +97,7 @@ private[change] object Dialect {
 
   final class Canal(database: Option[Regex], table: Option[Regex]) extends Dialect {
     override def fields(row: StructType): Seq[EnvelopeField] =
-      Seq(Envelope.rowsOf("data", row), Envelope.rowsOf("old", row), text("type")) ++
-        Seq("database", "table").map(text)
+      Seq("data", "old").map(field(_, ArrayType(row))) ++ Seq("type", "database", "table").map(field(_))
 
     override def texts: Boolean = true
 
@@ -167,9 +167,4 @@ private[change] trait Envelope {
    * @param index of the row in the array `old`
    */
   def before(old: InternalRow, after: InternalRow, index: Int): InternalRow
-}
-
-private[change] object Envelope {
-  def rowsOf(name: String, row: StructType): EnvelopeField = EnvelopeField(StructField(name, ArrayType(row)))
-  def rowOf(name: String, row: StructType): EnvelopeField = EnvelopeField(StructField(name, row))
 }

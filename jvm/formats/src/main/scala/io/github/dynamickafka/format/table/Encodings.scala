@@ -118,7 +118,8 @@ private[table] final class Encodings(
   }
 
   private val ofKey = options.keyFields.flatMap(name => fields.find(f => same(f._1.name, name)))
-  private val others = fields.diff(ofKey)
+  private val ofValue = if (options.exceptKey) fields.diff(ofKey) else fields
+  private def shown = s"The columns are ${input.fieldNames.mkString("'", "', '", "'")}."
 
   val key: Option[SideSource] = options.key.flatMap { side =>
     if (!side.format.hasFields) whole(side, keyName)
@@ -135,7 +136,7 @@ private[table] final class Encodings(
 
   val value: SideSource =
     if (wholeValue.isDefined) {
-      (if (options.exceptKey) others else fields).headOption.foreach { case (field, _) =>
+      ofValue.headOption.foreach { case (field, _) =>
         val hint =
           if (options.keyFields.exists(same(_, field.name)))
             s"set '${FormatOptionSpecs.ValueFieldsInclude.name}' to 'EXCEPT_KEY'."
@@ -146,22 +147,17 @@ private[table] final class Encodings(
           s"the format '${options.value.format.name}' of the values has only the column 'value': $hint"
         )
       }
-      whole(options.value, "value").getOrElse(throw Errors.invalidColumn(
-        "value",
-        s"the column is required but missing. The columns are ${input.fieldNames.mkString("'", "', '", "'")}."
-      ))
+      whole(options.value, "value").getOrElse(
+        throw Errors.invalidColumn("value", s"the column is required but missing. $shown")
+      )
     } else {
-      val columns = if (options.exceptKey) others else fields
-      if (columns.isEmpty)
-        throw Errors.invalidColumn(
-          "value",
-          s"no column is left for the values. The columns are ${input.fieldNames.mkString("'", "', '", "'")}."
-        )
+      if (ofValue.isEmpty)
+        throw Errors.invalidColumn("value", s"no column is left for the values. $shown")
       // An Avro schema that was given also has the fields of the key.
       val left = if (options.exceptKey) ofKey.map(_._1.name).toSet else Set.empty[String]
       val avro = options.schema.flatMap(_.avro).map(AvroSchemas.without(_, left))
       val registered = options.schema.flatMap(_.registered).filter(_ => left.isEmpty)
-      val made = encoded(options.value, columns, avro)
+      val made = encoded(options.value, ofValue, avro)
       made.copy(
         made.side.copy(registered = registered),
         change = kind.filter(_ => options.value.format.isChange).map(k => assignment.plain(k._2))
