@@ -63,7 +63,7 @@ private[dynamickafka] object NewestSchemas {
   }
 }
 
-/** Decodes what follows the header of records with one schema. */
+/** Decodes records with one schema. */
 private[format] trait RecordBody {
 
   /**
@@ -71,6 +71,9 @@ private[format] trait RecordBody {
    * @return null if the record is good
    */
   def decode(bytes: Array[Byte], from: Int, into: DecodedValues): DecodeFailure
+
+  /** For records without a header. */
+  final def whole: Decoder = (bytes, into) => decode(bytes, 0, into)
 }
 
 /** All records are bad. */
@@ -116,6 +119,8 @@ private[format] final class RegistryDecoder(
   private var cluster: String = _
   private var byId = new ju.HashMap[Integer, RecordBody]
 
+  private val unknown = new BadBody("the schema registry does not know the id of its schema")
+
   // Most records have the schema of the one before.
   private var lastId = 0
   private var last: RecordBody = _
@@ -127,7 +132,7 @@ private[format] final class RegistryDecoder(
   }
 
   override protected def body(id: Int): RecordBody = {
-    if ((last eq null) || id != lastId || (last eq RegistryDecoder.Unknown)) {
+    if ((last eq null) || id != lastId || (last eq unknown)) {
       last = of(id)
       lastId = id
     }
@@ -138,7 +143,7 @@ private[format] final class RegistryDecoder(
     val known = byId.get(id)
     if (known ne null) known
     // Not kept, because the id may be registered later.
-    else schemas(cluster, id).fold[RecordBody](RegistryDecoder.Unknown) { schema =>
+    else schemas(cluster, id).fold[RecordBody](unknown) { schema =>
       val made =
         if (schema.kind != kind) Left(s"its schema is of the type ${schema.kind}, not $kind")
         else make(schema)
@@ -147,10 +152,6 @@ private[format] final class RegistryDecoder(
       body
     }
   }
-}
-
-private object RegistryDecoder {
-  private val Unknown = new BadBody("the schema registry does not know the id of its schema")
 }
 
 private[format] object SchemasById {

@@ -50,6 +50,9 @@ private[dynamickafka] object Csv extends Format("csv") {
   override def forDecoder(set: Map[String, String]): Map[String, String] =
     Option.when(disableQuotes.isOn(set))("quote" -> "").toMap ++ (set - disableQuotes.name)
 
+  /** As in `from_csv`, so that a line break does not end a record (SPARK-38955): no text has it, because it is not a character. */
+  private[format] val LineSeparator = "\uffff"
+
   private[format] def parsed(options: Map[String, String]) =
     new CSVOptions(options, true, SQLConf.get.sessionLocalTimeZone, SQLConf.get.columnNameOfCorruptRecord)
 
@@ -89,11 +92,9 @@ private[dynamickafka] object Csv extends Format("csv") {
  * although the parser is kept.
  */
 private[format] final class CsvDecoder(side: SideLayout) extends Decoder {
-  import CsvDecoder._
-
   private val wanted: Array[Int] = side.wanted.toArray
   private val wantedSchema = side.wantedSchema
-  private val options = Csv.parsed(side.format.options + ("lineSep" -> LineSeparator))
+  private val options = Csv.parsed(side.format.options + ("lineSep" -> Csv.LineSeparator))
   private var shared = newParser()
 
   override def decode(bytes: Array[Byte], into: DecodedValues): DecodeFailure = {
@@ -116,7 +117,7 @@ private[format] final class CsvDecoder(side: SideLayout) extends Decoder {
   }
 
   /** What follows a separator of lines would stay in the parser's buffer, and become a part of the next record. */
-  private def parserOf(text: String) = if (text.contains(LineSeparator)) newParser() else shared
+  private def parserOf(text: String) = if (text.contains(Csv.LineSeparator)) newParser() else shared
 
   private def newParser() = {
     val parser = new UnivocityParser(side.schema, wantedSchema, options)
@@ -124,12 +125,6 @@ private[format] final class CsvDecoder(side: SideLayout) extends Decoder {
     val _ = parser.tokenizer.parseLine("0")
     parser
   }
-}
-
-private[format] object CsvDecoder {
-
-  /** As in `from_csv`, so that a line break does not end a record (SPARK-38955): no text has it, because it is not a character. */
-  private val LineSeparator = "\uffff"
 }
 
 /** Encodes fields as a line of CSV without a line end, by Spark's generator, as `to_csv` does. */

@@ -56,7 +56,10 @@ private[format] trait AvroFormat extends Format {
 private[dynamickafka] object Avro extends Format("avro") with AvroFormat {
   override def refused(option: String): Option[String] = Option.when(option == "avroschema")("use 'schema'.")
   override def avroSchema(columns: StructType): Option[String] = Some(AvroSchemas.of(columns).toString)
-  override def decoder(side: SideLayout): Decoder = new AvroDecoder(side)
+  override def decoder(side: SideLayout): Decoder = {
+    val schema = AvroSchemas.of(side.avro, side.schema)
+    AvroBody(schema, schema, side).whole
+  }
   override def writer: Option[FormatWriter] = Some(Writer)
 
   private object Writer extends FormatWriter {
@@ -110,14 +113,6 @@ private[format] class AvroRegistry extends FormatRegistry {
           .orElse(Some("it is incompatible"))
       else RegistryAvro.difference(w, r).map(path => s"'$path' has another logical type")
     }
-}
-
-/** Decodes Avro's binary encoding without a header, with the results of Spark's `from_avro`. */
-private[format] final class AvroDecoder(side: SideLayout) extends Decoder {
-  private val schema = AvroSchemas.of(side.avro, side.schema)
-  private val body = AvroBody(schema, schema, side)
-
-  override def decode(bytes: Array[Byte], into: DecodedValues): DecodeFailure = body.decode(bytes, 0, into)
 }
 
 /** Encodes fields in Avro's binary encoding without a header, by Spark's serializer, as `to_avro` does. */

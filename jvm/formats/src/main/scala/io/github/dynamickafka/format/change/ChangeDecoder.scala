@@ -203,8 +203,6 @@ private[change] final class JsonEnvelope(
     fields: StructType => Seq[EnvelopeField],
     wrapped: Boolean
 ) extends Envelope {
-  import JsonEnvelope.Wrapper
-
   private val rowType = payload.parsed
   private val ofSchema = EnvelopeField(StructField("schema", StringType), outer = true)
   private val all =
@@ -214,7 +212,7 @@ private[change] final class JsonEnvelope(
   private val (outer, inner) = all.toSeq.partition(f => wrapped && f.outer)
   private val innerType = StructType(inner.map(_.field))
   private val root =
-    if (wrapped) StructType(StructField(Wrapper, innerType) +: outer.map(_.field)) else innerType
+    if (wrapped) StructType(StructField("payload", innerType) +: outer.map(_.field)) else innerType
   private val values = new DecodedValues(root.fields.map(_.dataType))
   private val decoder = decoderOf(root)
   private def decoderOf(fields: StructType) = new JsonDecoder(SideLayout(
@@ -237,7 +235,7 @@ private[change] final class JsonEnvelope(
     nested = if (wrapped) values.get(0).asInstanceOf[InternalRow] else null
     payload.begin(if (schemaAt < 0) null else values.get(schemaAt).asInstanceOf[UTF8String])
     if ((failure eq null) && wrapped && (nested eq null))
-      DecodeFailure(s"the field '$Wrapper' is missing")
+      DecodeFailure("the field 'payload' is missing")
     else failure
   }
 
@@ -252,7 +250,7 @@ private[change] final class JsonEnvelope(
     only = fields(StructType(Seq(rowType(index)))).filterNot(_.outer)
       .collect { case f if hasRows(f.field.dataType) => f.field }
     inside = StructType(only)
-  } yield column -> decoderOf(if (wrapped) StructType(Seq(StructField(Wrapper, inside))) else inside)
+  } yield column -> decoderOf(if (wrapped) StructType(Seq(StructField("payload", inside))) else inside)
 
   private def hasRows(dataType: DataType) = dataType match {
     case _: StructType | ArrayType(_: StructType, _) => true
@@ -298,33 +296,25 @@ private[change] final class JsonEnvelope(
   }
 }
 
-private object JsonEnvelope {
-  private val Wrapper = "payload"
-}
-
 /**
  * The fields that the objects in `old` have. Canal and Maxwell leave out what an update did not change, so a field that is missing
  * and one that is null mean different things, which rows cannot tell.
  */
 private[change] object OldFields {
-  private val Old = "old"
 
   /** @return one set for each object of an array, or one for an object */
   def of(bytes: Array[Byte], options: Map[String, String]): Seq[Set[String]] = {
     val factory = JsonFormat.parsed(options).buildJsonFactory()
     val parser = CreateJacksonParser.utf8String(factory, UTF8String.fromBytes(bytes))
-    try top(parser)
+    var found = Seq.empty[Set[String]]
+    try
+      if (parser.nextToken() eq JsonToken.START_OBJECT)
+        // A name may be there twice: the last value counts.
+        foreachField(parser)(name => if (name == "old") found = value(parser, parser.currentToken()))
     catch {
       // The record has been parsed: only what follows the object can be wrong.
-      case NonFatal(_) => Nil
+      case NonFatal(_) => found = Nil
     } finally parser.close()
-  }
-
-  private def top(parser: JsonParser): Seq[Set[String]] = {
-    var found = Seq.empty[Set[String]]
-    if (parser.nextToken() eq JsonToken.START_OBJECT)
-      // A name may be there twice: the last value counts.
-      foreachField(parser)(name => if (name == Old) found = value(parser, parser.currentToken()))
     found
   }
 

@@ -190,10 +190,11 @@ private[format] object JsonWriter extends JsonWriter {
  * are set apply as in `from_json`.
  */
 private[json] final class VariantDecoder(side: SideLayout) extends Decoder {
-  import VariantDecoder._
   WholeVariant.check(side.format, side.schema)
 
-  private val factory = JsonFormat.parsed(Strict ++ side.format.options).buildJsonFactory()
+  /** What JSON has, and `parse_json` accepts; Spark's defaults for records accept more. */
+  private val strict = Map("allowSingleQuotes" -> "false", "allowNonNumericNumbers" -> "false")
+  private val factory = JsonFormat.parsed(strict ++ side.format.options).buildJsonFactory()
   private val allowsDuplicates = SQLConf.get.getConf(SQLConf.VARIANT_ALLOW_DUPLICATE_KEYS)
 
   override def decode(bytes: Array[Byte], into: DecodedValues): DecodeFailure = {
@@ -207,19 +208,10 @@ private[json] final class VariantDecoder(side: SideLayout) extends Decoder {
       into.setObject(0, new VariantVal(parsed.getValue, parsed.getMetadata))
       null
     } catch {
-      case _: JsonProcessingException => NotJson
-      case NonFatal(_) => NoVariant
+      case _: JsonProcessingException => DecodeFailure("it is not valid JSON")
+      case NonFatal(_) => DecodeFailure("it has a name twice, or is larger than a VARIANT can be")
     }
   }
-}
-
-private object VariantDecoder {
-
-  /** What JSON has, and `parse_json` accepts; Spark's defaults for records accept more. */
-  private val Strict = Map("allowSingleQuotes" -> "false", "allowNonNumericNumbers" -> "false")
-  private val NotJson = DecodeFailure("it is not valid JSON")
-  private val NoVariant =
-    DecodeFailure("it has a name twice, or is larger than a VARIANT can be")
 }
 
 /** Encodes the only column, a VARIANT, as the whole record, as Spark's `to_json` does; null is a null value. */

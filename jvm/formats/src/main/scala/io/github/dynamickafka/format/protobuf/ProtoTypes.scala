@@ -175,7 +175,8 @@ private[dynamickafka] final class MessageFit(message: ProtoMessage, types: Proto
 
   private def fits(message: ProtoMessage, in: ProtoInput, group: Int, depth: Int): Boolean = {
     var missing = message.fields.collect { case f if f.required => f.number }.toSet
-    var isFit = depth < MessageFit.MostNested
+    // As deep as Protobuf's libraries read.
+    var isFit = depth < 100
     var isOpen = group != 0
     while (isFit && (isOpen || (group == 0 && !in.isEnd))) {
       val tag = in.tag()
@@ -216,10 +217,4 @@ private[dynamickafka] final class MessageFit(message: ProtoMessage, types: Proto
       true
     }
   }
-}
-
-private object MessageFit {
-
-  /** As deep as Protobuf's libraries read. */
-  private val MostNested = 100
 }

@@ -40,7 +40,13 @@ private[dynamickafka] object Protobuf extends ProtobufFormat("protobuf") {
     Seq(ProtobufOptions.MessageName, ProtobufOptions.DescriptorFile).map(_.copy(required = both)) ++
       ProtobufOptions.others
 
-  override def decoder(side: SideLayout): Decoder = new ProtobufDecoder(side)
+  override def decoder(side: SideLayout): Decoder = {
+    val (message, types) = ProtobufSchemas.ofFile(side.format).fold(
+      reason => throw new IllegalArgumentException(reason),
+      identity
+    )
+    new ProtobufBody(message, types, side, strict = true).whole
+  }
 }
 
 /** A message behind the id of its schema in a registry. */
@@ -81,15 +87,14 @@ private[format] object ConfluentProtobufDecoder {
 
 /** The messages of one schema of a registry, by their paths. Not thread-safe. */
 private final class WrittenMessages(types: ProtoTypes, side: SideLayout) extends RecordBody {
-  import WrittenMessages._
-
   /** The option `messageName`. */
   private val wanted = side.format.options.get(ProtobufOptions.MessageName.name).map(_.trim.stripPrefix("."))
   private val in = new ProtoInput
   private val known = new ju.HashMap[Seq[Int], RecordBody]
 
   // Most records have the message of the one before.
-  private var lastPath: Seq[Int] = First
+  private val first: Seq[Int] = Seq(0)
+  private var lastPath: Seq[Int] = first
   private var last: RecordBody = _
 
   override def decode(bytes: Array[Byte], from: Int, into: DecodedValues): DecodeFailure = {
@@ -107,8 +112,8 @@ private final class WrittenMessages(types: ProtoTypes, side: SideLayout) extends
   /** The path to the message; empty if it is invalid. */
   private def indexes(): Seq[Int] = {
     val count = in.zigZag()
-    if (count == 0) First
-    else if (count < 0 || count > MostIndexes) Nil
+    if (count == 0) first
+    else if (count < 0 || count > 100) Nil
     else Seq.fill(count.toInt)(in.zigZag().toInt)
   }
 
@@ -162,26 +167,8 @@ private final class WrittenMessages(types: ProtoTypes, side: SideLayout) extends
   }
 }
 
-private object WrittenMessages {
-  private val First: Seq[Int] = Seq(0)
-  private val MostIndexes = 100
-}
-
-/** Decodes messages of a descriptor file, with the results of Spark's `from_protobuf`. */
-private[format] final class ProtobufDecoder(side: SideLayout) extends Decoder {
-  private val body = {
-    val (message, types) = ProtobufSchemas.ofFile(side.format).fold(
-      reason => throw new IllegalArgumentException(reason),
-      identity
-    )
-    new ProtobufBody(message, types, side, strict = true)
-  }
-
-  override def decode(bytes: Array[Byte], into: DecodedValues): DecodeFailure = body.decode(bytes, 0, into)
-}
-
 /**
- * Decodes the messages of one type into columns. Not thread-safe.
+ * Decodes the messages of one type into columns, with the results of Spark's `from_protobuf`. Not thread-safe.
  *
  * @param strict whether the message has to have each column; otherwise a column that it does not have is null
  */

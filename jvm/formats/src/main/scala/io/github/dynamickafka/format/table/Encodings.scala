@@ -300,14 +300,11 @@ private[dynamickafka] final class RowEncoder(source: SideSource, side: String, r
       val format = fields.side.format.format.name
       row =>
         try encoder.encode(project(row))
-        catch { case NonFatal(e) => throw Errors.encodeFailed(side, format, RowEncoder.reason(e)) }
+        catch { case NonFatal(e) => throw Errors.encodeFailed(side, format, reason(e)) }
   }
 
   /** @return null: no key, or a tombstone */
   def apply(row: InternalRow): Array[Byte] = encode(row)
-}
-
-private[format] object RowEncoder {
 
   /** The reason, without values of the row: of Spark's messages, only that of an overflow in a cast is known to contain none. */
   private def reason(e: Throwable): String = e match {
