@@ -63,7 +63,8 @@ demo: $(JARS) ## The main job on two local clusters, with the verdict at the end
 
 # Runs while sbt downloads and compiles, which leaves half of two cores idle.
 BESIDE_SBT := environments
-# `test-e2e` starts as soon as the jars are there, beside the suites: neither of them keeps two cores busy.
+# `test-e2e` starts as soon as the jars are there, beside the suites: neither of them keeps two cores busy. The suites go first,
+# because they take longer.
 BUILT := target/built
 # What ran side by side is mixed in what is printed, so that the failed tests are named once more at the end.
 LOGS := target/lint.log target/scalatest.log target/python.log target/pytest.log
@@ -74,10 +75,10 @@ test: $(IVY) ## The tests
 	@$(MAKE) --no-print-directory -j2 test-scala beside-sbt BESIDE_SBT="$(BESIDE_SBT)" || { $(FAILED_LINES); exit 1; }
 
 beside-sbt:
-	@$(MAKE) --no-print-directory $(BESIDE_SBT) test-python
+	@nice -n 5 $(MAKE) --no-print-directory $(BESIDE_SBT) test-python
 	@until test -e $(BUILT); do test ! -e $(BUILT).failed || exit 1; sleep 1; done
 	@touch $(JARS) $(PUBLISHED)
-	@$(MAKE) --no-print-directory test-e2e
+	@nice -n 5 $(MAKE) --no-print-directory test-e2e
 
 test-fast: $(VENV)/ready ## The tests that need no brokers
 	$(call TIMED,suites without brokers) ./sbt -Dtests=fast formats/test connector/test testkit/test

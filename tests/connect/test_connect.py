@@ -154,6 +154,7 @@ def test_jars_that_the_client_uploads(orders: Orders, tmp_path: Path) -> None:
 # PySpark has the trigger of real-time mode since 4.2.
 if _artifact.spark_line() not in ("4.0", "4.1"):
 
+    @pytest.mark.test_all
     def test_a_query_in_real_time_mode(
         server: ConnectServer, brokers: dict[str, Cluster], orders: Orders, tmp_path: Path
     ) -> None:

@@ -16,6 +16,7 @@ from tests.harness.waiting import until
 SLOWLY = {"maxOffsetsPerTrigger": "15"}
 
 
+@pytest.mark.test_all
 def test_between_offset_log_and_commit_log(scene: Scene) -> None:
     topic = scene.topic("blue", "green")
     metadata = scene.metadata("orders", "blue", "green", topic=topic)

@@ -18,6 +18,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 IMAGE = "dynamic-kafka-jobs:1"
 
 
+@pytest.mark.test_all
 def test_each_property_is_one_of_spark(spark_properties: SparkProperties) -> None:
     prefixes = ("spark.kubernetes.executor.secrets.",)
     unknown = [

@@ -27,6 +27,7 @@ def test_public_names_have_a_docstring(name: str) -> None:
     assert missing == []
 
 
+@pytest.mark.test_all
 def test_the_python_documentation_is_generated_without_a_warning(tmp_path: Path) -> None:
     command = [sys.executable, "-W", "error", "-m", "pdoc", "--docformat", "google"]
     command += ["--output-directory", str(tmp_path), "dynamic_kafka"]

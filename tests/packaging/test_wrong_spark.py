@@ -8,6 +8,7 @@ import sys
 import zipfile
 from pathlib import Path
 
+import pytest
 from dynamic_kafka import _artifact
 
 from tests.harness.jars import connector_jars
@@ -35,6 +36,7 @@ spark.stop()
 _BUILD_INFO = "io/github/dynamickafka/build/BuildInfo$.class"
 
 
+@pytest.mark.test_all
 def test_a_jar_for_another_spark(tmp_path: Path) -> None:
     jars = [_for_another_spark(jar, tmp_path) for jar in connector_jars()]
     script = tmp_path / "script.py"

@@ -28,7 +28,8 @@ class DocumentedTestsSuite extends AnyFunSuite with TimeLimit {
   private def isInTestAll(source: String, part: String): Option[Boolean] =
     if (source.contains(s"def $part")) {
       val before = source.take(source.indexOf(s"def $part")).linesIterator.toSeq.reverse
-      val decorators = before.takeWhile(line => line.nonEmpty)
+      val decorators =
+        before.dropWhile(line => line.nonEmpty && line.isBlank).takeWhile(_.nonEmpty).map(_.trim)
       Option.unless(
         decorators.exists(_.contains("parametrize"))
       )(decorators.contains("@pytest.mark.test_all"))

@@ -1,13 +1,23 @@
 package io.github.dynamickafka.admin
 
-import io.github.dynamickafka.metadata.Topology
-import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, Entries, HandOver, HistoryPlan}
-import io.github.dynamickafka.offset.replacement.RecordsRead
-import io.github.dynamickafka.option.{ClusterKeys, Suggestions}
-import io.github.dynamickafka.sink.commit.{BatchInput, JournalJson}
-import io.github.dynamickafka.source.checkpoint.{DeferralJson, InitialOffset, LoggedBatch, RecordsReadJson, Refusal, RememberedTopology, SourceCheckpointJson, SparkCheckpoint}
 import scala.collection.immutable.SortedMap
 import scala.util.control.NonFatal
+
+import io.github.dynamickafka.metadata.Topology
+import io.github.dynamickafka.offset.replacement.RecordsRead
+import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, Entries, HandOver, HistoryPlan}
+import io.github.dynamickafka.option.{ClusterKeys, Suggestions}
+import io.github.dynamickafka.sink.commit.{BatchInput, JournalJson}
+import io.github.dynamickafka.source.checkpoint.{
+  DeferralJson,
+  InitialOffset,
+  LoggedBatch,
+  RecordsReadJson,
+  Refusal,
+  RememberedTopology,
+  SourceCheckpointJson,
+  SparkCheckpoint
+}
 
 /** What becomes of the files in a checkpoint when a cluster gets another id. Pure. */
 private[admin] final class ClusterRename(old: String, now: String) {

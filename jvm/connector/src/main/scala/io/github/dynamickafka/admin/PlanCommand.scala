@@ -1,21 +1,48 @@
 package io.github.dynamickafka.admin
 
-import io.github.dynamickafka.base.{Clock, Json}
-import io.github.dynamickafka.error.DynamicKafkaError
-import io.github.dynamickafka.metadata.{KafkaStream, ReplacedClusterPolicy, Topology}
-import io.github.dynamickafka.metadata.watch.{RemovalGuard, Resolution}
-import io.github.dynamickafka.offset.{ClusterTransition, ClusterView, CompositeOffset, Continuation, Loss, NextOffset, Positions, StoppingOffsets, Transition}
-import io.github.dynamickafka.offset.replacement.ReplacingClusters
-import io.github.dynamickafka.source.checkpoint.{Refusal, SourceId, SparkCheckpoint}
-import io.github.dynamickafka.source.cluster.{ClusterAdmin, ClusterClient, ClusterConfig, ClusterConfigs, FunctionCalls, Futures, Patience}
-import io.github.dynamickafka.source.trigger.{DecidedReplacements, Limits, PlannedReplacements, TriggerContext, TriggerPlanner}
 import java.util.concurrent.TimeUnit
+
+import scala.util.control.NonFatal
+import scala.util.{Failure, Success, Using}
+
 import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException
 import org.apache.spark.sql.connector.read.streaming.ReadLimit
-import scala.util.{Failure, Success, Using}
-import scala.util.control.NonFatal
+
+import io.github.dynamickafka.base.{Clock, Json}
+import io.github.dynamickafka.error.DynamicKafkaError
+import io.github.dynamickafka.metadata.watch.{RemovalGuard, Resolution}
+import io.github.dynamickafka.metadata.{KafkaStream, ReplacedClusterPolicy, Topology}
+import io.github.dynamickafka.offset.replacement.ReplacingClusters
+import io.github.dynamickafka.offset.{
+  ClusterTransition,
+  ClusterView,
+  CompositeOffset,
+  Continuation,
+  Loss,
+  NextOffset,
+  Positions,
+  StoppingOffsets,
+  Transition
+}
+import io.github.dynamickafka.source.checkpoint.{Refusal, SourceId, SparkCheckpoint}
+import io.github.dynamickafka.source.cluster.{
+  ClusterAdmin,
+  ClusterClient,
+  ClusterConfig,
+  ClusterConfigs,
+  FunctionCalls,
+  Futures,
+  Patience
+}
+import io.github.dynamickafka.source.trigger.{
+  DecidedReplacements,
+  Limits,
+  PlannedReplacements,
+  TriggerContext,
+  TriggerPlanner
+}
 
 /** `plan`: what the next batch of a query would do with the metadata of the catalog, or of a file. Nothing is changed. */
 private[admin] object PlanCommand {

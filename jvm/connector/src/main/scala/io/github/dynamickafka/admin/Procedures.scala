@@ -20,8 +20,10 @@ import io.github.dynamickafka.error.{DynamicKafkaError, Errors}
 import io.github.dynamickafka.option.Suggestions
 
 /** The procedures of a catalog, all in the namespace `system`. Thread-safe. */
-private[dynamickafka] final class Procedures(context: Context) {
+private[dynamickafka] final class Procedures(context: Context, commands: Seq[Command] = Commands.all) {
   import Procedures._
+
+  private val all = commands.filter(_.isProcedure)
 
   /** The procedures of a namespace; of the catalog if there is none. */
   def list(namespace: Array[String]): Array[Identifier] =
@@ -42,7 +44,6 @@ private[dynamickafka] final class Procedures(context: Context) {
 
 private[dynamickafka] object Procedures {
   private val Namespace = "system"
-  private val all = Commands.all.filter(_.isProcedure)
 
   private def isSystem(namespace: Array[String]) =
     namespace.map(_.toLowerCase(Locale.ROOT)).sameElements(Array(Namespace))

@@ -1,8 +1,9 @@
 package io.github.dynamickafka.offset
 
+import scala.collection.immutable.SortedMap
+
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.metadata.OffsetsPolicy
-import scala.collection.immutable.SortedMap
 
 /**
  * The histories of a query, as they were found at its first start: what is read before Kafka, and where Kafka follows. Pure.

@@ -1,11 +1,13 @@
 package io.github.dynamickafka.page
 
 import java.{util => ju}
+
+import scala.collection.mutable
+import scala.jdk.CollectionConverters._
+
 import org.apache.kafka.clients.consumer.ConsumerConfig
 import org.apache.kafka.common.MetricName
 import org.apache.kafka.common.metrics.{KafkaMetric, MetricsReporter}
-import scala.collection.mutable
-import scala.jdk.CollectionConverters._
 
 /**
  * Reports metrics of a Kafka client to [[ClientGauges]]. Kafka creates an instance for each client that has this class in

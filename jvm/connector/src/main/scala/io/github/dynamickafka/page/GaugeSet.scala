@@ -1,9 +1,10 @@
 package io.github.dynamickafka.page
 
+import scala.util.control.NonFatal
+
 import com.codahale.metrics.{Gauge, MetricRegistry}
 import org.apache.spark.metrics.source.DynamicKafkaGauges
 import org.slf4j.LoggerFactory
-import scala.util.control.NonFatal
 
 /**
  * The gauges of one source or sink in Spark's metrics system, which reports them to the configured sinks, and on the page of the

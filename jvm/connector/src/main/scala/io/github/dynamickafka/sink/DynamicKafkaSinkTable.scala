@@ -1,21 +1,12 @@
 package io.github.dynamickafka.sink
 
-import io.github.dynamickafka.config.{DeliveryGuarantee, SinkOptionSpecs, SinkOptions, SourceOptionSpecs, Subscription}
-import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.{DeclaredSchema, MetadataColumn, NewestSchemas, SideFormat}
-import io.github.dynamickafka.format.table.FormatTable
-import io.github.dynamickafka.metadata.{HasDatasets, KafkaStream, TopicDataset}
-import io.github.dynamickafka.metadata.service.MetadataServices
-import io.github.dynamickafka.metadata.watch.StreamSubjects
-import io.github.dynamickafka.option.SessionDefaults
-import io.github.dynamickafka.page.GaugeNames
-import io.github.dynamickafka.sink.commit.{CommitProbe, Journal}
-import io.github.dynamickafka.storage.SessionConfiguration
 import java.{util => ju}
+
+import scala.jdk.CollectionConverters._
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.SparkContext
 import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
-import org.apache.spark.sql.{DynamicKafkaQueries, SparkSession}
 import org.apache.spark.sql.connector.catalog.{SupportsWrite, TableCapability}
 import org.apache.spark.sql.connector.distributions.{Distribution, Distributions}
 import org.apache.spark.sql.connector.expressions.{Expression, Expressions, SortOrder}
@@ -26,7 +17,25 @@ import org.apache.spark.sql.internal.connector.SupportsStreamingUpdateAsAppend
 import org.apache.spark.sql.streaming.StreamingQueryListener.QueryTerminatedEvent
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
-import scala.jdk.CollectionConverters._
+import org.apache.spark.sql.{DynamicKafkaQueries, SparkSession}
+
+import io.github.dynamickafka.config.{
+  DeliveryGuarantee,
+  SinkOptionSpecs,
+  SinkOptions,
+  SourceOptionSpecs,
+  Subscription
+}
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.table.FormatTable
+import io.github.dynamickafka.format.{DeclaredSchema, MetadataColumn, NewestSchemas, SideFormat}
+import io.github.dynamickafka.metadata.service.MetadataServices
+import io.github.dynamickafka.metadata.watch.StreamSubjects
+import io.github.dynamickafka.metadata.{HasDatasets, KafkaStream, TopicDataset}
+import io.github.dynamickafka.option.SessionDefaults
+import io.github.dynamickafka.page.GaugeNames
+import io.github.dynamickafka.sink.commit.{CommitProbe, Journal}
+import io.github.dynamickafka.storage.SessionConfiguration
 
 /**
  * The table for writing to streams. Spark creates one for each query and job.

@@ -1,24 +1,49 @@
 package io.github.dynamickafka.sink
 
-import io.github.dynamickafka.base.Clock
-import io.github.dynamickafka.config.{Acknowledgements, ClusterRouting, ClusterScope, PartitionerChoice, ProducerProperties, SinkOptionSpecs, SinkOptions, Subscription}
-import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.kafka.{ClientDefaults, ProducerSettings, TopicLimits, TransactionTimeLimits}
-import io.github.dynamickafka.metadata.{KafkaStream, TopicDataset, Topology, WriteEntry}
-import io.github.dynamickafka.metadata.service.MetadataServices
-import io.github.dynamickafka.metadata.watch.{MetadataWatcher, WrittenTopologies}
-import io.github.dynamickafka.option.OptionName
-import io.github.dynamickafka.page.{GaugeNames, GaugeSet, LivePage, PageQuery}
-import io.github.dynamickafka.schemaregistry.{Frame, SchemaCache}
-import io.github.dynamickafka.sink.commit.{Clusters, CommitContext, CommitProbe, CommitStep, IdSets, Journal, Prepared, ResumableProducer, TaskTransactions, TransactionPool, TransactionalIds, TwoPhaseCommit}
-import io.github.dynamickafka.storage.{PlannedDeferrals, RealTimeSinks, SessionConfiguration}
 import java.util.UUID
 import java.util.concurrent.atomic.AtomicBoolean
+
+import scala.collection.mutable
+import scala.util.control.NonFatal
+
 import org.apache.spark.scheduler._
 import org.apache.spark.sql.SparkSession
 import org.slf4j.LoggerFactory
-import scala.collection.mutable
-import scala.util.control.NonFatal
+
+import io.github.dynamickafka.base.Clock
+import io.github.dynamickafka.config.{
+  Acknowledgements,
+  ClusterRouting,
+  ClusterScope,
+  PartitionerChoice,
+  ProducerProperties,
+  SinkOptionSpecs,
+  SinkOptions,
+  Subscription
+}
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.kafka.{ClientDefaults, ProducerSettings, TopicLimits, TransactionTimeLimits}
+import io.github.dynamickafka.metadata.service.MetadataServices
+import io.github.dynamickafka.metadata.watch.{MetadataWatcher, WrittenTopologies}
+import io.github.dynamickafka.metadata.{KafkaStream, TopicDataset, Topology, WriteEntry}
+import io.github.dynamickafka.option.OptionName
+import io.github.dynamickafka.page.{GaugeNames, GaugeSet, LivePage, PageQuery}
+import io.github.dynamickafka.schemaregistry.{Frame, SchemaCache}
+import io.github.dynamickafka.sink.commit.{
+  Clusters,
+  CommitContext,
+  CommitProbe,
+  CommitStep,
+  IdSets,
+  Journal,
+  Prepared,
+  ResumableProducer,
+  TaskTransactions,
+  TransactionPool,
+  TransactionalIds,
+  TwoPhaseCommit
+}
+import io.github.dynamickafka.storage.{PlannedDeferrals, RealTimeSinks, SessionConfiguration}
 
 /**
  * The state of a query that writes, over all of its batches, while Spark creates a new `Write` for each batch. Used

@@ -1,32 +1,76 @@
 package io.github.dynamickafka.source
 
+import scala.util.Using
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.metric.CustomMetric
+import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
+import org.apache.spark.sql.connector.read.{
+  Batch,
+  InputPartition,
+  PartitionReader,
+  PartitionReaderFactory,
+  Scan
+}
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.{DynamicKafkaQueries, SparkSession}
+import org.slf4j.LoggerFactory
+
 import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.Layout
 import io.github.dynamickafka.format.table.FormatOptionSpecs
-import io.github.dynamickafka.metadata.{HasDatasets, KafkaStream, ReplacedClusterPolicy, TopicDataset, Topology}
 import io.github.dynamickafka.metadata.service.MetadataServices
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
+import io.github.dynamickafka.metadata.{
+  HasDatasets,
+  KafkaStream,
+  ReplacedClusterPolicy,
+  TopicDataset,
+  Topology
+}
 import io.github.dynamickafka.offset.{CompositeOffset, NextOffset, OffsetRange, Reconcile}
 import io.github.dynamickafka.page.{GaugeNames, LivePage}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
-import io.github.dynamickafka.source.cluster.{AdminClusterClient, ClusterConfigs, ClusterStream, ClusterStreams, SharedClients, TopologyCheck}
+import io.github.dynamickafka.source.cluster.{
+  AdminClusterClient,
+  ClusterConfigs,
+  ClusterStream,
+  ClusterStreams,
+  SharedClients,
+  TopologyCheck
+}
 import io.github.dynamickafka.source.history.{HistoryPartition, HistoryReader}
-import io.github.dynamickafka.source.read.{BatchPlanner, BundleReader, ConsumerPool, DecodeCounts, Decoding, RangeBundle, ReadAhead, ReaderMetrics, RecordTimes, SharedTask, SharedTaskReader, SparkKafkaSource, TaskDecoder, TaskTimes}
+import io.github.dynamickafka.source.read.{
+  BatchPlanner,
+  BundleReader,
+  ConsumerPool,
+  DecodeCounts,
+  Decoding,
+  RangeBundle,
+  ReadAhead,
+  ReaderMetrics,
+  RecordTimes,
+  SharedTask,
+  SharedTaskReader,
+  SparkKafkaSource,
+  TaskDecoder,
+  TaskTimes
+}
 import io.github.dynamickafka.source.realtime.{RealTimeReader, RealTimeReaders, RealTimeTask}
 import io.github.dynamickafka.source.report.{QueryReporter, TimeLags}
-import io.github.dynamickafka.source.trigger.{DuplicateClusters, LossPolicy, QueryState, TopicPatterns, TopologyFeed, TriggerPlanner, UnansweredPartitions}
+import io.github.dynamickafka.source.trigger.{
+  DuplicateClusters,
+  LossPolicy,
+  QueryState,
+  TopicPatterns,
+  TopologyFeed,
+  TriggerPlanner,
+  UnansweredPartitions
+}
 import io.github.dynamickafka.storage.SessionConfiguration
-import org.apache.hadoop.conf.Configuration
-import org.apache.spark.sql.{DynamicKafkaQueries, SparkSession}
-import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.connector.metric.CustomMetric
-import org.apache.spark.sql.connector.read.{Batch, InputPartition, PartitionReader, PartitionReaderFactory, Scan}
-import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
-import org.apache.spark.sql.types.StructType
-import org.slf4j.LoggerFactory
-import scala.util.Using
 
 private[source] final class DynamicKafkaScan(
     options: SourceOptions,

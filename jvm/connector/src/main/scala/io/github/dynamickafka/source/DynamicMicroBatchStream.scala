@@ -1,26 +1,64 @@
 package io.github.dynamickafka.source
 
-import io.github.dynamickafka.config.{Acknowledgements, ClusterOptions, ClusterScope, DeliveryGuarantee, SourceOptions}
+import java.util.Optional
+import java.{util => ju}
+
+import scala.collection.immutable.SortedMap
+import scala.util.Try
+
+import org.apache.spark.sql.connector.read.streaming.{
+  MicroBatchStream,
+  Offset,
+  ReadLimit,
+  ReportsSourceMetrics,
+  SupportsTriggerAvailableNow
+}
+import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
+import org.apache.spark.sql.{DynamicKafkaQueries, SparkSession}
+import org.slf4j.LoggerFactory
+
+import io.github.dynamickafka.config.{
+  Acknowledgements,
+  ClusterOptions,
+  ClusterScope,
+  DeliveryGuarantee,
+  SourceOptions
+}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.table.FormatOptionSpecs
 import io.github.dynamickafka.metadata.{HasDatasetsOfBatch, TopicDataset, Topology}
-import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, CompositeOffsetJson, EventTimes, HandOver, HistoryPlan, LogKey, NextOffset, OffsetRange, ReadTime, ReadTimes}
 import io.github.dynamickafka.offset.replacement.LastRecord
+import io.github.dynamickafka.offset.{
+  ClusterView,
+  CompositeOffset,
+  CompositeOffsetJson,
+  EventTimes,
+  HandOver,
+  HistoryPlan,
+  LogKey,
+  NextOffset,
+  OffsetRange,
+  ReadTime,
+  ReadTimes
+}
 import io.github.dynamickafka.source.checkpoint.InitialOffset
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStreams}
 import io.github.dynamickafka.source.history.{HistoryBatches, HistoryListing}
 import io.github.dynamickafka.source.read.{BatchPlanner, DeadLetterTargets, Decoding, RecordTimes}
 import io.github.dynamickafka.source.realtime.{RealTimeBatches, RealTimeStream}
 import io.github.dynamickafka.source.report.{QueryReporter, RecordCounts}
-import io.github.dynamickafka.source.trigger.{Aligner, LastRecords, Limits, PlannedBatches, QueryState, ReplacedClusters, Replacements, Replay, TriggerPlanner, TriggerSnapshots}
-import java.{util => ju}
-import java.util.Optional
-import org.apache.spark.sql.{DynamicKafkaQueries, SparkSession}
-import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
-import org.apache.spark.sql.connector.read.streaming.{MicroBatchStream, Offset, ReadLimit, ReportsSourceMetrics, SupportsTriggerAvailableNow}
-import org.slf4j.LoggerFactory
-import scala.collection.immutable.SortedMap
-import scala.util.Try
+import io.github.dynamickafka.source.trigger.{
+  Aligner,
+  LastRecords,
+  Limits,
+  PlannedBatches,
+  QueryState,
+  ReplacedClusters,
+  Replacements,
+  Replay,
+  TriggerPlanner,
+  TriggerSnapshots
+}
 
 /**
  * The micro-batch stream over all clusters of a subscription, which may be added and removed while the query runs.

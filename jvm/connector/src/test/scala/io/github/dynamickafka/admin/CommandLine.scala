@@ -18,12 +18,14 @@ object CommandLine {
 
   def run(arguments: String*): Reply = running(Context.ofFile)(arguments: _*)
 
-  private[admin] def running(contextOf: (Option[String], Option[Long], () => Configuration) => Context)(
-      arguments: String*
-  ): Reply = {
+  /** @param more commands beside those of the connector */
+  private[dynamickafka] def running(
+      contextOf: (Option[String], Option[Long], () => Configuration) => Context,
+      more: Seq[Command] = Nil
+  )(arguments: String*): Reply = {
     val (out, err) = (new ByteArrayOutputStream, new ByteArrayOutputStream)
     def stream(to: ByteArrayOutputStream) = new PrintStream(to, true, UTF_8)
-    val main = new Main(stream(out), stream(err), Commands.all, new Configuration, contextOf)
+    val main = new Main(stream(out), stream(err), Commands.all ++ more, new Configuration, contextOf)
     val exitCode = main.run(arguments)
     Reply(exitCode, out.toString(UTF_8), err.toString(UTF_8))
   }

@@ -1,19 +1,47 @@
 package io.github.dynamickafka.admin
 
-import io.github.dynamickafka.metadata.{Removal, Topology, TopologyCluster, TopologyTopic}
-import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, CompositeOffsetJson, Deferral, EarlierEntries, Entries, HandOver, HistoryFile, HistoryPlan, HistoryTable, LogKey, OffsetRange, Positions, Retained, RowTimes, TopicEnds}
-import io.github.dynamickafka.offset.replacement.{LastRecord, RecordsRead}
-import io.github.dynamickafka.source.checkpoint.{DeferralJson, InitialOffset, RecordsReadJson, Refusal, RememberedTopology, SourceCheckpointJson, SparkCheckpoint}
-import io.github.dynamickafka.storage.{InProcessFiles, RawInProcessFiles}
-import io.github.dynamickafka.testkit.TimeLimit
-import java.nio.file.{Files, Path}
 import java.nio.file.attribute.PosixFilePermissions
-import org.apache.hadoop.conf.Configuration
-import org.scalatest.funsuite.AnyFunSuite
+import java.nio.file.{Files, Path}
+
 import scala.collection.immutable.{SortedMap, SortedSet}
 import scala.jdk.CollectionConverters._
 import scala.util.Using
 import scala.util.control.ControlThrowable
+
+import org.apache.hadoop.conf.Configuration
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.metadata.{Removal, Topology, TopologyCluster, TopologyTopic}
+import io.github.dynamickafka.offset.replacement.{LastRecord, RecordsRead}
+import io.github.dynamickafka.offset.{
+  ClusterIdentity,
+  CompositeOffset,
+  CompositeOffsetJson,
+  Deferral,
+  EarlierEntries,
+  Entries,
+  HandOver,
+  HistoryFile,
+  HistoryPlan,
+  HistoryTable,
+  LogKey,
+  OffsetRange,
+  Positions,
+  Retained,
+  RowTimes,
+  TopicEnds
+}
+import io.github.dynamickafka.source.checkpoint.{
+  DeferralJson,
+  InitialOffset,
+  RecordsReadJson,
+  Refusal,
+  RememberedTopology,
+  SourceCheckpointJson,
+  SparkCheckpoint
+}
+import io.github.dynamickafka.storage.{InProcessFiles, RawInProcessFiles}
+import io.github.dynamickafka.testkit.TimeLimit
 
 /** `rename-cluster` and `restore`: edits of a checkpoint, which can be undone to the byte. */
 class EditCommandsSuite extends AnyFunSuite with TimeLimit with Checkpoints {

@@ -41,7 +41,7 @@ private[dynamickafka] object OptionsDoc {
       SinkOptionSpecs.table
     )
 
-  private def options(all: OptionTable) =
+  def options(all: OptionTable): String =
     table(
       Seq("option", "default", "type", "meaning"),
       all.all.map(spec => Seq(s"`${spec.name}`", spec.defaultText, spec.valueType.label, spec.doc))

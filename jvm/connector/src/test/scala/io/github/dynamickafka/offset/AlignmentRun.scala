@@ -1,7 +1,8 @@
 package io.github.dynamickafka.offset
 
-import org.scalatest.Assertions.assert
 import scala.util.Random
+
+import org.scalatest.Assertions.assert
 
 /**
  * A query that reads clusters of random logs, aligned, with random limits and clusters that fail, and a clock of its own. Some partitions

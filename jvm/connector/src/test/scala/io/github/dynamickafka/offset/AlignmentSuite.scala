@@ -1,10 +1,12 @@
 package io.github.dynamickafka.offset
 
-import io.github.dynamickafka.NoneWrong
-import io.github.dynamickafka.testkit.{TestAll, TimeLimit}
-import org.scalatest.funsuite.AnyFunSuite
 import scala.util.Random
 import scala.util.control.NonFatal
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.NoneWrong
+import io.github.dynamickafka.testkit.{TestAll, TimeLimit}
 
 class AlignmentSuite extends AnyFunSuite with TimeLimit {
 

@@ -1,12 +1,14 @@
 package io.github.dynamickafka.offset
 
-import io.github.dynamickafka.error.DynamicKafkaRuntimeException
-import io.github.dynamickafka.metadata.OffsetsPolicy
-import io.github.dynamickafka.testkit.TimeLimit
+import scala.collection.immutable.SortedMap
+
 import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
-import scala.collection.immutable.SortedMap
+
+import io.github.dynamickafka.error.DynamicKafkaRuntimeException
+import io.github.dynamickafka.metadata.OffsetsPolicy
+import io.github.dynamickafka.testkit.TimeLimit
 
 class HistoryPlanSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {
 

@@ -1,9 +1,11 @@
 package io.github.dynamickafka.offset
 
+import scala.util.Random
+
+import org.scalatest.funsuite.AnyFunSuite
+
 import io.github.dynamickafka.TestSeed
 import io.github.dynamickafka.testkit.TimeLimit
-import org.scalatest.funsuite.AnyFunSuite
-import scala.util.Random
 
 class TimeSearchSuite extends AnyFunSuite with TimeLimit {
   private val Now = 1000000L

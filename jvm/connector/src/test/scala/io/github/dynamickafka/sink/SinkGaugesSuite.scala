@@ -1,14 +1,16 @@
 package io.github.dynamickafka.sink
 
+import scala.jdk.CollectionConverters._
+
 import com.codahale.metrics.{Gauge, MetricRegistry}
+import org.apache.kafka.clients.producer.ProducerRecord
+import org.scalatest.funsuite.AnyFunSuite
+
 import io.github.dynamickafka.base.ManualClock
 import io.github.dynamickafka.kafka.SharedSender
 import io.github.dynamickafka.page.GaugeSet
 import io.github.dynamickafka.sink.commit.{Ages, Prepared, TaskTransactions}
 import io.github.dynamickafka.testkit.TimeLimit
-import org.apache.kafka.clients.producer.ProducerRecord
-import org.scalatest.funsuite.AnyFunSuite
-import scala.jdk.CollectionConverters._
 
 /** The values of the gauges of a query that writes, from batch to batch. */
 class SinkGaugesSuite extends AnyFunSuite with TimeLimit {

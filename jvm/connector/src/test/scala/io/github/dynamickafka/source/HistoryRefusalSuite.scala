@@ -89,7 +89,7 @@ class HistoryRefusalSuite extends HistoryTest {
     }
   }
 
-  test("dead letters of a cluster that is not in the metadata need another cluster, which is said") {
+  test("dead letters of a cluster that is not in the metadata need another cluster, which is said", TestAll) {
     twoClusters() { (s, topic, _, path) =>
       s.orders(Entry("blue", blue, topic))
       s.service.histories = history(path)

@@ -126,7 +126,7 @@ class HistorySuite extends HistoryTest {
     }
   }
 
-  test("files that a sink of Spark has not committed are not read") {
+  test("files that a sink of Spark has not committed are not read", TestAll) {
     twoClusters() { (s, _, all, path) =>
       val sunk = s.folder.resolve("sunk")
       val query = spark.readStream.schema(spark.read.parquet(path.toString).schema).parquet(path.toString)

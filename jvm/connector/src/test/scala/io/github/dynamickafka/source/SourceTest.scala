@@ -34,7 +34,7 @@ final case class Seen(
 trait SourceTest extends AnyFunSuite with TimeLimit with OnBrokers with Eventually {
 
   implicit override val patienceConfig: PatienceConfig =
-    PatienceConfig(timeout = Span(300, Seconds), interval = Span(20, Millis))
+    PatienceConfig(timeout = Span(300, Seconds), interval = Span(100, Millis))
 
   lazy val spark: SparkSession = SourceTest.spark
   def blue: KafkaCluster = SourceTest.clusters(0)

@@ -16,7 +16,7 @@ import io.github.dynamickafka.schemaregistry.{RegisteredSchema, RegistryOptionSp
 
 /**
  * How the bytes of keys or values are read, and, with a [[FormatWriter]], written. A format is an object in the folder of its family,
- * and is registered in [[io.github.dynamickafka.format.table.Formats]]: docs/dev/new-format.md. Sent to executors.
+ * and is registered in [[io.github.dynamickafka.format.table.Formats]]: docs/dev/adding.md. Sent to executors.
  *
  * @param name in options
  */

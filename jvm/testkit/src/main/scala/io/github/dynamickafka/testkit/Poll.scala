@@ -6,7 +6,7 @@ import scala.annotation.tailrec
 import scala.concurrent.duration._
 
 private[testkit] object Poll {
-  private val Interval = 20.millis
+  private val Interval = 100.millis
 
   /**
    * Returns as soon as `condition` holds.

@@ -22,6 +22,30 @@ import io.github.dynamickafka.option.{NamedClass, OptionName, OptionSpec, Option
 private[dynamickafka] object MetadataServices {
   import MetadataServiceSpecs._
 
+  /** How a service of the connector is made, with what reaches file systems. */
+  type Constructor = (ServiceArguments, Configuration) => KafkaMetadataService
+
+  val constructors: Map[MetadataServiceSpec, Constructor] = Map(
+    File -> (new FileMetadataService(_, _)),
+    Static -> ((arguments, _) => {
+      val streams = MetadataDocument.parse(arguments(Document), "the document of the service 'static'")
+      new DocumentMetadataService { override protected def read(): Map[String, KafkaStream] = streams }
+    }),
+    SingleCluster -> ((arguments, _) => new SingleClusterMetadataService(arguments)),
+    Http -> ((arguments, _) => new HttpMetadataService(arguments)),
+    ConfigMap -> ((arguments, _) => {
+      requireKubernetes(ConfigMap.name)
+      new KubernetesConfigMapMetadataService(arguments)
+    }),
+    Strimzi -> ((arguments, _) => {
+      requireKubernetes(Strimzi.name)
+      new StrimziMetadataService(arguments)
+    }),
+    Jdbc -> ((arguments, _) => new JdbcMetadataService(arguments)),
+    KafkaTopic -> ((arguments, _) => new KafkaTopicMetadataService(arguments)),
+    ServiceRegistry.Spec -> ((arguments, _) => registered(arguments(ServiceRegistry.Handle)))
+  )
+
   /**
    * The service, for one query: it may be closed when the query ends, even if others use the same instance.
    *
@@ -31,29 +55,14 @@ private[dynamickafka] object MetadataServices {
   def create(
       options: ServiceOptions,
       hadoop: Configuration,
-      known: Option[KafkaStream] = None
+      known: Option[KafkaStream] = None,
+      constructors: Map[MetadataServiceSpec, Constructor] = constructors
   ): KafkaMetadataService = {
-    val service = (ServiceRegistry.Spec +: all).find(_.named(options.name))
-      .map(spec => create(spec, new ServiceArguments(options, spec), hadoop))
-      .orElse(ofClass(options.copy(name = options.name.trim))).getOrElse(unknown(options))
+    val service = constructors.collectFirst {
+      case (spec, make) if spec.named(options.name) =>
+        make(new ServiceArguments(options, spec), hadoop)
+    }.orElse(ofClass(options.copy(name = options.name.trim))).getOrElse(unknown(options))
     known.fold(service)(new KnownAnswer(_, service))
-  }
-
-  private def create(spec: MetadataServiceSpec, arguments: ServiceArguments, hadoop: Configuration) = {
-    if (Set(ConfigMap, Strimzi)(spec)) requireKubernetes(spec.name)
-    spec match {
-      case File => new FileMetadataService(arguments, hadoop)
-      case Static =>
-        val streams = MetadataDocument.parse(arguments(Document), "the document of the service 'static'")
-        new DocumentMetadataService { override protected def read(): Map[String, KafkaStream] = streams }
-      case SingleCluster => new SingleClusterMetadataService(arguments)
-      case Http => new HttpMetadataService(arguments)
-      case ConfigMap => new KubernetesConfigMapMetadataService(arguments)
-      case Strimzi => new StrimziMetadataService(arguments)
-      case Jdbc => new JdbcMetadataService(arguments)
-      case KafkaTopic => new KafkaTopicMetadataService(arguments)
-      case _ => registered(arguments(ServiceRegistry.Handle))
-    }
   }
 
   /** Spark's Kubernetes client is not a dependency of the connector. Refers to none of its classes, which may be missing. */

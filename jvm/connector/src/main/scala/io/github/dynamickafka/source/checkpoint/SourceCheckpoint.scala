@@ -1,18 +1,20 @@
 package io.github.dynamickafka.source.checkpoint
 
+import scala.collection.immutable.SortedMap
+import scala.util.Try
+import scala.util.control.NonFatal
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.slf4j.LoggerFactory
+
 import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.error.{DynamicKafkaRuntimeException, Errors}
 import io.github.dynamickafka.kafka.KafkaProperties
 import io.github.dynamickafka.metadata.{Topology, TopologyCluster}
-import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, HandOver, HistoryPlan, Positions}
 import io.github.dynamickafka.offset.replacement.RecordsRead
+import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, HandOver, HistoryPlan, Positions}
 import io.github.dynamickafka.storage.{AtomicFiles, PlannedDeferrals}
-import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.Path
-import org.slf4j.LoggerFactory
-import scala.collection.immutable.SortedMap
-import scala.util.Try
-import scala.util.control.NonFatal
 
 /**
  * The state of the source in the checkpoint of the query, in addition to Spark's offset log: the start offsets of batch

@@ -1,16 +1,28 @@
 package io.github.dynamickafka.source.checkpoint
 
+import scala.collection.immutable.{SortedMap, SortedSet}
+import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
+
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+
 import io.github.dynamickafka.base.Json
 import io.github.dynamickafka.config.OffsetsParser
 import io.github.dynamickafka.error.{DynamicKafkaRuntimeException, Errors}
 import io.github.dynamickafka.metadata.{Removal, Topology, TopologyCluster, TopologyPattern, TopologyTopic}
-import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, HandOver, HistoryFile, HistoryPlan, HistoryTable, LogKey, Positions, RowTimes}
 import io.github.dynamickafka.offset.replacement.{LastRecord, RecordsRead}
+import io.github.dynamickafka.offset.{
+  CompositeOffset,
+  CompositeOffsetJson,
+  HandOver,
+  HistoryFile,
+  HistoryPlan,
+  HistoryTable,
+  LogKey,
+  Positions,
+  RowTimes
+}
 import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
-import scala.collection.immutable.{SortedMap, SortedSet}
-import scala.jdk.CollectionConverters._
-import scala.util.control.NonFatal
 
 /** The codec of the files of [[SourceCheckpoint]], all of one version. Rejects any other version. */
 private[dynamickafka] object SourceCheckpointJson {

@@ -1,13 +1,14 @@
 package io.github.dynamickafka.source.history
 
+import org.apache.spark.sql.connector.read.InputPartition
+import org.slf4j.LoggerFactory
+
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.{Layout, MetadataColumn}
 import io.github.dynamickafka.metadata.Topology
 import io.github.dynamickafka.offset.{CompositeOffset, HistoryFile, HistoryPlan, HistoryTable, UnreadFiles}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
-import org.apache.spark.sql.connector.read.InputPartition
-import org.slf4j.LoggerFactory
 
 /**
  * The batches of histories. They depend only on the checkpoint. Used only by the thread of the query.

@@ -1,14 +1,24 @@
 package io.github.dynamickafka.source.history
 
-import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Errors}
-import io.github.dynamickafka.format.{Layout, LayoutColumn, MetadataColumn}
-import io.github.dynamickafka.format.ColumnOrigin.{CorruptRecord, DecodeError, OfRecord}
-import io.github.dynamickafka.format.table.StoreAssignment
-import io.github.dynamickafka.offset.HistoryTable
 import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.types.{BinaryType, DataType, IntegerType, LongType, StringType, StructField, StructType, TimestampType}
+import org.apache.spark.sql.types.{
+  BinaryType,
+  DataType,
+  IntegerType,
+  LongType,
+  StringType,
+  StructField,
+  StructType,
+  TimestampType
+}
 import org.apache.spark.unsafe.types.UTF8String
+
+import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Errors}
+import io.github.dynamickafka.format.ColumnOrigin.{CorruptRecord, DecodeError, OfRecord}
+import io.github.dynamickafka.format.table.StoreAssignment
+import io.github.dynamickafka.format.{Layout, LayoutColumn, MetadataColumn}
+import io.github.dynamickafka.offset.HistoryTable
 
 /**
  * How the columns of files become those of a table.

@@ -1,27 +1,37 @@
 package io.github.dynamickafka.source.history
 
+import java.io.FileNotFoundException
+import java.net.URI
+import java.util.ServiceLoader
+import java.{util => ju}
+
+import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
+
 import com.fasterxml.jackson.databind.ObjectMapper
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.catalog.{SupportsRead, Table, TableProvider}
+import org.apache.spark.sql.connector.expressions.filter.Predicate
+import org.apache.spark.sql.connector.expressions.{Expressions, Literal, Transform}
+import org.apache.spark.sql.connector.read.{
+  InputPartition,
+  PartitionReaderFactory,
+  Scan,
+  ScanBuilder,
+  SupportsPushDownRequiredColumns,
+  SupportsPushDownV2Filters
+}
+import org.apache.spark.sql.sources.DataSourceRegister
+import org.apache.spark.sql.types.{DataType, StringType, StructType, TimestampType}
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+import org.apache.spark.sql.{Column, DataFrame, SparkSession}
+import org.apache.spark.unsafe.types.UTF8String
+
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.metadata.TopologyHistory
 import io.github.dynamickafka.offset.{HistoryFile, HistoryTable}
 import io.github.dynamickafka.storage.SessionConfiguration
-import java.{util => ju}
-import java.io.FileNotFoundException
-import java.net.URI
-import java.util.ServiceLoader
-import org.apache.hadoop.fs.Path
-import org.apache.spark.sql.{Column, DataFrame, SparkSession}
-import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.connector.catalog.{SupportsRead, Table, TableProvider}
-import org.apache.spark.sql.connector.expressions.{Expressions, Literal, Transform}
-import org.apache.spark.sql.connector.expressions.filter.Predicate
-import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory, Scan, ScanBuilder, SupportsPushDownRequiredColumns, SupportsPushDownV2Filters}
-import org.apache.spark.sql.sources.DataSourceRegister
-import org.apache.spark.sql.types.{DataType, StringType, StructType, TimestampType}
-import org.apache.spark.sql.util.CaseInsensitiveStringMap
-import org.apache.spark.unsafe.types.UTF8String
-import scala.jdk.CollectionConverters._
-import scala.util.control.NonFatal
 
 /** Lists and plans the files of histories of one format, only through public interfaces. */
 private[history] trait HistoryFormat {

@@ -1,17 +1,27 @@
 package io.github.dynamickafka.source.history
 
-import io.github.dynamickafka.error.{DynamicKafkaError, Errors}
-import io.github.dynamickafka.format.{Layout, MetadataColumn}
-import io.github.dynamickafka.metadata.{Topology, TopologyHistory}
-import io.github.dynamickafka.offset.{HandOver, HistoryEnd, HistoryFile, HistoryPlan, HistoryTable, Positions, RowTimes}
+import scala.collection.immutable.SortedMap
+import scala.util.control.NonFatal
+
 import org.apache.spark.SparkThrowable
-import org.apache.spark.sql.{AnalysisException, Column, DataFrame, SparkSession}
 import org.apache.spark.sql.expressions.Window
 import org.apache.spark.sql.functions.{col, count, lit, max, min, sum, unix_micros, when}
 import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.{AnalysisException, Column, DataFrame, SparkSession}
 import org.slf4j.LoggerFactory
-import scala.collection.immutable.SortedMap
-import scala.util.control.NonFatal
+
+import io.github.dynamickafka.error.{DynamicKafkaError, Errors}
+import io.github.dynamickafka.format.{Layout, MetadataColumn}
+import io.github.dynamickafka.metadata.{Topology, TopologyHistory}
+import io.github.dynamickafka.offset.{
+  HandOver,
+  HistoryEnd,
+  HistoryFile,
+  HistoryPlan,
+  HistoryTable,
+  Positions,
+  RowTimes
+}
 
 /**
  * Lists the files of histories and finds where they end, with Spark's own readers, so that the files are those that Spark would read:

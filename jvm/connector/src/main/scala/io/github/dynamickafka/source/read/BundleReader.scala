@@ -1,19 +1,29 @@
 package io.github.dynamickafka.source.read
 
-import io.github.dynamickafka.base.{Clock, DaemonThreads}
-import io.github.dynamickafka.kafka.ClusterFailure
-import io.github.dynamickafka.offset.{LogKey, Loss}
+import java.util.concurrent.{
+  ExecutionException,
+  Executor,
+  ExecutorService,
+  Executors,
+  FutureTask,
+  TimeoutException
+}
 import java.{util => ju}
-import java.util.concurrent.{ExecutionException, Executor, ExecutorService, Executors, FutureTask, TimeoutException}
+
+import scala.annotation.tailrec
+
 import org.apache.kafka.clients.consumer.ConsumerRecord
-import org.apache.kafka.common.{KafkaException, TopicPartition}
 import org.apache.kafka.common.errors.InterruptException
-import org.apache.spark.{TaskContext, TaskKilledException}
+import org.apache.kafka.common.{KafkaException, TopicPartition}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.metric.CustomTaskMetric
 import org.apache.spark.sql.connector.read.PartitionReader
+import org.apache.spark.{TaskContext, TaskKilledException}
 import org.slf4j.LoggerFactory
-import scala.annotation.tailrec
+
+import io.github.dynamickafka.base.{Clock, DaemonThreads}
+import io.github.dynamickafka.kafka.ClusterFailure
+import io.github.dynamickafka.offset.{LogKey, Loss}
 
 /**
  * Reads the ranges of a [[RangeBundle]] as rows. The rows of one partition are in offset order; the order of partitions

@@ -1,13 +1,16 @@
 package io.github.dynamickafka.source.read
 
-import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, LogKey, MeanSize}
 import java.{util => ju}
+
+import scala.collection.immutable.SortedMap
+import scala.jdk.CollectionConverters._
+
 import org.apache.kafka.clients.consumer.ConsumerRecord
 import org.apache.kafka.common.utils.Utils
 import org.apache.spark.SparkContext
 import org.apache.spark.util.{AccumulatorV2, CollectionAccumulator, LongAccumulator}
-import scala.collection.immutable.SortedMap
-import scala.jdk.CollectionConverters._
+
+import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, LogKey, MeanSize}
 
 /**
  * The times and sizes of the records that the tasks of a query have read, by partition, in the driver. Tasks add their ranges when they

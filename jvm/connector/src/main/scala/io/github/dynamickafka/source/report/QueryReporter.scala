@@ -1,16 +1,25 @@
 package io.github.dynamickafka.source.report
 
-import io.github.dynamickafka.base.Clock
-import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, CompositeOffsetJson, OffsetRange, Positions}
-import io.github.dynamickafka.page.{GaugeNames, GaugeSet, PageQuery}
-import io.github.dynamickafka.source.cluster.CommitCounter
-import io.github.dynamickafka.source.trigger.{QueryState, TriggerSnapshot}
-import java.{util => ju}
 import java.time.Instant
-import org.slf4j.LoggerFactory
+import java.{util => ju}
+
 import scala.collection.immutable.SortedMap
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
+
+import org.slf4j.LoggerFactory
+
+import io.github.dynamickafka.base.Clock
+import io.github.dynamickafka.offset.{
+  ClusterView,
+  CompositeOffset,
+  CompositeOffsetJson,
+  OffsetRange,
+  Positions
+}
+import io.github.dynamickafka.page.{GaugeNames, GaugeSet, PageQuery}
+import io.github.dynamickafka.source.cluster.CommitCounter
+import io.github.dynamickafka.source.trigger.{QueryState, TriggerSnapshot}
 
 /**
  * Reports the state of a query outside of its progress: commits offsets to a consumer group of each cluster, and sets
@@ -313,7 +322,7 @@ private[source] object OffsetChangeText {
  * @param metadataAgeMs of the last good answer
  * @param responseAgesMs how old the offsets of the clusters were that the last trigger used
  */
-private[source] final class QueryMetrics(
+private[source] class QueryMetrics(
     metadataAgeMs: () => Long,
     metadataFailures: () => Long,
     commits: CommitCounter,
@@ -344,7 +353,7 @@ private[source] final class QueryMetrics(
     }
   }
 
-  private def ofQuery: Map[String, () => Long] = Map(
+  protected def ofQuery: Map[String, () => Long] = Map(
     "kafkaClustersCount" -> (() => current.metadata.size.toLong),
     "pendingRecords" -> (() => current.pending.valuesIterator.sum),
     "unreachableClusters" -> (() => current.unreachable.size.toLong),

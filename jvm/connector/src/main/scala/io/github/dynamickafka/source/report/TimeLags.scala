@@ -1,12 +1,15 @@
 package io.github.dynamickafka.source.report
 
+import java.util.concurrent.CompletableFuture
+
+import scala.collection.immutable.SortedMap
+
+import org.apache.kafka.common.TopicPartition
+
 import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.offset.{ClusterFiles, CompositeOffset, LogKey, Positions, Span}
 import io.github.dynamickafka.source.cluster.{ClusterStreams, Futures, ListedOffset}
 import io.github.dynamickafka.source.read.{LogTimes, RecordTimes, ReportedTimes}
-import java.util.concurrent.CompletableFuture
-import org.apache.kafka.common.TopicPartition
-import scala.collection.immutable.SortedMap
 
 /**
  * The record times of the clusters of a query at its position. Tasks report most of them. If no task has seen the first unread record of

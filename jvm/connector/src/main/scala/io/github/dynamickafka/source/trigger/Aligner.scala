@@ -1,12 +1,25 @@
 package io.github.dynamickafka.source.trigger
 
-import io.github.dynamickafka.base.Clock
-import io.github.dynamickafka.config.AlignmentOptions
-import io.github.dynamickafka.offset.{AlignedTrigger, Alignment, ClusterView, EventTimes, LogKey, NextOffset, ReadTimes, Span, TimeAnswer, UnreadFiles}
-import io.github.dynamickafka.source.cluster.{ClusterStream, ClusterStreams, Futures, ListedOffset}
 import java.util.concurrent.CompletableFuture
+
 import org.apache.kafka.common.TopicPartition
 import org.apache.spark.sql.connector.read.streaming.{ReadAllAvailable, ReadLimit}
+
+import io.github.dynamickafka.base.Clock
+import io.github.dynamickafka.config.AlignmentOptions
+import io.github.dynamickafka.offset.{
+  AlignedTrigger,
+  Alignment,
+  ClusterView,
+  EventTimes,
+  LogKey,
+  NextOffset,
+  ReadTimes,
+  Span,
+  TimeAnswer,
+  UnreadFiles
+}
+import io.github.dynamickafka.source.cluster.{ClusterStream, ClusterStreams, Futures, ListedOffset}
 
 /**
  * Lowers the ends of what a trigger can read, so that clusters advance together in record time (`alignment=timestamp`), and

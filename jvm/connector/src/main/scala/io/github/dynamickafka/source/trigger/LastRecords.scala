@@ -1,12 +1,15 @@
 package io.github.dynamickafka.source.trigger
 
-import io.github.dynamickafka.base.DaemonThreads
-import io.github.dynamickafka.offset.{CompositeOffset, LogKey, Positions}
-import io.github.dynamickafka.offset.replacement.{LastRecord, RecordsRead}
-import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import java.util.concurrent.{ArrayBlockingQueue, ConcurrentHashMap, ThreadPoolExecutor, TimeUnit}
-import org.slf4j.LoggerFactory
+
 import scala.util.control.NonFatal
+
+import org.slf4j.LoggerFactory
+
+import io.github.dynamickafka.base.DaemonThreads
+import io.github.dynamickafka.offset.replacement.{LastRecord, RecordsRead}
+import io.github.dynamickafka.offset.{CompositeOffset, LogKey, Positions}
+import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 
 /** What is known of what a query has read. */
 private[source] trait ReadBefore {

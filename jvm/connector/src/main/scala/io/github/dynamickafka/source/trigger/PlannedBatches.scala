@@ -1,8 +1,18 @@
 package io.github.dynamickafka.source.trigger
 
-import io.github.dynamickafka.offset.{CompositeOffset, MeanSize, NextOffset, OffsetRange, Positions, Span, UnreadFiles}
-import org.apache.spark.sql.connector.read.streaming.ReadLimit
 import scala.collection.immutable.SortedMap
+
+import org.apache.spark.sql.connector.read.streaming.ReadLimit
+
+import io.github.dynamickafka.offset.{
+  CompositeOffset,
+  MeanSize,
+  NextOffset,
+  OffsetRange,
+  Positions,
+  Span,
+  UnreadFiles
+}
 
 /**
  * Determines where batches end, and stores what is required to plan them again. Used only by the thread of the query.

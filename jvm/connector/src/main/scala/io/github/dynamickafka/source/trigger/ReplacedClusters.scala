@@ -1,13 +1,24 @@
 package io.github.dynamickafka.source.trigger
 
+import org.slf4j.LoggerFactory
+
 import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.metadata.ReplacedClusterPolicy
-import io.github.dynamickafka.offset.{ClusterTransition, ClusterView, CompositeOffset, CompositeOffsetJson, Continuation, NextOffset, Positions, ReplacedCluster, Transition}
 import io.github.dynamickafka.offset.replacement.Replacement
+import io.github.dynamickafka.offset.{
+  ClusterTransition,
+  ClusterView,
+  CompositeOffset,
+  CompositeOffsetJson,
+  Continuation,
+  NextOffset,
+  Positions,
+  ReplacedCluster,
+  Transition
+}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.cluster.{ClusterConfig, ClusterReads, ClusterStream, ClusterStreams}
-import org.slf4j.LoggerFactory
 
 /**
  * Where a trigger continues in clusters that replace others.

@@ -1,17 +1,26 @@
 package io.github.dynamickafka.source.trigger
 
+import java.time.Duration
+import java.util.concurrent.TimeoutException
+import java.{util => ju}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.kafka.clients.consumer.{Consumer, ConsumerConfig, ConsumerRecord, KafkaConsumer}
+import org.apache.kafka.common.TopicPartition
+
 import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.metadata.ReplacedClusterPolicy
 import io.github.dynamickafka.offset.Continuation
-import io.github.dynamickafka.offset.replacement.{LastRecord, MirrorContinuation, MirrorTranslation, Replacement, SameOffsets}
 import io.github.dynamickafka.offset.replacement.SameOffsets.{Answer, Question}
+import io.github.dynamickafka.offset.replacement.{
+  LastRecord,
+  MirrorContinuation,
+  MirrorTranslation,
+  Replacement,
+  SameOffsets
+}
 import io.github.dynamickafka.source.cluster.ClusterConfig
-import java.{util => ju}
-import java.time.Duration
-import java.util.concurrent.TimeoutException
-import org.apache.kafka.clients.consumer.{Consumer, ConsumerConfig, ConsumerRecord, KafkaConsumer}
-import org.apache.kafka.common.TopicPartition
-import scala.jdk.CollectionConverters._
 
 /**
  * Where the query continues in a Kafka cluster that replaces another one, and what the policy needs of the new cluster for this. The

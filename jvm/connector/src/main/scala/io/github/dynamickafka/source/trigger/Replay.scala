@@ -1,11 +1,20 @@
 package io.github.dynamickafka.source.trigger
 
+import scala.collection.immutable.SortedMap
+
+import org.slf4j.LoggerFactory
+
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.metadata.{ReplacedClusterPolicy, UnreachableReplayPolicy}
-import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, Deferral, Deferrals, Loss, OffsetRange}
+import io.github.dynamickafka.offset.{
+  ClusterIdentity,
+  CompositeOffset,
+  Deferral,
+  Deferrals,
+  Loss,
+  OffsetRange
+}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
-import org.slf4j.LoggerFactory
-import scala.collection.immutable.SortedMap
 
 /**
  * Reads a batch again that an earlier run logged but did not complete, including clusters that are no longer in the

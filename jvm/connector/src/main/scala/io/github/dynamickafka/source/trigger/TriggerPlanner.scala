@@ -1,13 +1,27 @@
 package io.github.dynamickafka.source.trigger
 
+import org.slf4j.LoggerFactory
+
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.metadata.{OffsetsPolicy, Topology, TopologyTopic}
-import io.github.dynamickafka.offset.{ClusterIdentity, ClusterTransition, ClusterView, CompositeOffset, Continuation, HandOver, Loss, NextOffset, Positions, Reconcile, RenamedTopic, Transition}
 import io.github.dynamickafka.offset.replacement.ReplacingClusters
+import io.github.dynamickafka.offset.{
+  ClusterIdentity,
+  ClusterTransition,
+  ClusterView,
+  CompositeOffset,
+  Continuation,
+  HandOver,
+  Loss,
+  NextOffset,
+  Positions,
+  Reconcile,
+  RenamedTopic,
+  Transition
+}
 import io.github.dynamickafka.source.checkpoint.{DecidedEntries, InitialOffset, MigratedPositions}
 import io.github.dynamickafka.source.cluster.{ClusterConfig, ClusterConfigs, ClusterQuestion}
-import org.slf4j.LoggerFactory
 
 /** Sends the requests of a trigger to the clusters. Used only by the thread of the query. */
 private[source] final class TriggerPlanner(state: QueryState, replaced: ReplacedClusters) {

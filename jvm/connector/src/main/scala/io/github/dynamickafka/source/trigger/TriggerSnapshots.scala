@@ -1,11 +1,13 @@
 package io.github.dynamickafka.source.trigger
 
+import scala.collection.immutable.SortedMap
+import scala.util.control.NonFatal
+
+import org.slf4j.LoggerFactory
+
 import io.github.dynamickafka.metadata.Topology
 import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, HandOver, Loss, Positions}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
-import org.slf4j.LoggerFactory
-import scala.collection.immutable.SortedMap
-import scala.util.control.NonFatal
 
 /**
  * The snapshots of the triggers of a query. With `Trigger.AvailableNow`, all triggers of a run have the clusters, topics and

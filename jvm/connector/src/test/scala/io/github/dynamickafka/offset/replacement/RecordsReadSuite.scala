@@ -1,9 +1,11 @@
 package io.github.dynamickafka.offset.replacement
 
+import scala.collection.immutable.SortedMap
+
+import org.scalatest.funsuite.AnyFunSuite
+
 import io.github.dynamickafka.offset.{CompositeOffset, LogKey, Positions, Retained}
 import io.github.dynamickafka.testkit.TimeLimit
-import org.scalatest.funsuite.AnyFunSuite
-import scala.collection.immutable.SortedMap
 
 /** What is kept of the last records that a query has read. */
 class RecordsReadSuite extends AnyFunSuite with TimeLimit {

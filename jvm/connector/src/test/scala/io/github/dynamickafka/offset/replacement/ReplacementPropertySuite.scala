@@ -1,11 +1,12 @@
 package io.github.dynamickafka.offset.replacement
 
-import io.github.dynamickafka.offset.{ClusterView, Continuation, Positions, ReplacedCluster}
-import io.github.dynamickafka.source.trigger.ReplacedIds
-import io.github.dynamickafka.testkit.TimeLimit
 import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+
+import io.github.dynamickafka.offset.{ClusterView, Continuation, Positions, ReplacedCluster}
+import io.github.dynamickafka.source.trigger.ReplacedIds
+import io.github.dynamickafka.testkit.TimeLimit
 
 /** Where a query continues at the same offsets in random copies of random logs. */
 class ReplacementPropertySuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {

@@ -1,12 +1,13 @@
 package io.github.dynamickafka.source.checkpoint
 
+import org.scalacheck.Gen
+import org.scalatest.funsuite.AnyFunSuite
+import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.offset.LogKey
 import io.github.dynamickafka.offset.replacement.{LastRecord, RecordsRead}
 import io.github.dynamickafka.testkit.TimeLimit
-import org.scalacheck.Gen
-import org.scalatest.funsuite.AnyFunSuite
-import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 /** The codec of `read.json`. */
 class RecordsReadJsonSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {

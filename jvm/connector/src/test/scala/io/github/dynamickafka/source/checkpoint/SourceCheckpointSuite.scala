@@ -1,14 +1,34 @@
 package io.github.dynamickafka.source.checkpoint
 
-import io.github.dynamickafka.error.DynamicKafkaRuntimeException
-import io.github.dynamickafka.metadata.{OffsetsPolicy, Removal, Topology, TopologyCluster, TopologyPattern, TopologyTopic, WriteEntry}
-import io.github.dynamickafka.offset.{CompositeOffset, HandOver, HistoryFile, HistoryPlan, HistoryTable, Positions, Retained, RowTimes}
-import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
-import io.github.dynamickafka.testkit.TimeLimit
 import java.nio.file.Files
+
+import scala.collection.immutable.{SortedMap, SortedSet}
+
 import org.apache.hadoop.conf.Configuration
 import org.scalatest.funsuite.AnyFunSuite
-import scala.collection.immutable.{SortedMap, SortedSet}
+
+import io.github.dynamickafka.error.DynamicKafkaRuntimeException
+import io.github.dynamickafka.metadata.{
+  OffsetsPolicy,
+  Removal,
+  Topology,
+  TopologyCluster,
+  TopologyPattern,
+  TopologyTopic,
+  WriteEntry
+}
+import io.github.dynamickafka.offset.{
+  CompositeOffset,
+  HandOver,
+  HistoryFile,
+  HistoryPlan,
+  HistoryTable,
+  Positions,
+  Retained,
+  RowTimes
+}
+import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
+import io.github.dynamickafka.testkit.TimeLimit
 
 class SourceCheckpointSuite extends AnyFunSuite with TimeLimit {
 

@@ -1,10 +1,11 @@
 package io.github.dynamickafka.source.read
 
-import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, LogKey, MeanSize, Positions}
-import io.github.dynamickafka.source.SourceTest
-import io.github.dynamickafka.testkit.TimeLimit
-import java.{util => ju}
 import java.io.{ByteArrayOutputStream, ObjectOutputStream}
+import java.{util => ju}
+
+import scala.collection.immutable.SortedMap
+import scala.util.Using
+
 import org.apache.kafka.clients.consumer.ConsumerRecord
 import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.header.internals.RecordHeaders
@@ -14,8 +15,10 @@ import org.apache.spark.util.CollectionAccumulator
 import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
-import scala.collection.immutable.SortedMap
-import scala.util.Using
+
+import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, LogKey, MeanSize, Positions}
+import io.github.dynamickafka.source.SourceTest
+import io.github.dynamickafka.testkit.TimeLimit
 
 /** What tasks report about the times of the records that they read. */
 class RecordTimesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {

@@ -1,10 +1,12 @@
 package io.github.dynamickafka.source.report
 
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.metrics.source.DynamicKafkaGauges
+
 import io.github.dynamickafka.page.ClientMetricsReporter
 import io.github.dynamickafka.sink.SinkTest
 import io.github.dynamickafka.source.Entry
-import org.apache.spark.metrics.source.DynamicKafkaGauges
-import scala.jdk.CollectionConverters._
 
 /** Metrics of Kafka's clients as gauges. Driver and executor are one process here. */
 class ClientMetricsSuite extends SinkTest {

@@ -1,11 +1,14 @@
 package io.github.dynamickafka.source.report
 
+import java.nio.file.{Files, Path}
+
+import scala.jdk.CollectionConverters._
+
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
+
 import io.github.dynamickafka.page.GaugeNames
 import io.github.dynamickafka.source.{Entry, Scene, SourceTest}
-import java.nio.file.{Files, Path}
-import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
-import scala.jdk.CollectionConverters._
 
 /** The output of Spark's Prometheus servlet, over HTTP. */
 class GaugesSuite extends SourceTest {

@@ -1,21 +1,32 @@
 package io.github.dynamickafka.source.report
 
-import io.github.dynamickafka.TestSeed
-import io.github.dynamickafka.base.ManualClock
-import io.github.dynamickafka.offset.{AlignedFiles, CompositeOffset, HandOver, HistoryPlan, HistoryTable, LogKey, Positions}
-import io.github.dynamickafka.source.cluster.ListedOffset
-import io.github.dynamickafka.source.read.{RecordTimes, Slice, TaskTimes}
-import io.github.dynamickafka.testkit.TimeLimit
-import java.{util => ju}
 import java.util.concurrent.CompletableFuture
+import java.{util => ju}
+
+import scala.collection.immutable.SortedMap
+import scala.util.Random
+
 import org.apache.kafka.clients.consumer.ConsumerRecord
 import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.header.internals.RecordHeaders
 import org.apache.kafka.common.record.TimestampType
 import org.apache.spark.util.CollectionAccumulator
 import org.scalatest.funsuite.AnyFunSuite
-import scala.collection.immutable.SortedMap
-import scala.util.Random
+
+import io.github.dynamickafka.TestSeed
+import io.github.dynamickafka.base.ManualClock
+import io.github.dynamickafka.offset.{
+  AlignedFiles,
+  CompositeOffset,
+  HandOver,
+  HistoryPlan,
+  HistoryTable,
+  LogKey,
+  Positions
+}
+import io.github.dynamickafka.source.cluster.ListedOffset
+import io.github.dynamickafka.source.read.{RecordTimes, Slice, TaskTimes}
+import io.github.dynamickafka.testkit.TimeLimit
 
 /** Lag and drift in time of clusters with a history: random files and logs, which are read in a random order. */
 class TimeLagsOfHistoriesSuite extends AnyFunSuite with TimeLimit {

@@ -1,19 +1,22 @@
 package io.github.dynamickafka.source.report
 
-import io.github.dynamickafka.base.ManualClock
-import io.github.dynamickafka.offset.{CompositeOffset, LogKey, Positions, Span}
-import io.github.dynamickafka.source.cluster.ListedOffset
-import io.github.dynamickafka.source.read.{RecordTimes, Slice, TaskTimes}
-import io.github.dynamickafka.testkit.TimeLimit
-import java.{util => ju}
 import java.util.concurrent.CompletableFuture
+import java.{util => ju}
+
+import scala.collection.immutable.SortedMap
+
 import org.apache.kafka.clients.consumer.ConsumerRecord
 import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.header.internals.RecordHeaders
 import org.apache.kafka.common.record.TimestampType
 import org.apache.spark.util.CollectionAccumulator
 import org.scalatest.funsuite.AnyFunSuite
-import scala.collection.immutable.SortedMap
+
+import io.github.dynamickafka.base.ManualClock
+import io.github.dynamickafka.offset.{CompositeOffset, LogKey, Positions, Span}
+import io.github.dynamickafka.source.cluster.ListedOffset
+import io.github.dynamickafka.source.read.{RecordTimes, Slice, TaskTimes}
+import io.github.dynamickafka.testkit.TimeLimit
 
 /** Lag and drift in time, and what clusters are asked for them. */
 class TimeLagsSuite extends AnyFunSuite with TimeLimit {

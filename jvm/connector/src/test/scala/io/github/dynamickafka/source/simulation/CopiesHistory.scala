@@ -1,11 +1,13 @@
 package io.github.dynamickafka.source.simulation
 
+import scala.util.Random
+import scala.util.control.NonFatal
+
+import org.apache.spark.sql.connector.read.streaming.ReadLimit
+
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.metadata.{MirroredTopics, OffsetsPolicy, ReplacedClusterPolicy}
 import io.github.dynamickafka.offset.Alignment
-import org.apache.spark.sql.connector.read.streaming.ReadLimit
-import scala.util.Random
-import scala.util.control.NonFatal
 
 /**
  * A random history of a query whose Kafka cluster is replaced by copies, there and back, which its seed determines. What an idempotent

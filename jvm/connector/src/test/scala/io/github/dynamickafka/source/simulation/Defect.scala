@@ -1,10 +1,11 @@
 package io.github.dynamickafka.source.simulation
 
+import org.apache.spark.sql.connector.read.streaming.ReadLimit
+
 import io.github.dynamickafka.metadata.Topology
 import io.github.dynamickafka.offset._
 import io.github.dynamickafka.offset.replacement.ReplacingClusters
 import io.github.dynamickafka.source.trigger.{Limits, TriggerContext}
-import org.apache.spark.sql.connector.read.streaming.ReadLimit
 
 /** A trigger, and what the product does in it. */
 private[simulation] final case class Planned(

@@ -1,10 +1,12 @@
 package io.github.dynamickafka.source.simulation
 
-import io.github.dynamickafka.metadata.{OffsetsPolicy, ReplacedClusterPolicy}
-import io.github.dynamickafka.offset.Alignment
-import org.apache.spark.sql.connector.read.streaming.ReadLimit
 import scala.util.Random
 import scala.util.control.NonFatal
+
+import org.apache.spark.sql.connector.read.streaming.ReadLimit
+
+import io.github.dynamickafka.metadata.{OffsetsPolicy, ReplacedClusterPolicy}
+import io.github.dynamickafka.offset.Alignment
 
 /**
  * A random history of a query, which its seed determines: clusters are replaced and unreachable; topics are created, deleted,

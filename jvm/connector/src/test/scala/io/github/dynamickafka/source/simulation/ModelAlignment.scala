@@ -1,6 +1,17 @@
 package io.github.dynamickafka.source.simulation
 
-import io.github.dynamickafka.offset.{AlignedTrigger, Alignment, ClusterView, EventTimes, HistoryFile, LogKey, ReadTime, Span, TimeAnswer, UnreadFiles}
+import io.github.dynamickafka.offset.{
+  AlignedTrigger,
+  Alignment,
+  ClusterView,
+  EventTimes,
+  HistoryFile,
+  LogKey,
+  ReadTime,
+  Span,
+  TimeAnswer,
+  UnreadFiles
+}
 
 /**
  * The clusters of a query that are aligned, by the rules of the product, and whether a trigger reads what is too new. Requests for

@@ -1,7 +1,17 @@
 package io.github.dynamickafka.source.simulation
 
-import io.github.dynamickafka.offset.{CompositeOffset, HandOver, HistoryEnd, HistoryFile, HistoryPlan, HistoryTable, OffsetRange, Positions}
 import scala.collection.immutable.SortedMap
+
+import io.github.dynamickafka.offset.{
+  CompositeOffset,
+  HandOver,
+  HistoryEnd,
+  HistoryFile,
+  HistoryPlan,
+  HistoryTable,
+  OffsetRange,
+  Positions
+}
 
 /**
  * Files with all records that these topics have, which a query reads before Kafka.

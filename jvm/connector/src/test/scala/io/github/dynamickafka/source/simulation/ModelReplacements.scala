@@ -1,14 +1,15 @@
 package io.github.dynamickafka.source.simulation
 
+import java.nio.ByteBuffer
+import java.nio.charset.StandardCharsets.UTF_8
+
 import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.metadata.{OffsetsPolicy, ReplacedClusterPolicy}
 import io.github.dynamickafka.offset._
-import io.github.dynamickafka.offset.replacement._
 import io.github.dynamickafka.offset.replacement.SameOffsets.{Answer, Question}
+import io.github.dynamickafka.offset.replacement._
 import io.github.dynamickafka.source.cluster.{ClusterConfig, ClusterReads}
 import io.github.dynamickafka.source.trigger.{DecidedReplacements, ReadBefore, ReplacedClusters, Replacements}
-import java.nio.ByteBuffer
-import java.nio.charset.StandardCharsets.UTF_8
 
 /**
  * Where a query continues in clusters that take the place of others, by the code of the product: only the reads of single records and of

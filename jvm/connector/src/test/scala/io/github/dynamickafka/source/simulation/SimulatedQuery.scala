@@ -1,15 +1,23 @@
 package io.github.dynamickafka.source.simulation
 
+import scala.collection.concurrent.TrieMap
+import scala.collection.immutable.SortedMap
+
+import org.apache.spark.sql.connector.read.streaming.{ReadAllAvailable, ReadLimit}
+
 import io.github.dynamickafka.config.{Options, SourceOptions}
 import io.github.dynamickafka.metadata.{OffsetsPolicy, ReplacedClusterPolicy, Topology}
 import io.github.dynamickafka.offset._
 import io.github.dynamickafka.offset.replacement.ReplacingClusters
 import io.github.dynamickafka.source.checkpoint.InitialOffset
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterQuestion}
-import io.github.dynamickafka.source.trigger.{Limits, LossGrace, TriggerContext, TriggerPlanner, UnconfirmedClusters}
-import org.apache.spark.sql.connector.read.streaming.{ReadAllAvailable, ReadLimit}
-import scala.collection.concurrent.TrieMap
-import scala.collection.immutable.SortedMap
+import io.github.dynamickafka.source.trigger.{
+  Limits,
+  LossGrace,
+  TriggerContext,
+  TriggerPlanner,
+  UnconfirmedClusters
+}
 
 /** Where the driver dies in a trigger. */
 private[simulation] object Crash extends Enumeration {

@@ -175,7 +175,7 @@ class AlignedHistorySuite extends EventTimeTest with HistoryTest {
     }
   }
 
-  test("files wait for an idle cluster, at most for the time-out") {
+  test("files wait for an idle cluster, at most for the time-out", TestAll) {
     twoAligned { (s, topic) =>
       produceAt(blue, topic, 25 to 30)
       archive(s, seconds = 10)

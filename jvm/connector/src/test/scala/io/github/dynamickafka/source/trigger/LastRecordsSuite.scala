@@ -1,23 +1,26 @@
 package io.github.dynamickafka.source.trigger
 
-import io.github.dynamickafka.error.DynamicKafkaRuntimeException
-import io.github.dynamickafka.offset.{CompositeOffset, Positions}
-import io.github.dynamickafka.offset.replacement.LastRecord
-import io.github.dynamickafka.source.Logs
-import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
-import io.github.dynamickafka.testkit.TimeLimit
 import java.io.{IOException, InterruptedIOException}
 import java.net.URI
 import java.nio.file.Files
-import java.util.concurrent.{CompletableFuture, CountDownLatch, LinkedBlockingQueue, TimeUnit}
 import java.util.concurrent.atomic.AtomicInteger
+import java.util.concurrent.{CompletableFuture, CountDownLatch, LinkedBlockingQueue, TimeUnit}
+
+import scala.collection.immutable.SortedMap
+import scala.jdk.CollectionConverters._
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{Path, RawLocalFileSystem}
 import org.scalatest.concurrent.Eventually
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.{Millis, Minutes, Span}
-import scala.collection.immutable.SortedMap
-import scala.jdk.CollectionConverters._
+
+import io.github.dynamickafka.error.DynamicKafkaRuntimeException
+import io.github.dynamickafka.offset.replacement.LastRecord
+import io.github.dynamickafka.offset.{CompositeOffset, Positions}
+import io.github.dynamickafka.source.Logs
+import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
+import io.github.dynamickafka.testkit.TimeLimit
 
 /** The file with the times of the last records that were read. */
 class LastRecordsSuite extends AnyFunSuite with Eventually with TimeLimit {

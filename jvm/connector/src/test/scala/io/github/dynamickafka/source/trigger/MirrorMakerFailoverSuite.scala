@@ -1,8 +1,9 @@
 package io.github.dynamickafka.source.trigger
 
+import org.apache.spark.sql.streaming.Trigger
+
 import io.github.dynamickafka.source.{Entry, Results}
 import io.github.dynamickafka.testkit.{MirrorMaker, TestAll}
-import org.apache.spark.sql.streaming.Trigger
 
 /** `replacedClusterPolicy=mirror-maker` with a real MirrorMaker, whose copy has other offsets. */
 class MirrorMakerFailoverSuite extends MirrorMakerTest {

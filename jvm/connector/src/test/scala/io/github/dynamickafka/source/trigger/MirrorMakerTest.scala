@@ -1,16 +1,19 @@
 package io.github.dynamickafka.source.trigger
 
-import io.github.dynamickafka.offset.replacement.MirrorCheckpoint
-import io.github.dynamickafka.source.{Entry, Scene, Seen, SourceTest}
-import io.github.dynamickafka.testkit.{KafkaCluster, MirrorMaker}
-import java.{util => ju}
 import java.time.Duration
+import java.{util => ju}
+
+import scala.jdk.CollectionConverters._
+import scala.util.Using
+
 import org.apache.kafka.clients.consumer.KafkaConsumer
 import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.serialization.ByteArrayDeserializer
 import org.apache.spark.sql.streaming.StreamingQuery
-import scala.jdk.CollectionConverters._
-import scala.util.Using
+
+import io.github.dynamickafka.offset.replacement.MirrorCheckpoint
+import io.github.dynamickafka.source.{Entry, Scene, Seen, SourceTest}
+import io.github.dynamickafka.testkit.{KafkaCluster, MirrorMaker}
 
 /** A query over one cluster, which MirrorMaker copies to another one with other offsets. */
 trait MirrorMakerTest extends SourceTest {

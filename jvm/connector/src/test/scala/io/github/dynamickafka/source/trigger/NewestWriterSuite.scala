@@ -1,9 +1,18 @@
 package io.github.dynamickafka.source.trigger
 
-import io.github.dynamickafka.testkit.TimeLimit
-import java.util.concurrent.{CompletableFuture, ConcurrentLinkedQueue, CountDownLatch, LinkedBlockingQueue, TimeUnit}
-import org.scalatest.funsuite.AnyFunSuite
+import java.util.concurrent.{
+  CompletableFuture,
+  ConcurrentLinkedQueue,
+  CountDownLatch,
+  LinkedBlockingQueue,
+  TimeUnit
+}
+
 import scala.jdk.CollectionConverters._
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.testkit.TimeLimit
 
 /** Writes of which only the newest one counts. */
 class NewestWriterSuite extends AnyFunSuite with TimeLimit {

@@ -1,12 +1,14 @@
 package io.github.dynamickafka.source.trigger
 
+import java.nio.file.{Files, Path, StandardCopyOption}
+
+import org.apache.spark.sql.streaming.Trigger
+
 import io.github.dynamickafka.config.Options.parse
 import io.github.dynamickafka.offset.replacement.SameOffsets.Question
-import io.github.dynamickafka.source.{Entry, Logs, Results, Scene, SourceTest}
 import io.github.dynamickafka.source.cluster.ClusterConfigs
+import io.github.dynamickafka.source.{Entry, Logs, Results, Scene, SourceTest}
 import io.github.dynamickafka.testkit.{KafkaCluster, Record, TestAll}
-import java.nio.file.{Files, Path, StandardCopyOption}
-import org.apache.spark.sql.streaming.Trigger
 
 /** A Kafka cluster replaces another one, with a copy of its records, and the other way round. */
 class ReplacedClusterSuite extends SourceTest {

@@ -1,25 +1,35 @@
 package io.github.dynamickafka.source.trigger
 
-import io.github.dynamickafka.base.Clock
-import io.github.dynamickafka.config.{DiscoveryOptions, Options, Subscription}
-import io.github.dynamickafka.error.DynamicKafkaRuntimeException
-import io.github.dynamickafka.metadata.ReplacedClusterPolicy
-import io.github.dynamickafka.metadata.watch.MetadataWatcher
-import io.github.dynamickafka.offset.{ClusterIdentity, ClusterView, CompositeOffset, LogKey, Positions, Retained}
-import io.github.dynamickafka.offset.replacement.LastRecord
-import io.github.dynamickafka.offset.replacement.SameOffsets.Answer
-import io.github.dynamickafka.source.{Entry, EntryService, Logs}
-import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
-import io.github.dynamickafka.source.cluster.{ClusterStream, ClusterStreams, ScriptedCluster}
-import io.github.dynamickafka.testkit.TimeLimit
 import java.nio.file.Files
 import java.util.concurrent.{CompletableFuture, CountDownLatch, TimeUnit}
+
+import scala.collection.immutable.SortedMap
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.kafka.common.KafkaException
 import org.scalatest.concurrent.Eventually
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.{Millis, Seconds, Span}
-import scala.collection.immutable.SortedMap
+
+import io.github.dynamickafka.base.Clock
+import io.github.dynamickafka.config.{DiscoveryOptions, Options, Subscription}
+import io.github.dynamickafka.error.DynamicKafkaRuntimeException
+import io.github.dynamickafka.metadata.ReplacedClusterPolicy
+import io.github.dynamickafka.metadata.watch.MetadataWatcher
+import io.github.dynamickafka.offset.replacement.LastRecord
+import io.github.dynamickafka.offset.replacement.SameOffsets.Answer
+import io.github.dynamickafka.offset.{
+  ClusterIdentity,
+  ClusterView,
+  CompositeOffset,
+  LogKey,
+  Positions,
+  Retained
+}
+import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
+import io.github.dynamickafka.source.cluster.{ClusterStream, ClusterStreams, ScriptedCluster}
+import io.github.dynamickafka.source.{Entry, EntryService, Logs}
+import io.github.dynamickafka.testkit.TimeLimit
 
 /** What a trigger makes of responses that were requested before it. The cluster takes longer than a trigger waits. */
 class TriggerPlannerSuite extends AnyFunSuite with TimeLimit with Eventually {

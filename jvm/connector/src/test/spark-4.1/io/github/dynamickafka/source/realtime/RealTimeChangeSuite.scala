@@ -153,7 +153,7 @@ class RealTimeChangeSuite extends RealTimeTest {
     }
   }
 
-  test("a cluster that moves to another address is read there") {
+  test("a cluster that moves to another address is read there", TestAll) {
     realTime { (s, rows) =>
       val topic = newTopicOn(1, red)
       s.orders(Entry("red", red, topic))

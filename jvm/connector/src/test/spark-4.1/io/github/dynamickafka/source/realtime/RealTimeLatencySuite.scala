@@ -1,12 +1,14 @@
 package io.github.dynamickafka.source.realtime
 
+import java.nio.file.{Files, Path}
+
+import scala.jdk.CollectionConverters._
+
 import io.github.dynamickafka.DynamicKafka
 import io.github.dynamickafka.page.GaugeSet
 import io.github.dynamickafka.source.Entry
 import io.github.dynamickafka.source.report.SparkUi
 import io.github.dynamickafka.testkit.Record
-import java.nio.file.{Files, Path}
-import scala.jdk.CollectionConverters._
 
 class RealTimeLatencySuite extends RealTimeTest {
 

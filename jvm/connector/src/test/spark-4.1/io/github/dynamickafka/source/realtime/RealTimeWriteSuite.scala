@@ -1,12 +1,14 @@
 package io.github.dynamickafka.source.realtime
 
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.streaming.{DataStreamWriter, StreamingQuery, Trigger}
+import org.apache.spark.sql.{DataFrame, Row}
+
 import io.github.dynamickafka.DynamicKafka
 import io.github.dynamickafka.metadata.service.ServiceRegistry
 import io.github.dynamickafka.page.GaugeSet
 import io.github.dynamickafka.source.{Entry, EntryService, Scene}
-import org.apache.spark.sql.{DataFrame, Row}
-import org.apache.spark.sql.streaming.{DataStreamWriter, StreamingQuery, Trigger}
-import scala.jdk.CollectionConverters._
 
 /** The sink that writes in real-time mode. */
 class RealTimeWriteSuite extends RealTimeTest {

@@ -26,7 +26,6 @@ import io.github.dynamickafka.format.{
   AvroSchemas,
   ChangeKind,
   ChangeLayout,
-  Encoder,
   MetadataColumn,
   SideFormat,
   SideLayout,
@@ -245,16 +244,8 @@ private[dynamickafka] final case class Encoding(
     upserts: Option[UpsertRows] = None
 )
 
-/** Makes the encoder of keys or values, for one task. */
-private[dynamickafka] object Encoders {
-
-  /** @param record shows the records, one after the other */
-  def of(fields: SideLayout, record: TargetRecord = null): Encoder = {
-    val encoder = fields.format.format.writer.get.encoder(fields)
-    encoder.within(record)
-    TaskResource.closeAtEnd(() => encoder.close())
-    encoder
-  }
+/** Checks what is written. */
+private[table] object Encoders {
 
   /**
    * Makes an encoder on the driver, so that types and options that a format does not support are found before anything is
@@ -296,11 +287,13 @@ private[dynamickafka] final class RowEncoder(source: SideSource, side: String, r
     case SideSource.Column(i, _) => row => if (row.isNullAt(i)) null else row.getUTF8String(i).getBytes
     case fields: SideSource.Fields =>
       val project = UnsafeProjection.create(fields.input)
-      val encoder = Encoders.of(fields.side, record)
-      val format = fields.side.format.format.name
+      val format = fields.side.format.format
+      val encoder = format.writer.get.encoder(fields.side)
+      encoder.within(record)
+      TaskResource.closeAtEnd(() => encoder.close())
       row =>
         try encoder.encode(project(row))
-        catch { case NonFatal(e) => throw Errors.encodeFailed(side, format, reason(e)) }
+        catch { case NonFatal(e) => throw Errors.encodeFailed(side, format.name, reason(e)) }
   }
 
   /** @return null: no key, or a tombstone */
