@@ -125,7 +125,8 @@ private[dynamickafka] object DebeziumJson extends ChangeFormat("debezium-json") 
 }
 
 /** Debezium's envelopes in Avro, behind the id of their schema in a registry. */
-private[dynamickafka] object DebeziumAvroConfluent extends ChangeFormat("debezium-avro-confluent") with AvroFormat {
+private[dynamickafka] object DebeziumAvroConfluent extends ChangeFormat("debezium-avro-confluent")
+    with AvroFormat {
   override private[change] def sources = DebeziumJson.ofDebezium
   override private[change] def dialect(side: SideLayout): Dialect = DebeziumJson.dialect(side)
   override private[change] def envelopeSource: ChangeSource = ChangeSource.source

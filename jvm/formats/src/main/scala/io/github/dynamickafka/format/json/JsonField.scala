@@ -169,7 +169,8 @@ private[format] object JsonField {
           else number(bytes, first, after)
         if (isNegative && digits == 0L) -1
         else {
-          val value = if (hasFraction) digits.toDouble / Powers(after - point - 1).toDouble else digits.toDouble
+          val value =
+            if (hasFraction) digits.toDouble / Powers(after - point - 1).toDouble else digits.toDouble
           into.setDouble(at, if (isNegative) -value else value)
           after
         }
@@ -194,6 +195,7 @@ private[format] object JsonField {
   }
 
   private final class Dates(column: JsonColumn) extends JsonField(column) {
+
     /** `"2026-11-23"`. */
     override protected def value(bytes: Array[Byte], from: Int, end: Int, into: DecodedValues): Int = {
       val after = from + 12
@@ -210,6 +212,7 @@ private[format] object JsonField {
   }
 
   private final class Timestamps(column: JsonColumn) extends JsonField(column) {
+
     /** `"2026-11-23T01:02:03Z"`, also with a space instead of the T, and up to six digits of a second. */
     override protected def value(bytes: Array[Byte], from: Int, end: Int, into: DecodedValues): Int =
       if (end - from < 22 || bytes(from) != '"' || (bytes(from + 11) != 'T' && bytes(from + 11) != ' ')) -1

@@ -93,7 +93,8 @@ private[dynamickafka] object ProtoTypes {
     val own = files.map(scopes("", _, Map.empty))
     val all = known.map(scopes("", _, Map.empty)) ++ own
     val messages = all.flatMap(_.tail).map(scope => scope.name -> scope).toMap
-    val enums = all.flatten.flatMap(scope => scope.message.enums.map(scope.choices)).map(e => e.name -> e).toMap
+    val enums =
+      all.flatten.flatMap(scope => scope.message.enums.map(scope.choices)).map(e => e.name -> e).toMap
     def resolved(scope: String, name: String): Option[String] =
       if (name.startsWith(".")) Some(name.drop(1)).filter(n => messages.contains(n) || enums.contains(n))
       else

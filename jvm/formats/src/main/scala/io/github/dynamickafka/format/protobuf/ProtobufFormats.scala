@@ -87,6 +87,7 @@ private[format] object ConfluentProtobufDecoder {
 
 /** The messages of one schema of a registry, by their paths. Not thread-safe. */
 private final class WrittenMessages(types: ProtoTypes, side: SideLayout) extends RecordBody {
+
   /** The option `messageName`. */
   private val wanted = side.format.options.get(ProtobufOptions.MessageName.name).map(_.trim.stripPrefix("."))
   private val in = new ProtoInput

@@ -12,7 +12,11 @@ import io.github.dynamickafka.testkit.TimeLimit
 class ProtoTextSuite extends AnyFunSuite with TimeLimit {
 
   private def types(text: String, references: (String, String)*): ProtoTypes =
-    ProtobufSchemas.ofRegistry(RegisteredSchema("PROTOBUF", text, references.map((NamedSchema(_, _)).tupled))).fold(reason => fail(reason), identity)
+    ProtobufSchemas.ofRegistry(RegisteredSchema(
+      "PROTOBUF",
+      text,
+      references.map((NamedSchema(_, _)).tupled)
+    )).fold(reason => fail(reason), identity)
 
   private def field(of: ProtoTypes, message: String, name: String): ProtoField =
     of.messages(message).fields.find(_.name == name).get
@@ -194,7 +198,10 @@ class ProtoTextSuite extends AnyFunSuite with TimeLimit {
       "double f = 1 [default = 1d]",
       "string f = 1 [default = 5]"
     ).foreach(field =>
-      assert(ProtobufSchemas.ofRegistry(RegisteredSchema("PROTOBUF", s"message M { optional $field; }")).isLeft, field)
+      assert(
+        ProtobufSchemas.ofRegistry(RegisteredSchema("PROTOBUF", s"message M { optional $field; }")).isLeft,
+        field
+      )
     )
   }
 
@@ -232,13 +239,17 @@ class ProtoTextSuite extends AnyFunSuite with TimeLimit {
 
   test("a syntax or an edition that is not known is refused, because its defaults are not known either") {
     Seq("syntax = \"proto4\";", "edition = \"2099\";").foreach { first =>
-      val reason = ProtobufSchemas.ofRegistry(RegisteredSchema("PROTOBUF", s"$first message M { int32 a = 1; }"))
+      val reason =
+        ProtobufSchemas.ofRegistry(RegisteredSchema("PROTOBUF", s"$first message M { int32 a = 1; }"))
       assert(reason.left.exists(_.contains("is not known")), reason)
     }
     val file = FileDescriptorProto.newBuilder().setName("m.proto").setSyntax("editions")
       .setEdition(DescriptorProtos.Edition.EDITION_99999_TEST_ONLY).build()
     val encoded = Base64.getEncoder.encodeToString(file.toByteArray)
-    assert(ProtobufSchemas.ofRegistry(RegisteredSchema("PROTOBUF", encoded)).left.exists(_.contains("is not known")))
+    assert(ProtobufSchemas.ofRegistry(RegisteredSchema(
+      "PROTOBUF",
+      encoded
+    )).left.exists(_.contains("is not known")))
   }
 
   test("texts that are not .proto files are refused without an error of another kind") {

@@ -31,7 +31,10 @@ class ProtobufPropertySuite extends AnyFunSuite with TimeLimit {
   }
 
   private def types(schema: String): ProtoTypes =
-    ProtobufSchemas.ofRegistry(RegisteredSchema("PROTOBUF", schema)).fold(reason => fail(s"$reason $schema"), identity)
+    ProtobufSchemas.ofRegistry(RegisteredSchema("PROTOBUF", schema)).fold(
+      reason => fail(s"$reason $schema"),
+      identity
+    )
 
   private def all(of: Descriptor): Seq[Descriptor] = of +: of.getNestedTypes.asScala.toSeq.flatMap(all)
 
