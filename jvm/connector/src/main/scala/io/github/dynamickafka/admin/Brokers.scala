@@ -2,7 +2,7 @@ package io.github.dynamickafka.admin
 
 import java.security.cert.{CertPathBuilderException, CertificateException}
 import java.time.Duration
-import java.util.concurrent.{ExecutionException, TimeUnit, TimeoutException}
+import java.util.concurrent.{TimeUnit, TimeoutException}
 import java.{util => ju}
 
 import scala.jdk.CollectionConverters._
@@ -31,7 +31,7 @@ import org.apache.kafka.common.{KafkaFuture, Node}
 
 import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.error.FailureText
-import io.github.dynamickafka.kafka.{ClusterFailure, ProducerSettings}
+import io.github.dynamickafka.kafka.{ClusterClients, ClusterFailure, Opening, ProducerSettings}
 import io.github.dynamickafka.source.cluster.ClusterConfig
 
 /**
@@ -47,8 +47,8 @@ private[admin] final class Brokers(config: ClusterConfig) extends AutoCloseable 
   private val protocol = properties.getOrElse("security.protocol", "PLAINTEXT")
   val hasTls: Boolean = protocol.toUpperCase(ju.Locale.ROOT).endsWith("SSL")
 
-  /** Opening a client reads key stores, which may fail. */
-  private lazy val admin: Try[Admin] = Try(Admin.create(new ju.HashMap[String, AnyRef](properties.asJava)))
+  private val opening = ClusterClients.admin(properties)
+  private lazy val admin: Try[Admin] = Try(opening.await(timeoutMs))
   private lazy val cluster: Try[DescribeClusterResult] = admin.flatMap { client =>
     val found = client.describeCluster()
     answer(found.nodes).map(_ => found)
@@ -240,11 +240,10 @@ private[admin] final class Brokers(config: ClusterConfig) extends AutoCloseable 
   def advertised: Seq[(String, Int)] =
     nodes.map(_.map(node => node.host -> node.port)).getOrElse(Nil)
 
-  override def close(): Unit = admin.foreach(_.close(Duration.ZERO))
+  override def close(): Unit = opening.close()
 
   private def answer[A](future: KafkaFuture[A]): Try[A] =
-    Try(future.get(timeoutMs, TimeUnit.MILLISECONDS)).recoverWith {
-      case e: ExecutionException => Failure(e.getCause)
+    Try(Opening.answer(future, timeoutMs)).recoverWith {
       case _: TimeoutException => Failure(new TimeoutException(s"no response within $timeoutMs ms"))
     }
 

@@ -3,12 +3,13 @@ package io.github.dynamickafka.admin
 import org.apache.hadoop.conf.Configuration
 
 import io.github.dynamickafka.catalog.StreamCatalog
+import io.github.dynamickafka.kafka.{ClusterClient, ClusterClients}
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.document.MetadataDocument
 import io.github.dynamickafka.metadata.service.FileMetadataService
 import io.github.dynamickafka.sink.commit.Refused
 import io.github.dynamickafka.source.checkpoint.Refusal
-import io.github.dynamickafka.source.cluster.{AdminClusterClient, ClusterClient, ClusterConfig}
+import io.github.dynamickafka.source.cluster.ClusterConfig
 
 /**
  * What a command works with: the metadata service and the settings of a catalog, or a metadata file and the options of a command
@@ -22,7 +23,8 @@ private[dynamickafka] final class Context(
     val catalog: StreamCatalog,
     val file: Option[String],
     userName: () => String,
-    val connect: ClusterConfig => ClusterClient = config => new AdminClusterClient(config.properties.admin),
+    val connect: ClusterConfig => ClusterClient =
+      config => ClusterClients.OfDriver.alone(config.properties.admin, config.requestTimeoutMs),
     isCommand: Boolean = false
 ) {
   def hadoop: Configuration = catalog.hadoop

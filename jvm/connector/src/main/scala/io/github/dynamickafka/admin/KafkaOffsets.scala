@@ -1,7 +1,7 @@
 package io.github.dynamickafka.admin
 
 import java.time.Duration
-import java.util.concurrent.{CompletableFuture, ExecutionException, FutureTask, TimeUnit, TimeoutException}
+import java.util.concurrent.{CompletableFuture, ExecutionException, FutureTask, TimeUnit}
 import java.{util => ju}
 
 import scala.collection.concurrent.TrieMap
@@ -17,7 +17,7 @@ import io.github.dynamickafka.base.{DaemonThreads, Redaction}
 import io.github.dynamickafka.catalog.StreamProperties
 import io.github.dynamickafka.config.{SourceOptionSpecs, SourceOptions}
 import io.github.dynamickafka.error.FailureText
-import io.github.dynamickafka.kafka.{ClusterFailure, KafkaProperties}
+import io.github.dynamickafka.kafka.{ClusterClient, ClusterFailure, KafkaProperties}
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream, TopologyCluster}
 import io.github.dynamickafka.offset.CompositeOffset
 import io.github.dynamickafka.source.checkpoint.{
@@ -27,7 +27,7 @@ import io.github.dynamickafka.source.checkpoint.{
   SourceId,
   SparkCheckpoint
 }
-import io.github.dynamickafka.source.cluster.{ClusterClient, ClusterConfig, ClusterConfigs, Futures}
+import io.github.dynamickafka.source.cluster.{ClusterConfig, ClusterConfigs, Futures}
 
 /** Requests to the clusters of a catalog, each with a client of its own and the time limit of the catalog. Blocks. */
 private[admin] object KafkaOffsets {
@@ -65,11 +65,8 @@ private[admin] object KafkaOffsets {
     try withClient(context, config)(ask(_).get(config.requestTimeoutMs, TimeUnit.MILLISECONDS))
     catch { case NonFatal(e) => throw new Refusal(reason(config, e), e) }
 
-  def withClient[A](context: Context, config: ClusterConfig)(use: ClusterClient => A): A = {
-    val client = context.connect(config)
-    try use(client)
-    finally client.close()
-  }
+  def withClient[A](context: Context, config: ClusterConfig)(use: ClusterClient => A): A =
+    Using.resource(context.connect(config))(use)
 
   /** The average size of some records from an offset on; 0 if none is returned in time. */
   def recordBytes(config: ClusterConfig, at: TopicPartition, offset: Long): Double =
@@ -87,17 +84,15 @@ private[admin] object KafkaOffsets {
   /** The failure of a request, without secrets. */
   def reason(config: ClusterConfig, e: Throwable): String = located(config, text(config, e), e)
 
-  private def text(config: ClusterConfig, e: Throwable): String = Futures.cause(e) match {
-    case _: TimeoutException => s"no response within ${config.requestTimeoutMs} ms"
-    case cause => Redaction.scrub(ClusterFailure.text(cause), properties(config))
-  }
+  private def text(config: ClusterConfig, e: Throwable): String =
+    ClusterFailure.explain(Futures.cause(e), config.requestTimeoutMs, properties(config))
 
   private def located(config: ClusterConfig, text: String, e: Throwable): String =
     s"${config.bootstrapServers}: ${ClusterFailure.located(text, Futures.cause(e), properties(config))}"
 
   private def properties(config: ClusterConfig) = config.properties.admin ++ config.properties.client
 
-  /** Calls the function for all clusters at once, each on a thread of its own, because opening a client may block. */
+  /** Calls the function for all clusters at once, each on a thread of its own, because the functions wait. */
   def inParallel[A, B](all: Seq[A])(f: A => B): Seq[B] = {
     val answers = all.map { one =>
       val answer = new FutureTask[B](() => f(one))

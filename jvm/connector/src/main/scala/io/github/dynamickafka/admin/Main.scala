@@ -16,6 +16,7 @@ import org.apache.hadoop.fs.{FileUtil, Path, UnsupportedFileSystemException}
 import io.github.dynamickafka.base.Json
 import io.github.dynamickafka.build.BuildInfo
 import io.github.dynamickafka.error.FailureText
+import io.github.dynamickafka.kafka.ClusterClients
 import io.github.dynamickafka.option.Suggestions
 import io.github.dynamickafka.source.checkpoint.Refusal
 import io.github.dynamickafka.source.cluster.ClusterConfigs
@@ -56,6 +57,7 @@ private[dynamickafka] object Main {
 
   private val SparkHadoop = "spark.hadoop."
   private val IntervalMs = 2000L
+  private val LoadMs = 60000L
 
   /** The jars of the connector, where spark-submit has found them. For the launcher. */
   private val JarsOfSubmit = "jars-of-submit"
@@ -310,10 +312,13 @@ private[admin] final class Main(
       )
       val exitCodes = commands.map(run)
       val context = contextOf(Some(file), Some(1L), () => configuration)
-      context.connect(ClusterConfigs(context.catalog.reading, Set("a"))(
+      val config = ClusterConfigs(context.catalog.reading, Set("a"))(
         "a",
         Map("bootstrap.servers" -> "127.0.0.1:1")
-      )).close()
+      )
+      val client = ClusterClients.admin(config.properties.admin)
+      val _ = client.await(LoadMs)
+      client.close()
       exitCodes.max
     } finally {
       val _ = FileUtil.fullyDelete(folder.toFile)

@@ -12,6 +12,7 @@ import org.apache.spark.sql.connector.read.streaming.ReadLimit
 
 import io.github.dynamickafka.base.{Clock, Json}
 import io.github.dynamickafka.error.DynamicKafkaError
+import io.github.dynamickafka.kafka.ClusterClient
 import io.github.dynamickafka.metadata.watch.{RemovalGuard, Resolution}
 import io.github.dynamickafka.metadata.{KafkaStream, ReplacedClusterPolicy, Topology}
 import io.github.dynamickafka.offset.replacement.ReplacingClusters
@@ -29,12 +30,10 @@ import io.github.dynamickafka.offset.{
 import io.github.dynamickafka.source.checkpoint.{Refusal, SourceId, SparkCheckpoint}
 import io.github.dynamickafka.source.cluster.{
   ClusterAdmin,
-  ClusterClient,
   ClusterConfig,
   ClusterConfigs,
   FunctionCalls,
-  Futures,
-  Patience
+  Futures
 }
 import io.github.dynamickafka.source.trigger.{
   DecidedReplacements,
@@ -427,13 +426,12 @@ private[admin] final class QueryPlan(
   }
 
   private def ask(id: String, work: ClusterTransition): ClusterView.Reachable = on(id) { (config, client) =>
-    val patience =
-      Patience(config.attemptMs, config.attemptMs, Clock.System.monotonicMs() + config.attemptMs)
+    val until = Clock.System.monotonicMs() + config.attemptMs
     val question = TriggerPlanner.question(work, complete = true, afterwards = true)
     val functions = new FunctionCalls(id, () => config.attemptMs)
     val view = await(
       id,
-      new ClusterAdmin(id, config, client, Clock.System).ask(question, Map.empty, patience, functions)
+      new ClusterAdmin(id, config, client, Clock.System).ask(question, Map.empty, until, functions)
     ).view
     view.unanswered.headOption.foreach { case ((topic, p), why) =>
       refuse(s"cluster '$id', topic '$topic', partition $p: $why")

@@ -92,6 +92,12 @@ private[dynamickafka] object ClusterFailure {
     case (text, next) => if (text.contains(next)) text else s"$text: $next"
   }
 
+  /** The message for users, without secrets, where requests have a time limit. */
+  def explain(error: Throwable, limitMs: Long, properties: Map[String, String]): String = error match {
+    case _: TimeoutException => s"no response within $limitMs ms"
+    case other => Redaction.scrub(text(other), properties)
+  }
+
   private def ofOne(error: Throwable): String = error match {
     case e: TopicAuthorizationException if !e.unauthorizedTopics.isEmpty =>
       s"not authorized to access topic ${e.unauthorizedTopics.asScala.toSeq.sorted.map(t => s"'$t'").mkString(", ")}"

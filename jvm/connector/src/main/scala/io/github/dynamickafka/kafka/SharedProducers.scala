@@ -1,9 +1,8 @@
 package io.github.dynamickafka.kafka
 
 import java.time.Duration
-import java.util.concurrent.CompletableFuture
 
-import scala.util.control.NonFatal
+import scala.util.Using
 
 import org.apache.kafka.clients.producer.{KafkaProducer, Producer}
 import org.apache.kafka.common.KafkaException
@@ -13,7 +12,6 @@ import org.apache.kafka.common.errors.{
   TimeoutException
 }
 import org.apache.spark.{SparkConf, SparkEnv}
-import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.base.Clock
 
@@ -30,62 +28,55 @@ private[dynamickafka] final class SharedProducers(
 ) {
   import SharedProducers._
 
-  private val idle = new IdlePool[Shared](Int.MaxValue, idleMs, clock, close)
-  private var used = Map.empty[ProducerSettings, Shared]
+  private val idle = new IdlePool[Lease](Int.MaxValue, idleMs, clock, _.opening.close())
+  private var used = Map.empty[ProducerSettings, Lease]
 
   /** Opens a producer outside the lock of the pool, so that no task waits for the producer of another cluster. */
   def acquire(settings: ProducerSettings): Lease = {
-    val shared = synchronized {
+    val lease = synchronized {
       val found = used.get(settings)
         .orElse(idle.take(_.find(_.settings == settings)))
-        .getOrElse(new Shared(settings, () => create(settings)))
+        .getOrElse(new Lease(settings, create))
       used += settings -> found
       found.users += 1
       found
     }
-    try new Lease(settings, shared.producer, shared)
-    catch {
+    try {
+      val _ = lease.producer
+      lease
+    } catch {
       case e: Throwable =>
         // Another one would hang as well.
-        if (shared.opening.isDone) synchronized(retire(shared))
-        release(shared)
+        if (!lease.opening.isBeingMade) retire(lease)
+        release(lease)
         throw e
     }
   }
 
-  def release(lease: Lease): Unit = release(lease.shared)
-
-  private def release(shared: Shared): Unit = {
-    val over = synchronized {
-      shared.users -= 1
-      if (shared.users > 0) None
-      else if (shared.isRetired) Some(shared)
+  /** Called by each user, once. */
+  def release(lease: Lease): Unit = synchronized {
+    lease.users -= 1
+    if (lease.users == 0) {
+      if (lease.isRetired) lease.opening.close()
       else {
-        used -= shared.settings
-        idle.put(shared)
-        None
+        used -= lease.settings
+        idle.put(lease)
       }
     }
-    over.foreach(close)
   }
 
   /**
    * Ensures that this producer is not used by others any more, because it has failed for good: the next one reads credentials
    * again that are behind references. It is closed when its last user has released it.
    */
-  def retire(lease: Lease): Unit = synchronized(retire(lease.shared))
-
-  private def retire(shared: Shared): Unit = {
-    shared.isRetired = true
-    if (used.get(shared.settings).exists(_ eq shared)) used -= shared.settings
+  def retire(lease: Lease): Unit = synchronized {
+    lease.isRetired = true
+    if (used.get(lease.settings).exists(_ eq lease)) used -= lease.settings
   }
 
   /** Uses a new producer, which knows nothing of the cluster yet, and closes it. */
-  def withNew[A](settings: ProducerSettings)(use: Producer[Array[Byte], Array[Byte]] => A): A = {
-    val shared = new Shared(settings, () => create(settings))
-    try use(shared.producer)
-    finally close(shared)
-  }
+  def withNew[A](settings: ProducerSettings)(use: Producer[Array[Byte], Array[Byte]] => A): A =
+    Using.resource(new Lease(settings, create).opening)(opening => use(opening.await(settings.maxBlockMs)))
 
   def size: Int = synchronized(used.size + idle.size)
 
@@ -93,25 +84,26 @@ private[dynamickafka] final class SharedProducers(
 }
 
 private[dynamickafka] object SharedProducers {
-  private val log = LoggerFactory.getLogger(classOf[SharedProducers])
 
+  /** A producer as its users have it. */
   final class Lease private[SharedProducers] (
       val settings: ProducerSettings,
-      val producer: Producer[Array[Byte], Array[Byte]],
-      private[SharedProducers] val shared: Shared
-  )
-
-  private[SharedProducers] final class Shared(
-      val settings: ProducerSettings,
-      create: () => Producer[Array[Byte], Array[Byte]]
+      create: ProducerSettings => Producer[Array[Byte], Array[Byte]]
   ) {
-    val opening: CompletableFuture[Producer[Array[Byte], Array[Byte]]] = ClientOpener.open(create())
+    // A record that has not been sent when it is closed never will be.
+    private[SharedProducers] val opening = Opening(create(settings))(_.close(Duration.ZERO))
 
-    def producer: Producer[Array[Byte], Array[Byte]] = ClientOpener.await(opening, settings.maxBlockMs)
+    @volatile private var made: Producer[Array[Byte], Array[Byte]] = _
+
+    /** Waits for it once, because each record asks. */
+    def producer: Producer[Array[Byte], Array[Byte]] = {
+      if (made == null) made = opening.await(settings.maxBlockMs)
+      made
+    }
 
     // Both are guarded by the pool.
-    var users = 0
-    var isRetired = false
+    private[SharedProducers] var users = 0
+    private[SharedProducers] var isRetired = false
   }
 
   /**
@@ -124,17 +116,6 @@ private[dynamickafka] object SharedProducers {
       error
     ) || error.isInstanceOf[TimeoutException] || error.getClass == classOf[KafkaException] ||
       error.isInstanceOf[ClusterAuthorizationException] || error.isInstanceOf[ProducerFencedException]
-
-  private def close(shared: Shared): Unit = {
-    // A record that has not been sent after all that time never will be.
-    val _ = shared.opening.thenAccept { producer =>
-      try producer.close(Duration.ZERO)
-      catch {
-        case NonFatal(e) =>
-          log.warn(s"Closing a producer of Kafka cluster '${shared.settings.cluster}' failed", e)
-      }
-    }
-  }
 
   /** How long idle producers are kept: as in Spark's own sink, under Spark's name. */
   def idleMs: Long = Option(SparkEnv.get).map(_.conf).getOrElse(new SparkConf)

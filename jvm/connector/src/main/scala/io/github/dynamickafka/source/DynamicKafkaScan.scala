@@ -34,14 +34,7 @@ import io.github.dynamickafka.metadata.{
 import io.github.dynamickafka.offset.{CompositeOffset, NextOffset, OffsetRange, Reconcile}
 import io.github.dynamickafka.page.{GaugeNames, LivePage}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
-import io.github.dynamickafka.source.cluster.{
-  AdminClusterClient,
-  ClusterConfigs,
-  ClusterStream,
-  ClusterStreams,
-  SharedClients,
-  TopologyCheck
-}
+import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStream, ClusterStreams, TopologyCheck}
 import io.github.dynamickafka.source.history.{HistoryPartition, HistoryReader}
 import io.github.dynamickafka.source.read.{
   BatchPlanner,
@@ -175,13 +168,7 @@ private[source] final class DynamicKafkaScan(
 
   private def open() =
     new ClusterStreams(
-      new ClusterStream(
-        _,
-        _,
-        clock,
-        config => SharedClients.OfDriver.connect(config.properties.admin),
-        Some(config => new AdminClusterClient(config.properties.admin))
-      ),
+      new ClusterStream(_, _, clock),
       options.clusters.skipUnreachable,
       options.clusters.failureTimeoutMs,
       clock,

@@ -6,7 +6,8 @@ import java.util.concurrent.CompletableFuture
 import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.{IsolationLevel, TopicPartition}
 
-import io.github.dynamickafka.source.cluster.{ClusterClient, ClusterConfig, ListedOffset, TopicAnswer}
+import io.github.dynamickafka.kafka.{ClusterClients, ClusterRequests, ListedOffset, Opening, TopicAnswer}
+import io.github.dynamickafka.source.cluster.ClusterConfig
 
 /** A checkpoint that a test writes, with one source, and with addresses such as `blue-1:9092`. */
 final class CheckpointFolder(val path: Path) {
@@ -55,11 +56,14 @@ object CheckpointFolder {
       context.catalog,
       context.file,
       () => "alice",
-      config => new Answering(answer(config, _, _)),
+      config =>
+        new ClusterClients(_ => Opening[ClusterRequests](new Answering(answer(config, _, _)))(_.close()))
+          .connect(Map.empty, config.requestTimeoutMs),
       isCommand = true
     )
 
-  private final class Answering(answer: (TopicPartition, OffsetSpec) => Option[Long]) extends ClusterClient {
+  private final class Answering(answer: (TopicPartition, OffsetSpec) => Option[Long])
+      extends ClusterRequests {
     override def offsets(
         specs: Map[TopicPartition, OffsetSpec],
         isolation: IsolationLevel

@@ -27,12 +27,14 @@ import org.scalatest.time.{Millis, Seconds, Span}
 import io.github.dynamickafka.TestSeed
 import io.github.dynamickafka.base.{Clock, ManualClock}
 import io.github.dynamickafka.config.{DiscoveryOptions, ServiceOptions, Subscription}
+import io.github.dynamickafka.error.FailureText
 import io.github.dynamickafka.metadata.Streams.{cluster, stream}
 import io.github.dynamickafka.metadata.document.DocumentWriter
 import io.github.dynamickafka.metadata.service.{MetadataServices, ServiceRegistry}
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
 import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream, OffsetsPolicy, Topology}
 import io.github.dynamickafka.schemaregistry.{RegistryServer, SchemaCache}
+import io.github.dynamickafka.sink.HangingReporter
 import io.github.dynamickafka.source.cluster.FunctionCalls
 import io.github.dynamickafka.testkit.TimeLimit
 
@@ -225,6 +227,32 @@ class HangingPlacesSuite extends AnyFunSuite with TimeLimit with Eventually {
     assert(!thread.isAlive)
   }
 
+  for (name <- Seq("single-cluster", "kafka-topic"))
+    test(s"the client of '$name' that hangs while it is made: calls end in time, and closing does not wait") {
+      val arguments = Map(
+        "bootstrapServers" -> "127.0.0.1:1",
+        "clusterId" -> "blue",
+        "topic" -> "streams",
+        "timeoutMs" -> "300",
+        "properties.default.api.timeout.ms" -> "300",
+        "properties.metric.reporters" -> classOf[HangingReporter].getName
+      )
+      val taken = if (name == "kafka-topic") arguments - "clusterId" else arguments - "topic" - "timeoutMs"
+      HangingReporter.hanging {
+        val thread = Executors.newCachedThreadPool()
+        val service = MetadataServices.create(ServiceOptions(name, taken), new Configuration)
+        try
+          (1 to 3).foreach { _ =>
+            val e = intercept[Exception](returns(thread, name)(service.getAllStreams()))
+            assert(FailureText.causes(e).exists(_.getMessage.contains("not open within 300 ms")), e)
+          }
+        finally {
+          returns(thread, name)(service.close())
+          val _ = thread.shutdownNow()
+        }
+      }
+    }
+
   for (moment <- Seq("made", "called"))
     test(
       s"a function for offsets that hangs while it is $moment is an error in time, and another one answers"
@@ -365,13 +393,11 @@ object HangingPlacesSuite {
       1,
       "TransactionalSenderSuite: a producer that hangs while it is opened"
     ),
-    tested("Clusters", "client", 1, "HangingClientSuite: what does not use the cluster continues"),
     waited("Replacements", "client", 2, "a thread of its own, for the time limit of the cluster"),
-    tested("KafkaTopicMetadataService", "client", 3, Service),
-    tested("SingleClusterMetadataService", "client", 1, Service),
+    tested("KafkaTopicMetadataService", "client", 2, Service),
     tested("KubernetesService", "client", 1, s"$Answers 'configmap'"),
     waited("BrokerSocket", "client", 1, "whoever explains a failure, with a time limit"),
-    waited("Brokers", "client", 3, Command),
+    waited("Brokers", "client", 2, Command),
     waited("KafkaOffsets", "client", 1, Command),
     tested("RegistryClient", "HTTP", 2, Registry),
     tested("HttpMetadataService", "HTTP", 1, s"$Answers 'http'"),

@@ -83,7 +83,7 @@ class SharedProducersSuite extends AnyFunSuite with TimeLimit with Eventually {
       new KafkaException("Cannot execute transactional method because we are in an error state")
     ).foreach { error =>
       val scene = failing(error)
-      assert(scene.opened.get.head.closed() && scene.producers.size == 0)
+      eventually(assert(scene.opened.get.head.closed() && scene.producers.size == 0))
       scene.send(scene.sender())
       assert(scene.opened.get.size == 2 && !scene.opened.get.last.closed())
     }
@@ -184,7 +184,8 @@ class SharedProducersSuite extends AnyFunSuite with TimeLimit with Eventually {
     val third = scene.producers.acquire(blue)
     assert((third.producer ne second.producer) && !scene.opened.get.head.closed())
     scene.producers.release(second)
-    assert(scene.opened.get.head.closed() && !scene.opened.get.last.closed())
+    eventually(assert(scene.opened.get.head.closed()))
+    assert(!scene.opened.get.last.closed())
     scene.producers.release(third)
     assert(scene.producers.acquire(blue).producer eq third.producer)
   }

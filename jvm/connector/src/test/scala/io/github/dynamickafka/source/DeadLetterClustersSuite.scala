@@ -54,7 +54,7 @@ class DeadLetterClustersSuite extends AnyFunSuite with TimeLimit {
       val parsed = Options.parse(options: _*)
       val configs = new ClusterConfigs.ByScope(parsed)
       val streams = new ClusterStreams(
-        (id, config) => new ClusterStream(id, config, Clock.System, _ => ScriptedCluster.led(1).connect()),
+        (id, config) => new ClusterStream(id, config, Clock.System, ScriptedCluster.led(1).clients),
         skipUnreachable = true,
         failureTimeoutMs = -1,
         Clock.System,

@@ -40,7 +40,7 @@ final class ScriptedRun(options: (String, String)*) extends AutoCloseable {
   private val streams = new ClusterStreams(
     (id, config) => {
       onOpen(id)
-      new ClusterStream(id, config, Clock.System, _ => kafka.connect())
+      new ClusterStream(id, config, Clock.System, kafka.clients)
     },
     skipUnreachable = false,
     failureTimeoutMs = -1,

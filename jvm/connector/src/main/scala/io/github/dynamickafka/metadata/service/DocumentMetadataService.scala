@@ -9,6 +9,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.base.{Backoff, Clock, DaemonThreads}
 import io.github.dynamickafka.error.FailureText
+import io.github.dynamickafka.kafka.Opening
 import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
 
 /**
@@ -83,18 +84,29 @@ private[metadata] trait Watched extends DocumentMetadataService {
   ))
 }
 
-/** A client that the first call opens, on the polling thread, because opening it may block. */
-private[service] final class Opened[A](open: => A)(shut: A => Unit) extends AutoCloseable {
-  private var client: Option[A] = None
+/**
+ * A client that the first call makes; a later call makes another one after one that could not be made. Closing never waits.
+ *
+ * @param limitMs how long a call waits for it
+ */
+private[service] final class Opened[A](open: => Opening[A], limitMs: Long) extends AutoCloseable {
+  private var current: Option[Opening[A]] = None
 
-  def apply(): A = synchronized {
-    if (client.isEmpty) client = Some(open)
-    client.get
+  def apply(): A = {
+    val opening = synchronized {
+      val opening = current.filterNot(_.isBroken).getOrElse(open)
+      current = Some(opening)
+      opening
+    }
+    opening.await(limitMs)
   }
 
+  /** Has the next call make another one, unless it is still being made: another one would hang as well. */
+  def renew(): Unit = synchronized(if (!current.exists(_.isBeingMade)) close())
+
   override def close(): Unit = synchronized {
-    client.foreach(shut)
-    client = None
+    current.foreach(_.close())
+    current = None
   }
 }
 

@@ -20,7 +20,7 @@ import org.apache.kafka.common.{IsolationLevel, KafkaFuture, TopicPartition, Uui
 import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Errors}
-import io.github.dynamickafka.kafka.{ClientDefaults, ClientOpener}
+import io.github.dynamickafka.kafka.{ClientDefaults, ClusterClients, Opening}
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.document.TopicRecords
 
@@ -45,7 +45,8 @@ private[dynamickafka] final class KafkaTopicMetadataService(arguments: ServiceAr
   private val chosen = arguments.underPrefix + ("bootstrap.servers" -> bootstrapServers)
   private val partition = new TopicPartition(topic, 0)
   private val partitions = ju.List.of(partition)
-  private val clients = new Opened(new Clients)(_.close())
+  private val admin = new Opened(ClusterClients.admin(ClientDefaults.admin(chosen, timeoutMs)), timeoutMs)
+  private val reading = new Opened(Opening(new Reading)(_.close()), timeoutMs)
 
   override protected def read(): Map[String, KafkaStream] = {
     val now = records()
@@ -92,7 +93,7 @@ private[dynamickafka] final class KafkaTopicMetadataService(arguments: ServiceAr
             values.toSeq.map { case (id, value) =>
               producer.send(new ProducerRecord(topic, 0, id, value.orNull))
             }
-              .foreach(ClientOpener.answer(_, timeoutMs))
+              .foreach(Opening.answer(_, timeoutMs))
         }
       catch { case NonFatal(e) => throw failure("written", e) }
     after
@@ -101,17 +102,20 @@ private[dynamickafka] final class KafkaTopicMetadataService(arguments: ServiceAr
   private def written = Map("acks" -> "all", "enable.idempotence" -> "true", "linger.ms" -> "0") ++
     Seq("request.timeout.ms", "delivery.timeout.ms", "max.block.ms").map(_ -> timeoutMs.toString)
 
-  override def close(): Unit = synchronized(clients.close())
+  override def close(): Unit = synchronized {
+    admin.close()
+    reading.close()
+  }
 
   private def records(): TopicRecords = synchronized {
     val deadline = System.nanoTime() + timeoutMs * 1000000L
     def rest = math.max(1L, (deadline - System.nanoTime()) / 1000000L)
     try {
-      val range = ask(clients().admin, () => rest)
-      val before = clients()
+      val range = ask(admin(), () => rest)
+      val before = reading()
       // Another topic of this name, or one that has lost its newest records, is read from its beginning.
-      if (before.topicId.exists(_ != range.id) || before.position > range.end) clients.close()
-      val now = clients()
+      if (before.topicId.exists(_ != range.id) || before.position > range.end) reading.close()
+      val now = reading()
       now.topicId = Some(range.id)
       while (now.position < range.end) {
         if (System.nanoTime() >= deadline)
@@ -126,7 +130,8 @@ private[dynamickafka] final class KafkaTopicMetadataService(arguments: ServiceAr
       case e: DynamicKafkaIllegalArgumentException => throw e
       case NonFatal(e) =>
         // The next call resolves the references again.
-        clients.close()
+        admin.renew()
+        reading.renew()
         throw failure("read", e)
     }
   }
@@ -143,7 +148,7 @@ private[dynamickafka] final class KafkaTopicMetadataService(arguments: ServiceAr
   private def client(properties: Map[String, String]) = new ju.HashMap[String, AnyRef](properties.asJava)
 
   private def ask(admin: Admin, rest: () => Long): Range = {
-    def get[A](future: KafkaFuture[A]): A = ClientOpener.answer(future, rest())
+    def get[A](future: KafkaFuture[A]): A = Opening.answer(future, rest())
     val resource = new ConfigResource(ConfigResource.Type.TOPIC, topic)
     val description = admin.describeTopics(ju.List.of(topic)).allTopicNames
     val configuration = admin.describeConfigs(ju.List.of(resource)).all
@@ -163,26 +168,16 @@ private[dynamickafka] final class KafkaTopicMetadataService(arguments: ServiceAr
     try reader.close(Duration.ZERO)
     catch { case _: InterruptException => () }
 
-  /** What is open for the calls, and what it has read. */
-  private final class Clients extends AutoCloseable {
-    val admin: Admin = Admin.create(client(ClientDefaults.admin(chosen, timeoutMs)))
-    val consumer: Reader =
-      try reader()
-      catch {
-        case NonFatal(e) =>
-          admin.close(Duration.ZERO)
-          throw e
-      }
+  /** What was read, and the consumer that reads further. */
+  private final class Reading extends AutoCloseable {
+    val consumer: Reader = reader()
     consumer.seekToBeginning(partitions)
 
     var topicId: Option[Uuid] = None
     var records: TopicRecords = TopicRecords(shown)
     def position: Long = consumer.position(partition)
 
-    override def close(): Unit = {
-      end(consumer)
-      admin.close(Duration.ZERO)
-    }
+    override def close(): Unit = end(consumer)
   }
 }
 

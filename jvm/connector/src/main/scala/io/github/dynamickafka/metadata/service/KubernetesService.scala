@@ -18,6 +18,7 @@ import io.fabric8.kubernetes.client.{
 }
 
 import io.github.dynamickafka.config.MetadataServiceSpecs
+import io.github.dynamickafka.kafka.Opening
 
 /** A service whose source is resources of Kubernetes, which are watched. The time limit is that for connecting and for a response, each. */
 private[service] abstract class KubernetesService(arguments: ServiceArguments, config: () => Config)
@@ -27,14 +28,17 @@ private[service] abstract class KubernetesService(arguments: ServiceArguments, c
 
   private val timeoutMs = arguments(MetadataServiceSpecs.TimeoutMs).toInt
 
-  protected val server: Opened[KubernetesClient] = new Opened({
+  protected val server: Opened[KubernetesClient] =
+    new Opened(Opening(client())(_.close()), timeoutMs.toLong)
+
+  private def client(): KubernetesClient = {
     val limited = config()
     limited.setConnectionTimeout(timeoutMs)
     limited.setRequestTimeout(timeoutMs)
     // The retries of the client would take longer than the connector waits for one call.
     limited.setRequestRetryBackoffLimit(0)
     new KubernetesClientBuilder().withConfig(limited).build()
-  })(_.close())
+  }
 
   protected def watched: Seq[Watchable[_]]
 

@@ -11,7 +11,7 @@ import org.apache.kafka.common.errors.UnknownTopicOrPartitionException
 
 import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.config.MetadataServiceSpecs.{BootstrapServers, ClusterId}
-import io.github.dynamickafka.kafka.{ClientDefaults, ClientOpener}
+import io.github.dynamickafka.kafka.{ClientDefaults, ClusterClients, Opening}
 import io.github.dynamickafka.metadata.document.{DocumentParts, Names}
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaMetadataService, KafkaStream}
 
@@ -31,17 +31,17 @@ private[metadata] final class SingleClusterMetadataService(arguments: ServiceArg
     ServiceArguments.refuse(ClusterId.name, clusterId, Names.ClusterIdRule)
 
   private val all = arguments.underPrefix + (DocumentParts.Bootstrap -> arguments(BootstrapServers))
-  private val admin = new Opened(
-    Admin.create((ClientDefaults.admin(all, RequestTimeoutMs): Map[String, AnyRef]).asJava)
-  )(_.close(java.time.Duration.ofSeconds(1)))
+  private val properties = ClientDefaults.admin(all, RequestTimeoutMs)
+  private val client =
+    new Opened(ClusterClients.admin(properties), properties(CallTimeout).toLongOption.getOrElse(CallLimitMs))
 
   override def getAllStreams(): ju.Set[KafkaStream] = scrubbed {
-    val topics = asked(admin().listTopics().names())
+    val topics = asked(admin.listTopics().names())
     new ju.LinkedHashSet(topics.asScala.toSeq.sorted.map(stream).asJava)
   }
 
   override def describeStreams(streamIds: ju.Collection[String]): ju.Map[String, KafkaStream] = scrubbed {
-    val answers = admin().describeTopics(streamIds).topicNameValues().asScala
+    val answers = admin.describeTopics(streamIds).topicNameValues().asScala
     val found = new ju.LinkedHashMap[String, KafkaStream]
     streamIds.forEach { id =>
       try {
@@ -54,7 +54,7 @@ private[metadata] final class SingleClusterMetadataService(arguments: ServiceArg
 
   override def isClusterActive(id: String): Boolean = id == clusterId
 
-  override def close(): Unit = admin.close()
+  override def close(): Unit = client.close()
 
   private def stream(topic: String): KafkaStream =
     new KafkaStream(topic, ju.Map.of(clusterId, ClusterMetadata.of(all.asJava).withTopics(ju.List.of(topic))))
@@ -64,10 +64,13 @@ private[metadata] final class SingleClusterMetadataService(arguments: ServiceArg
     try call
     catch { case NonFatal(e) => throw Redaction.scrub(e, all) }
 
-  private def asked[A](future: KafkaFuture[A]): A = ClientOpener.answer(future, CallLimitMs)
+  private def admin: Admin = client()
+  private def asked[A](future: KafkaFuture[A]): A = Opening.answer(future, CallLimitMs)
 }
 
 private object SingleClusterMetadataService {
+
+  private val CallTimeout = "default.api.timeout.ms"
 
   /** Only a safeguard: the timeout of the client, which the properties may set, is shorter. */
   private val CallLimitMs = 10 * 60 * 1000L

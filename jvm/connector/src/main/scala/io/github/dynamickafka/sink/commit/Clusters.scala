@@ -1,6 +1,5 @@
 package io.github.dynamickafka.sink.commit
 
-import java.time.Duration
 import java.util.concurrent.{Callable, ExecutionException, ExecutorService, Executors, TimeUnit}
 import java.{util => ju}
 
@@ -31,9 +30,9 @@ import io.github.dynamickafka.base.{Clock, DaemonThreads, Redaction}
 import io.github.dynamickafka.config.{ClusterScope, ProducerProperties, SinkOptions}
 import io.github.dynamickafka.error.{Errors, FailureText}
 import io.github.dynamickafka.kafka.{
-  ClientCloser,
-  ClientOpener,
+  ClusterClients,
   ClusterFailure,
+  Opening,
   ProducerSettings,
   TopicLimits,
   TransactionTimeLimits
@@ -302,14 +301,13 @@ private[commit] final class KafkaTransactionAdmin(properties: ProducerProperties
     extends TransactionAdmin {
   import KafkaTransactionAdmin._
 
-  private val opening =
-    ClientOpener.open(Admin.create(new ju.HashMap[String, AnyRef](properties.admin.asJava)))
+  private val opening = ClusterClients.admin(properties.admin)
 
   private def admin: Admin = opened(timeoutMs)
-  private def opened(limitMs: Long): Admin = ClientOpener.await(opening, limitMs)
+  private def opened(limitMs: Long): Admin = opening.await(limitMs)
 
-  override def isBeingMade: Boolean = !opening.isDone
-  override def isBroken: Boolean = opening.isCompletedExceptionally
+  override def isBeingMade: Boolean = opening.isBeingMade
+  override def isBroken: Boolean = opening.isBroken
 
   /**
    * Less than the time limit: Kafka's client may ask a coordinator that does not respond until the end, where a new client
@@ -424,12 +422,10 @@ private[commit] final class KafkaTransactionAdmin(properties: ProducerProperties
       val _ = get(admin.fenceProducers(transactionalIds.asJava).all())
     }
 
-  override def close(): Unit = {
-    val _ = opening.thenAccept(admin => ClientCloser.close(() => admin.close(Duration.ZERO)))
-  }
+  override def close(): Unit = opening.close()
 
   private def get[A](future: KafkaFuture[A], limitMs: Long = timeoutMs): A =
-    ClientOpener.answer(future, limitMs)
+    Opening.answer(future, limitMs)
 }
 
 private[commit] object KafkaTransactionAdmin {

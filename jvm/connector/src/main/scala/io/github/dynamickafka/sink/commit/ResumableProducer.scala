@@ -15,13 +15,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.kafka.TaskSender.Record
-import io.github.dynamickafka.kafka.{
-  ClientOpener,
-  ClusterFailure,
-  IdlePool,
-  ProducerSettings,
-  SharedProducers
-}
+import io.github.dynamickafka.kafka.{ClusterFailure, IdlePool, Opening, ProducerSettings, SharedProducers}
 import io.github.dynamickafka.sink.commit.ResumableProducer.Handle
 
 /**
@@ -350,11 +344,11 @@ private[sink] final class TransactionPool(
 
   /** On another thread, because this may hang, and without end: Kafka's client has no limit for a log-in. */
   private def opened(settings: ProducerSettings): ResumableProducer = {
-    val opening = ClientOpener.open(create(settings))
-    try ClientOpener.await(opening, settings.maxBlockMs)
+    val opening = Opening(create(settings))(close(settings, _))
+    try opening.await(settings.maxBlockMs)
     catch {
       case e: Throwable =>
-        val _ = opening.thenAccept(close(settings, _))
+        opening.close()
         throw e
     }
   }

@@ -15,8 +15,83 @@ import org.apache.kafka.common.errors.{
 import org.apache.kafka.common.{IsolationLevel, TopicPartition}
 
 import io.github.dynamickafka.base.Clock
+import io.github.dynamickafka.kafka.{ClusterClient, ListedOffset, TopicAnswer}
 import io.github.dynamickafka.metadata.OffsetsPolicy
-import io.github.dynamickafka.offset.{ClusterView, Positions}
+import io.github.dynamickafka.offset.{ClusterView, Ending, Positions}
+
+/**
+ * The request of a trigger to one cluster.
+ *
+ * @param topics all topics to read
+ * @param known partitions that are already read: their offsets are requested without waiting for the description of the
+ *              topics, which saves a round trip
+ * @param entering topics without a position, with their start positions
+ * @param ending topics with a stopping position; stopping offsets that are already fixed are not requested again
+ * @param only topics of which only some partitions are read, with these partitions
+ * @param complete whether to wait for each partition as long as for the cluster, because no later trigger asks again
+ * @param afterwards whether the response must be requested after the question came up: what depends on it is decided for
+ *                   good
+ * @param ahead whether no trigger waits for the response: it may contain earliest offsets of some seconds ago
+ */
+private[dynamickafka] final case class ClusterQuestion(
+    topics: Set[String],
+    known: Positions,
+    entering: Map[String, OffsetsPolicy],
+    ending: Map[String, Ending] = Map.empty,
+    only: Map[String, Set[Int]] = Map.empty,
+    complete: Boolean = false,
+    afterwards: Boolean = false,
+    ahead: Boolean = false
+) {
+
+  /** Whether functions of the user have to be called. */
+  def isComputed: Boolean =
+    (entering.valuesIterator ++ ending.valuesIterator.flatMap(_.policy)).exists(PolicyOffsets.isComputed)
+
+  /**
+   * Whether it can be asked ahead of the triggers: its response decides about the next batch only. Stopping positions other than times can
+   * be the latest offset of this moment.
+   */
+  def isSteady: Boolean =
+    !complete && !afterwards && ending.valuesIterator.forall(_.policy.forall(PolicyOffsets.isByTime))
+
+  /**
+   * Whether a response that was requested before decides nothing for good. Start positions can be the latest offset of this moment, but a
+   * topic that does not exist has none.
+   */
+  def isSettledBy(answer: ClusterView.Reachable): Boolean = entering.keySet.subsetOf(answer.missing)
+
+  /** Whether a response to this question is one to the other. */
+  def isSame(other: ClusterQuestion): Boolean =
+    topics == other.topics && only == other.only && ending == other.ending
+
+  /** Whether there is something to read. */
+  def hasNews(answer: ClusterView.Reachable): Boolean =
+    answer.ends.iterator.exists { case (topic, p, end) => known.get(topic, p).forall(_ < end) }
+}
+
+/**
+ * The response of one cluster.
+ *
+ * @param silent the partitions whose leaders did not respond; those of `view.unanswered` without a leader are not in it
+ */
+private[dynamickafka] final case class ClusterAnswer(
+    view: ClusterView.Reachable,
+    silent: Map[TopicPartition, Unanswered]
+)
+
+/**
+ * Why a partition has no answer.
+ *
+ * @param node the leader that did not respond; None: there is none
+ */
+private[dynamickafka] final case class Unanswered(node: Option[Int], reason: String)
+
+/** A partition has another leader than the one that was asked: clients wait for the former one (KAFKA-20673). */
+private[source] final class LeaderMoved(partitions: Set[TopicPartition])
+    extends RuntimeException(
+      s"the leader has changed: ${partitions.toSeq.map(_.toString).sorted.mkString(", ")}"
+    )
 
 /**
  * Requests the offsets of one cluster with one client. Never blocks: results are futures, so that one thread can send
@@ -32,7 +107,7 @@ private[dynamickafka] final class ClusterAdmin(
     clock: Clock
 ) {
   import ClusterAdmin._
-  import Futures.{allPresent, then2}
+  import Futures.allPresent
 
   private type Offsets = Map[TopicPartition, Long]
 
@@ -40,6 +115,16 @@ private[dynamickafka] final class ClusterAdmin(
   private val listings = new PartitionListings(config, client, clock)
   @volatile private var last: Option[Last] = None
   @volatile private var committing: CompletableFuture[Unit] = CompletableFuture.completedFuture(())
+  @volatile private var id: Option[CompletableFuture[String]] = None
+
+  /** The `cluster.id` of Kafka. Requested once; a failure is not kept. */
+  def kafkaId: CompletableFuture[String] = id.filterNot(_.isCompletedExceptionally).getOrElse(kafkaIdNow)
+
+  def kafkaIdNow: CompletableFuture[String] = {
+    val answer = client.clusterId
+    id = Some(answer)
+    answer
+  }
 
   /** The topic ids (KIP-516) of these topics, without topics that do not exist. */
   def topicIds(topics: Set[String]): CompletableFuture[Map[String, String]] =
@@ -51,17 +136,18 @@ private[dynamickafka] final class ClusterAdmin(
    * A partition without a leader, or whose leader does not respond, is `unanswered`; the response contains all others.
    *
    * @param silent partitions not to ask as long as they have the same leader
+   * @param until when an incomplete response is used, in monotonic milliseconds
    * @param functions the calls of functions of the user, by all attempts
    */
   def ask(
       question: ClusterQuestion,
-      silent: Map[TopicPartition, SilentLeader],
-      patience: Patience,
+      silent: Map[TopicPartition, Unanswered],
+      until: Long,
       functions: FunctionCalls
   ): CompletableFuture[ClusterAnswer] =
-    listings(question, silent, patience).thenCompose[ClusterAnswer] { listed =>
+    listings(question, silent, until).thenCompose[ClusterAnswer] { listed =>
       last.filter(l => question.ahead && l.isOf(question, listed)).fold {
-        answer(question, listed, patience, functions).thenApply[ClusterAnswer] { answer =>
+        answer(question, listed, functions).thenApply[ClusterAnswer] { answer =>
           last = Some(Last(question, listed, answer))
           answer
         }
@@ -71,23 +157,21 @@ private[dynamickafka] final class ClusterAdmin(
   private def answer(
       question: ClusterQuestion,
       listed: PartitionListings.Listed,
-      patience: Patience,
       functions: FunctionCalls
   ): CompletableFuture[ClusterAnswer] = {
     val answered = listed.answered
     // Requested after the latest offsets, so that a position that is the latest offset is consistent with them.
-    val offsets =
-      then2(
-        policies.entering(question, answered, functions),
-        policies.ending(question, answered, listed.ids, functions)
-      )((_, _))
+    val offsets = policies.entering(question, answered, functions).thenCombine[Offsets, (Offsets, Offsets)](
+      policies.ending(question, answered, listed.ids, functions),
+      (_, _)
+    )
     // A function of the user has the time of all attempts, because another one would not call it again.
     val resolved =
-      if (question.isComputed) offsets else offsets.orTimeout(patience.attemptMs, TimeUnit.MILLISECONDS)
+      if (question.isComputed) offsets else offsets.orTimeout(config.attemptMs, TimeUnit.MILLISECONDS)
     resolved.thenCompose[ClusterAnswer] { case (entering, ending) =>
       val starts = entering.map { case (tp, o) => tp -> start(question, listed, tp, o) }
       val known = question.known.iterator.map { case (topic, p, o) => new TopicPartition(topic, p) -> o }
-      settled(listed, known.toMap ++ starts).orTimeout(patience.attemptMs, TimeUnit.MILLISECONDS)
+      settled(listed, known.toMap ++ starts).orTimeout(config.attemptMs, TimeUnit.MILLISECONDS)
         .thenApply[ClusterAnswer](ends => answer(question, listed.copy(ends = ends), starts, ending))
     }
   }
@@ -109,12 +193,12 @@ private[dynamickafka] final class ClusterAdmin(
         missing = (question.topics -- listed.present.map(_.topic)) ++ vanished,
         endings = positions(ending.map { case (tp, o) => tp -> at(listed, tp, o) }, here),
         unanswered = listed.unanswered.collect {
-          case (tp, reason) if !vanished(tp.topic) => (tp.topic, tp.partition) -> reason
+          case (tp, why) if !vanished(tp.topic) => (tp.topic, tp.partition) -> why.reason
         },
         topicIds = listed.ids,
         epochs = positions(listed.ends.flatMap { case (tp, end) => end.epoch.map(tp -> _) }, here)
       ),
-      listed.silent
+      listed.unanswered.filter(_._2.node.isDefined)
     )
   }
 
@@ -156,14 +240,15 @@ private[dynamickafka] final class ClusterAdmin(
       val log =
         if (config.isolation == IsolationLevel.READ_UNCOMMITTED) readable
         else allPresent(client.offsets(latest, IsolationLevel.READ_UNCOMMITTED))
-      then2(readable, log) { (readable, log) =>
-        listed.ends ++ beyond.map { case (tp, at) =>
-          val end = readable.getOrElse(tp, listed.ends(tp))
-          tp -> log.get(tp).filter(logEnd => end.offset < at && logEnd.offset >= at).fold(end)(_.copy(offset =
-            at
-          ))
-        }
-      }
+      readable.thenCombine[Map[TopicPartition, ListedOffset], Map[TopicPartition, ListedOffset]](
+        log,
+        (readable, log) =>
+          listed.ends ++ beyond.map { case (tp, at) =>
+            val end = readable.getOrElse(tp, listed.ends(tp))
+            tp -> log.get(tp).filter(logEnd => end.offset < at && logEnd.offset >= at)
+              .fold(end)(_.copy(offset = at))
+          }
+      )
     }
   }
 
@@ -228,6 +313,7 @@ private object ClusterAdmin {
  * a partition whose leader is gone, even if it has a new one.
  */
 private[source] final class PartitionListings(config: ClusterConfig, client: ClusterClient, clock: Clock) {
+  import Futures.{allPresent, pause}
   import PartitionListings._
 
   // The client would retry to list these until its timeout. For those that have no leader it is the same.
@@ -241,16 +327,16 @@ private[source] final class PartitionListings(config: ClusterConfig, client: Clu
 
   def apply(
       question: ClusterQuestion,
-      silent: Map[TopicPartition, SilentLeader],
-      patience: Patience
+      silent: Map[TopicPartition, Unanswered],
+      until: Long
   ): CompletableFuture[Listed] = {
     val known = question.known.iterator.map { case (topic, p, _) => new TopicPartition(topic, p) }.toSet
     val first = list(known -- unlistable -- silent.keySet, question.ahead)
     quiet(question, first).thenCompose[Listed] {
       case Some(same) => CompletableFuture.completedFuture(same)
       case None =>
-        val attempt = Attempt(question, silent, patience, responsive, first)
-        listOnce(attempt, leadersUntil = None).thenCompose[Listed] { case (described, listings) =>
+        val attempt = Attempt(question, silent, until, leadersUntil = None, responsive, first)
+        listOnce(attempt).thenCompose[Listed] { case (described, listings) =>
           val led = described.leaders
           recent.filterInPlace((tp, _) => led.contains(tp))
           unlistable = (known -- led.keySet) ++ led.collect { case (tp, None) => tp }
@@ -278,124 +364,115 @@ private[source] final class PartitionListings(config: ClusterConfig, client: Clu
       question.ahead && l.isQuiet && now - l.at < DescribedMs && l.topics == question.topics &&
         l.listed.present == first.keySet
     ).fold(CompletableFuture.completedFuture(Option.empty[Listed])) { l =>
-      val both = first.valuesIterator.flatMap(pair => Seq(pair._1, pair._2)).toSeq
-      CompletableFuture.allOf(both: _*).handle[Unit]((_, _) => ())
-        .completeOnTimeout((), LookAgainMs, TimeUnit.MILLISECONDS).thenApply[Option[Listed]] { _ =>
-          val isSame = first.forall { case (tp, (end, earliest)) =>
-            succeeded(end) && succeeded(earliest) && l.listed.ends.get(tp).contains(end.join())
-          }
-          Option.when(isSame) {
-            val earliest = first.map { case (tp, pair) => tp -> pair._2.join() }
-            // The same object, so that it is known to have the same meaning.
-            if (earliest == l.listed.earliest) l.listed else l.listed.copy(earliest = earliest)
-          }
+      pause(first.values, LookAgainMs).thenApply[Option[Listed]] { _ =>
+        val isSame = first.forall { case (tp, listing) =>
+          listing.isDone && Futures.outcome(listing).exists(found =>
+            l.listed.ends.get(tp).contains(found.end)
+          )
         }
+        Option.when(isSame) {
+          val earliest = first.map { case (tp, listing) => tp -> listing.join().earliest }
+          // The same object, so that it is known to have the same meaning.
+          if (earliest == l.listed.earliest) l.listed else l.listed.copy(earliest = earliest)
+        }
+      }
     }
   }
 
-  private def succeeded(answer: CompletableFuture[_]) = answer.isDone && !answer.isCompletedExceptionally
-
-  private def listOnce(
-      attempt: Attempt,
-      leadersUntil: Option[Long]
-  ): CompletableFuture[(Described, Listings)] =
-    describe(attempt).thenCompose[(Described, Listings)] { described =>
-      val led = described.leaders
-      val asked = led.collect {
-        case (tp, Some(node)) if !attempt.silent.get(tp).exists(_.node == node) => tp -> node
+  private def listOnce(attempt: Attempt): CompletableFuture[(Described, Listings)] =
+    describe(attempt.question).thenCompose[(Described, Listings)] { described =>
+      val asked = described.leaders.collect {
+        case (tp, Some(node)) if !attempt.silent.get(tp).exists(_.node.contains(node)) => tp -> node
       }
       val listings =
         attempt.listings ++ list(asked.keySet -- attempt.listings.keySet, attempt.question.ahead)
-      val waitedFor = asked.keysIterator.flatMap(tp => Seq(listings(tp)._1, listings(tp)._2)).toSeq
-      def isPending(tp: TopicPartition) = !listings(tp)._1.isDone || !listings(tp)._2.isDone
-      val until = leadersUntil.getOrElse(
-        math.min(clock.monotonicMs() + attempt.patience.leaderMs, attempt.patience.until)
-      )
+      val leaderMs =
+        if (attempt.question.complete) config.attemptMs else math.min(config.attemptMs, LeaderMs)
+      val until = attempt.leadersUntil.getOrElse(math.min(clock.monotonicMs() + leaderMs, attempt.until))
       val waitMs = math.max(1L, math.min(LookAgainMs, until - clock.monotonicMs()))
-      val done = CompletableFuture.allOf(waitedFor: _*).handle[Unit]((_, _) => ())
-      done.completeOnTimeout((), waitMs, TimeUnit.MILLISECONDS).thenCompose[(Described, Listings)] { _ =>
-        val pending = asked.keySet.filter(isPending)
+      pause(asked.keys.map(listings), waitMs).thenCompose[(Described, Listings)] { _ =>
+        val pending = asked.keySet.filterNot(listings(_).isDone)
         val moved = pending.filter(tp => attempt.before.get(tp).exists(_ != asked(tp)))
         if (moved.nonEmpty) CompletableFuture.failedFuture[(Described, Listings)](new LeaderMoved(moved))
         else if (pending.isEmpty || clock.monotonicMs() >= until)
           CompletableFuture.completedFuture((described, listings))
         else
-          listOnce(attempt.copy(listings = listings, before = asked ++ attempt.before), Some(until))
+          listOnce(attempt.copy(
+            leadersUntil = Some(until),
+            before = asked ++ attempt.before,
+            listings = listings
+          ))
       }
     }
 
   private def listed(
       described: Described,
       listings: Listings,
-      silent: Map[TopicPartition, SilentLeader]
+      silent: Map[TopicPartition, Unanswered]
   ): CompletableFuture[Listed] = {
-    val led = described.leaders
-    val states: Map[TopicPartition, Either[Unanswered, Listing]] = led.map {
-      case (tp, None) => tp -> Left(Unanswered(None, "partition has no leader"))
-      case (tp, Some(node)) =>
-        tp -> listings.get(tp).filter(_ => !silent.get(tp).exists(_.node == node)).toRight(
-          Unanswered(Some(node), silent.get(tp).fold("")(_.reason))
-        ).flatMap(both => answerOf(node, both))
-    }
+    val states: Map[TopicPartition, Either[Unanswered, CompletableFuture[Listing]]] =
+      described.leaders.map {
+        case (tp, None) => tp -> Left(Unanswered(None, "partition has no leader"))
+        case (tp, Some(node)) =>
+          tp -> silent.get(tp).filter(_.node.contains(node)).toLeft(listings(tp)).flatMap(answerOf(node, _))
+      }
     val unanswered = states.collect { case (tp, Left(why)) => tp -> why }
-    responsive = led.collect { case (tp, Some(node)) if !unanswered.contains(tp) => tp -> node }
-    def side[A](of: Listing => CompletableFuture[A]) =
-      Futures.allPresent(states.collect { case (tp, Right(both)) => tp -> of(both) })
-    Futures.then2(side(_._1), side(_._2)) { (ends, earliest) =>
+    responsive =
+      described.leaders.collect { case (tp, Some(node)) if !unanswered.contains(tp) => tp -> node }
+    allPresent(states.collect { case (tp, Right(listing)) => tp -> listing }).thenApply[Listed](found =>
       Listed(
-        led.keySet,
-        ends,
-        earliest,
-        unanswered.map { case (tp, why) => tp -> why.reason },
-        unanswered.collect { case (tp, Unanswered(Some(node), reason)) => tp -> SilentLeader(node, reason) },
+        states.keySet,
+        found.map { case (tp, listing) => tp -> listing.end },
+        found.map { case (tp, listing) => tp -> listing.earliest },
+        unanswered,
         described.ids
       )
-    }
+    )
   }
 
-  private def answerOf(node: Int, both: Listing): Either[Unanswered, Listing] = {
-    val failed = Seq(both._1, both._2).flatMap(Futures.failure(_)).collectFirst {
-      case e: RetriableException if !e.isInstanceOf[UnknownTopicOrPartitionException] => e
-    }
-    if (!both._1.isDone || !both._2.isDone)
-      Left(Unanswered(Some(node), s"its leader, broker $node, does not respond"))
-    else failed.map(e => Unanswered(Some(node), s"its leader, broker $node: ${e.getMessage}")).toLeft(both)
-  }
+  private def answerOf(
+      node: Int,
+      listing: CompletableFuture[Listing]
+  ): Either[Unanswered, CompletableFuture[Listing]] =
+    if (!listing.isDone) Left(Unanswered(Some(node), s"its leader, broker $node, does not respond"))
+    else
+      Futures.failure(listing).collect {
+        case e: RetriableException if !e.isInstanceOf[UnknownTopicOrPartitionException] =>
+          Unanswered(Some(node), s"its leader, broker $node: ${e.getMessage}")
+      }.toLeft(listing)
 
-  private def describe(attempt: Attempt): CompletableFuture[Described] = {
-    val all =
-      client.describe(attempt.question.topics).map { case (topic, answer) => topic -> naming(topic, answer) }
-    Futures.allPresent(all).orTimeout(attempt.patience.attemptMs, TimeUnit.MILLISECONDS)
-      .thenApply[Described] { topics =>
-        val leaders = topics.flatMap { case (topic, TopicAnswer(partitions, _)) =>
-          partitions.collect {
-            case (p, node) if attempt.question.only.get(topic).forall(_(p)) =>
-              new TopicPartition(topic, p) -> node
-          }
-        }
-        Described(leaders, topics.collect { case (topic, TopicAnswer(_, Some(id))) => topic -> id })
-      }
+  private def describe(question: ClusterQuestion): CompletableFuture[Described] = {
+    val all = client.describe(question.topics).map { case (topic, answer) => topic -> naming(topic, answer) }
+    allPresent(all).orTimeout(config.attemptMs, TimeUnit.MILLISECONDS).thenApply[Described] { topics =>
+      val leaders = for {
+        (topic, answer) <- topics
+        (p, node) <- answer.leaders if question.only.get(topic).forall(_(p))
+      } yield new TopicPartition(topic, p) -> node
+      Described(leaders, topics.collect { case (topic, TopicAnswer(_, Some(id))) => topic -> id })
+    }
   }
 
   private def list(tps: Set[TopicPartition], ahead: Boolean): Listings =
     if (tps.isEmpty) Map.empty
     else {
-      def listing(tps: Set[TopicPartition], spec: OffsetSpec) =
-        if (tps.isEmpty) Map.empty[TopicPartition, CompletableFuture[ListedOffset]]
-        else client.offsets(tps.iterator.map(_ -> spec).toMap, config.isolation)
       val now = clock.monotonicMs()
-      val known = if (ahead)
-        tps.flatMap(tp => recent.get(tp).filter(now - _.at < EarliestMs).map(tp -> _)).toMap
-      else Map.empty[TopicPartition, Earliest]
-      val ends = listing(tps, OffsetSpec.latest)
-      val listed = listing(tps -- known.keySet, OffsetSpec.earliest).map { case (tp, answer) =>
-        tp -> answer.thenApply[Long](_.offset)
+      val known = tps.flatMap(tp =>
+        recent.get(tp).filter(e => ahead && now - e.at < EarliestMs).map(tp -> _.offset)
+      ).toMap
+      val ends = client.offsets(tps.map(_ -> OffsetSpec.latest).toMap, config.isolation)
+      val asked = tps -- known.keySet
+      val earliest =
+        if (asked.isEmpty) Map.empty[TopicPartition, CompletableFuture[ListedOffset]]
+        else client.offsets(asked.map(_ -> OffsetSpec.earliest).toMap, config.isolation)
+      earliest.foreach { case (tp, answer) =>
+        answer.thenAccept(found => recent.update(tp, Earliest(found.offset, now)))
       }
-      listed.foreach { case (tp, answer) =>
-        answer.thenAccept(offset => recent.update(tp, Earliest(offset, now)))
-      }
-      val earliest = listed ++ known.map { case (tp, e) => tp -> CompletableFuture.completedFuture(e.offset) }
-      tps.iterator.map(tp => tp -> (ends(tp), earliest(tp))).toMap
+      tps.iterator.map { tp =>
+        tp -> known.get(tp).fold(ends(tp).thenCombine[ListedOffset, Listing](
+          earliest(tp),
+          (end, first) => Listing(end, first.offset)
+        ))(offset => ends(tp).thenApply[Listing](Listing(_, offset)))
+      }.toMap
     }
 
   /** Adds the topic to an authorization error, because Kafka does not name it. */
@@ -410,6 +487,12 @@ private[source] final class PartitionListings(config: ClusterConfig, client: Clu
 
 private[source] object PartitionListings {
   private val LookAgainMs = 1000L
+
+  /**
+   * How long a trigger waits for the leader of a partition when other partitions have responded: once, since later
+   * triggers do not wait for a leader that did not respond.
+   */
+  private val LeaderMs = 5000L
 
   /** How long the earliest offset of a partition is used by questions that are asked ahead. */
   private val EarliestMs = 5000L
@@ -427,34 +510,34 @@ private[source] object PartitionListings {
   private final case class Described(leaders: Map[TopicPartition, Option[Int]], ids: Map[String, String])
 
   /** The latest and the earliest offset of a partition. */
-  private type Listing = (CompletableFuture[ListedOffset], CompletableFuture[Long])
-  private type Listings = Map[TopicPartition, Listing]
+  private final case class Listing(end: ListedOffset, earliest: Long)
+  private type Listings = Map[TopicPartition, CompletableFuture[Listing]]
 
-  /** @param before the first known leader of each partition: requests were sent to it */
+  /**
+   * @param until when an incomplete response is used
+   * @param leadersUntil until when it waits for leaders; None: not known before the topics are described
+   * @param before the first known leader of each partition: requests were sent to it
+   */
   private final case class Attempt(
       question: ClusterQuestion,
-      silent: Map[TopicPartition, SilentLeader],
-      patience: Patience,
+      silent: Map[TopicPartition, Unanswered],
+      until: Long,
+      leadersUntil: Option[Long],
       before: Map[TopicPartition, Int],
       listings: Listings
   )
 
-  /** @param node the leader that did not respond; None: there is none */
-  private final case class Unanswered(node: Option[Int], reason: String)
-
   /**
    * @param present the existing partitions
    * @param ends the latest offsets; without partitions that have been deleted meanwhile, as `earliest`
-   * @param unanswered partitions without offsets, with the reason
-   * @param silent those of `unanswered` whose leader did not respond
+   * @param unanswered partitions without offsets
    * @param ids the topic ids, where the broker gives them
    */
   final case class Listed(
       present: Set[TopicPartition],
       ends: Map[TopicPartition, ListedOffset],
       earliest: Map[TopicPartition, Long],
-      unanswered: Map[TopicPartition, String],
-      silent: Map[TopicPartition, SilentLeader],
+      unanswered: Map[TopicPartition, Unanswered],
       ids: Map[String, String]
   ) {
     def answered: Set[TopicPartition] = present -- unanswered.keySet

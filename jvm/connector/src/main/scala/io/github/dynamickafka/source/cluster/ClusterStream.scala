@@ -2,41 +2,35 @@ package io.github.dynamickafka.source.cluster
 
 import java.util.concurrent.{CompletableFuture, Executor, TimeUnit, TimeoutException}
 
-import scala.util.control.NonFatal
-
 import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.{RetriableException, UnknownTopicOrPartitionException}
 
 import io.github.dynamickafka.base.{Backoff, Clock, Redaction}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.kafka.{ClientCloser, ClientOpener, ClusterFailure}
-import io.github.dynamickafka.offset.{ClusterView, Positions}
+import io.github.dynamickafka.kafka.{ClusterClient, ClusterClients, ClusterFailure, ListedOffset}
+import io.github.dynamickafka.offset.ClusterView
 
 /**
  * One cluster of the topology, with its admin client.
  *
- * Created for one [[ClusterConfig]] and never modified. Requests are thread-safe; only the thread of the query closes it.
+ * Created for one [[ClusterConfig]] and never modified. Requests are thread-safe and never wait; only the thread of the query closes it.
  *
- * @param connect opens a client, which others may share
- * @param alone opens a client that is not shared, if `connect` does
+ * @param clients makes the clients, which other queries may share
  */
 private[source] final class ClusterStream(
     val id: String,
     val config: ClusterConfig,
     clock: Clock,
-    connect: ClusterConfig => ClusterClient = config => new AdminClusterClient(config.properties.admin),
-    alone: Option[ClusterConfig => ClusterClient] = None
+    clients: ClusterClients = ClusterClients.OfDriver
 ) {
   import ClusterStream._
 
-  // Opened by the first request.
-  private var admin: Option[CompletableFuture[ClusterAdmin]] = None
-  private var kafkaId: Option[CompletableFuture[String]] = None
+  // Made for the first request.
+  private var made: Option[ClusterAdmin] = None
   @volatile private var commitQueue: Option[GroupCommitQueue] = None
   private var isClosed = false
-  private val silent =
-    new SilentLeaders(() => alone.getOrElse(connect)(config), config, config.attemptMs, clock)
+  private val silent = new SilentLeaders(clients, config, clock)
 
   /**
    * Several attempts within the request timeout of the cluster, each with a new client: a client may wait for a broker
@@ -56,12 +50,10 @@ private[source] final class ClusterStream(
       executor: Executor,
       until: Long,
       functions: FunctionCalls
-  ): CompletableFuture[ClusterView.Reachable] = {
-    val leaderMs = if (question.complete) config.attemptMs else math.min(config.attemptMs, LeaderMs)
-    val patience = Patience(config.attemptMs, leaderMs, until)
+  ): CompletableFuture[ClusterView.Reachable] =
     retrying(executor, until) { admin =>
-      val spared = if (question.complete) Map.empty[TopicPartition, SilentLeader] else silent.current()
-      admin.ask(question, spared, patience, functions).thenApply[ClusterAnswer] { answer =>
+      val spared = if (question.complete) Map.empty[TopicPartition, Unanswered] else silent.current()
+      admin.ask(question, spared, until, functions).thenApply[ClusterAnswer] { answer =>
         silent.found(answer.silent)
         // The client would ask the same leaders again, also when there are others.
         if (answer.silent.exists { case (tp, leader) => !spared.get(tp).contains(leader) }) renew(admin)
@@ -72,24 +64,22 @@ private[source] final class ClusterStream(
         later(executor)(attempt(question, executor, until, functions))
       else CompletableFuture.completedFuture(answer.view)
     }
-  }
 
   private def isOver(until: Long) = clock.monotonicMs() + RetryMs >= until
 
   /** Asks again, with a new client, after an error that may pass. */
   private def retrying[A](executor: Executor, until: Long)(
       ask: ClusterAdmin => CompletableFuture[A]
-  ): CompletableFuture[A] = using { admin =>
-    ask(admin).exceptionallyCompose { e =>
+  ): CompletableFuture[A] = {
+    val used = admin
+    ask(used).exceptionallyCompose { e =>
       val error = Futures.cause(e)
       if (isTransient(error) && !isOver(until)) {
-        renew(admin)
+        renew(used)
         later(executor)(retrying(executor, until)(ask))
       } else CompletableFuture.failedFuture[A](error)
     }
   }
-
-  def topics: CompletableFuture[Set[String]] = using(_.client.topics)
 
   /**
    * The first record of each of these times or later, by several attempts as [[ask]].
@@ -105,23 +95,6 @@ private[source] final class ClusterStream(
       CompletableFuture.delayedExecutor(RetryMs, TimeUnit.MILLISECONDS, executor)
     )
 
-  /** The `cluster.id` of Kafka. Requested once; a failure is not cached. */
-  def kafkaClusterId: CompletableFuture[String] =
-    synchronized(kafkaId).filterNot(_.isCompletedExceptionally).getOrElse(kafkaClusterIdNow)
-
-  /** The `cluster.id` of Kafka, requested again. */
-  def kafkaClusterIdNow: CompletableFuture[String] = synchronized {
-    val answer = using(_.client.clusterId)
-    kafkaId = Some(answer)
-    answer
-  }
-
-  /** The topic ids of Kafka of these topics, without topics that do not exist. */
-  def topicIds(topics: Set[String]): CompletableFuture[Map[String, String]] = using(_.topicIds(topics))
-
-  def commit(group: String, positions: Positions): CompletableFuture[Unit] =
-    using(_.commit(group, positions))
-
   /** The queue for the offsets of completed batches; created once, by the thread of the query. */
   def commits(make: => GroupCommitQueue): GroupCommitQueue = commitQueue.getOrElse {
     val made = make
@@ -129,34 +102,20 @@ private[source] final class ClusterStream(
     made
   }
 
-  /** Whether [[close]] would wait for a commit. */
-  def isCommitting: Boolean = commitQueue.exists(_.isBusy)
-
-  /** Waits for a pending commit, at most for its time limit. */
-  def close(): Unit = {
-    commitQueue.foreach(_.finish().join())
-    silent.close()
-    val last = synchronized {
-      isClosed = true
-      val opened = admin
-      admin = None
-      opened
+  /** Closes after a pending commit, which has a time limit. Completes when the clients are given up. */
+  def close(): CompletableFuture[Unit] =
+    commitQueue.fold(CompletableFuture.completedFuture(()))(_.finish()).thenApply[Unit] { _ =>
+      silent.close()
+      synchronized {
+        isClosed = true
+        made.foreach(_.client.close())
+        made = None
+      }
     }
-    last.foreach { opened =>
-      if (opened.isDone) Futures.outcome(opened).foreach(_.client.close())
-      // Not waited for: it may never be open.
-      else opened.thenAccept(late => ClientCloser.close(late.client))
-    }
-  }
 
   /** The message of an error of this cluster for users, without secrets. */
-  def explain(error: Throwable): String = Redaction.scrub(
-    error match {
-      case _: TimeoutException => s"no response within ${config.requestTimeoutMs} ms"
-      case other => ClusterFailure.text(other)
-    },
-    config.properties.client
-  )
+  def explain(error: Throwable): String =
+    ClusterFailure.explain(error, config.requestTimeoutMs, config.properties.client)
 
   /** The error that fails the query, for an exception of a client of this cluster. Waits for the addresses that do not answer. */
   def failure(error: Throwable): Errors.Runtime =
@@ -171,51 +130,26 @@ private[source] final class ClusterStream(
   /** The exception of a client without secrets, as the cause of another error: it may contain properties. */
   def safe(error: Throwable): Throwable = Redaction.scrub(error, config.properties.client)
 
-  /**
-   * Never waits. Who has waited for the client for as long as a request may take gets an error, and its request is not sent
-   * later: by then, it may be outdated.
-   */
-  private def using[A](f: ClusterAdmin => CompletableFuture[A]): CompletableFuture[A] =
-    opened().copy().orTimeout(config.requestTimeoutMs, TimeUnit.MILLISECONDS).thenCompose[A] { admin =>
-      try f(admin)
-      catch { case NonFatal(e) => CompletableFuture.failedFuture(e) }
+  /** The admin client; another one after one that could not be made. */
+  def admin: ClusterAdmin = synchronized {
+    // Otherwise a pending request would try again, and make another client.
+    if (isClosed) throw new IllegalStateException(s"the clients of cluster '$id' are closed")
+    made.filterNot(_.client.isBroken).getOrElse {
+      made.foreach(_.client.close())
+      val admin =
+        new ClusterAdmin(id, config, clients.connect(config.properties.admin, config.requestTimeoutMs), clock)
+      made = Some(admin)
+      admin
     }
-
-  private def opened(): CompletableFuture[ClusterAdmin] = {
-    val (current, isNew) = synchronized {
-      // Otherwise a pending request would try again, and open another client.
-      if (isClosed)
-        (
-          CompletableFuture.failedFuture[ClusterAdmin](
-            new IllegalStateException(s"the clients of cluster '$id' are closed")
-          ),
-          false
-        )
-      else
-        admin.fold {
-          val opening = ClientOpener.open(new ClusterAdmin(id, config, connect(config), clock))
-          admin = Some(opening)
-          (opening, true)
-        }((_, false))
-    }
-    // The next request tries again.
-    if (isNew)
-      current.whenComplete((_, e) => synchronized { if (e != null && admin.contains(current)) admin = None })
-    current
   }
 
-  /** Later requests use a new client. */
-  private def renew(used: ClusterAdmin): Unit = {
-    val isReplaced = synchronized {
-      val isCurrent = admin.exists(opened => opened.isDone && Futures.outcome(opened).contains(used))
-      if (isCurrent) {
-        admin = None
-        kafkaId = None
-        used.client.abandon()
-      }
-      isCurrent
+  /** Later requests use a new client. One that is being made is kept: another one would hang as well. */
+  private def renew(used: ClusterAdmin): Unit = synchronized {
+    if (made.contains(used) && !used.client.isBeingMade) {
+      made = None
+      used.client.abandon()
+      used.retire()
     }
-    if (isReplaced) ClientCloser.close(() => used.retire())
   }
 }
 
@@ -226,12 +160,6 @@ private[source] object ClusterStream {
 
   private val MaxMarginMs = 1000L
   private val RetryMs = 250L
-
-  /**
-   * How long a trigger waits for the leader of a partition when other partitions have responded: once, since later
-   * triggers do not wait for a leader that did not respond.
-   */
-  private val LeaderMs = 5000L
 
   private def isTransient(e: Throwable): Boolean = e match {
     case _: TimeoutException | _: RetriableException | _: LeaderMoved => true
@@ -244,84 +172,66 @@ private[source] object ClusterStream {
  * a new client and for what the triggers need, and no trigger waits for them. Thread-safe.
  */
 private[source] final class SilentLeaders(
-    connect: () => ClusterClient,
+    clients: ClusterClients,
     config: ClusterConfig,
-    attemptMs: Long,
     clock: Clock
 ) extends AutoCloseable {
   import SilentLeaders._
 
-  private var silent = Map.empty[TopicPartition, SilentLeader]
+  private var silent = Map.empty[TopicPartition, Unanswered]
   private var probe: Option[Probe] = None
-  // One at a time, also if it takes longer than a probe.
-  private var opening: CompletableFuture[_] = CompletableFuture.completedFuture(())
   private var failures = 0
   private var nextAt = 0L
   private var isClosed = false
 
   /** The partitions that are still silent. Called by each request; never waits. */
-  def current(): Map[TopicPartition, SilentLeader] = synchronized {
+  def current(): Map[TopicPartition, Unanswered] = synchronized {
     val now = clock.monotonicMs()
     probe.foreach { running =>
       silent --= running.answered
-      if (silent.isEmpty || running.until <= now || running.isDone) end(running, now)
+      // A client that is still being made is waited for: another one would hang as well.
+      if (!running.client.isBeingMade && (silent.isEmpty || running.until <= now || running.isDone)) {
+        end()
+        failures += 1
+        nextAt = now + Backoff.OfClusters.pauseMs(failures)
+      }
     }
     if (silent.isEmpty) failures = 0
-    else if (probe.isEmpty && now >= nextAt && !isClosed) begin(now)
+    else if (probe.isEmpty && now >= nextAt && !isClosed) {
+      val client = clients.alone(config.properties.admin, config.requestTimeoutMs)
+      val asked = silent.keysIterator.map(_ -> OffsetSpec.latest).toMap
+      probe = Some(Probe(client, client.offsets(asked, config.isolation), now + config.attemptMs))
+    }
     silent
   }
 
   /** Sets the silent partitions after the response to a trigger. */
-  def found(now: Map[TopicPartition, SilentLeader]): Unit = synchronized { silent = now }
+  def found(now: Map[TopicPartition, Unanswered]): Unit = synchronized { silent = now }
 
-  override def close(): Unit = {
-    val last = synchronized {
-      isClosed = true
-      val running = probe
-      probe = None
-      running
-    }
-    last.foreach(_.close())
+  override def close(): Unit = synchronized {
+    isClosed = true
+    end()
   }
 
-  private def begin(now: Long): Unit = if (opening.isDone) {
-    val asked = silent.keysIterator.map(_ -> OffsetSpec.latest).toMap
-    val client = ClientOpener.open(connect())
-    opening = client
-    probe = Some(Probe(client, client.thenApply(_.offsets(asked, config.isolation)), now + attemptMs))
-  }
-
-  private def end(running: Probe, now: Long): Unit = {
-    running.close()
+  private def end(): Unit = {
+    probe.foreach(_.client.close())
     probe = None
-    pause(now)
-  }
-
-  private def pause(now: Long): Unit = {
-    failures += 1
-    nextAt = now + Backoff.OfClusters.pauseMs(failures)
   }
 }
 
 private[source] object SilentLeaders {
 
   private final case class Probe(
-      client: CompletableFuture[ClusterClient],
-      answers: CompletableFuture[Map[TopicPartition, CompletableFuture[ListedOffset]]],
+      client: ClusterClient,
+      answers: Map[TopicPartition, CompletableFuture[ListedOffset]],
       until: Long
   ) {
-    private def sent: Map[TopicPartition, CompletableFuture[ListedOffset]] =
-      if (answers.isDone) Futures.outcome(answers).getOrElse(Map.empty) else Map.empty
-
-    def isDone: Boolean = answers.isDone && sent.values.forall(_.isDone)
+    def isDone: Boolean = answers.values.forall(_.isDone)
 
     /** Any final answer counts: the next trigger gets it too, and decides. */
-    def answered: Set[TopicPartition] = sent.collect {
+    def answered: Set[TopicPartition] = answers.collect {
       case (tp, answer) if answer.isDone && !Futures.failure(answer).exists(isTransient) => tp
     }.toSet
-
-    /** Does not wait, also if the client is still being opened. */
-    def close(): Unit = { val _ = client.thenAccept(ClientCloser.close(_)) }
   }
 
   private def isTransient(e: Throwable): Boolean =

@@ -1,22 +1,14 @@
 package io.github.dynamickafka.source.cluster
 
-import java.util.concurrent.{
-  CompletableFuture,
-  ExecutionException,
-  ExecutorService,
-  Executors,
-  TimeUnit,
-  TimeoutException
-}
+import java.util.concurrent.{CompletableFuture, ExecutorService, Executors, TimeUnit}
 
 import scala.collection.immutable.SortedMap
-import scala.util.control.NonFatal
 
 import org.apache.kafka.common.TopicPartition
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.base.{Backoff, Clock, DaemonThreads}
-import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
 import io.github.dynamickafka.offset.{ClusterIdentity, ClusterView, CompositeOffset, Positions}
 
 /**
@@ -43,11 +35,15 @@ private[source] final class ClusterStreams(
 
   private var streams = Map.empty[String, ClusterStream]
   private val outages = new Outages(skipUnreachable, failureTimeoutMs, clock, streams(_))
-  private val agents =
-    new LatestAnswers[ClusterQuestion, ClusterView.Reachable](ClusterQuestion.Ahead, maxAgeMs, clock)
+  // Start positions are resolved when a topic enters.
+  private val agents = new LatestAnswers(
+    (id, question) => limited(streams(id))(request(_, question.copy(ahead = true, entering = Map.empty))),
+    maxAgeMs,
+    clock
+  )
 
   /** Requests about what enters, beside which the other clusters are read, by cluster. */
-  private var entries = Map.empty[String, Entering]
+  private var entries = Map.empty[String, Sent]
   private val idleTriggers = new IdleTriggers[Map[String, ClusterQuestion], Map[String, ClusterView]](
     () =>
       if (outages.ids.isEmpty && entries.valuesIterator.forall(_.answer.isDone)) agents.unchangedUntil
@@ -55,11 +51,11 @@ private[source] final class ClusterStreams(
     clock
   )
   private var loggedLate = Set.empty[String]
-  private var closing = Iterable.empty[CompletableFuture[Void]]
+  private var closing = Iterable.empty[CompletableFuture[Unit]]
   // Requests do not block: a thread for each of a thousand clusters would only cost.
   private lazy val nonBlockingThreads: ExecutorService =
     Executors.newFixedThreadPool(NonBlockingThreads, named)
-  private lazy val closingThreads: ExecutorService = Executors.newCachedThreadPool(named)
+  private lazy val blockingThreads: ExecutorService = Executors.newCachedThreadPool(named)
 
   def unreachable: Set[String] = outages.ids
 
@@ -140,10 +136,10 @@ private[source] final class ClusterStreams(
     val (aside, waited) = now.partition { case (id, _) => isBeside(id) }
     enter(aside)
     for {
-      answers <- askNow(waited, superseded)
+      answers <- askNow(waited, superseded, begun)
       found = agents.take(ahead) ++ late.map { case (id, _) => id -> agents.failure(id).toLeft(None) }
       (decides, enters) = found.partition { case (id, answer) =>
-        answer.forall(_.forall(ClusterQuestion.Ahead.suffices(questions(id), _)))
+        answer.forall(_.forall(found => questions(id).isSettledBy(found.view)))
       }
       (more, rest) = questions.filter { case (id, _) => enters.contains(id) }
         .partition { case (id, _) => isBeside(id) }
@@ -152,95 +148,79 @@ private[source] final class ClusterStreams(
       _ = if (beside) entries = entries.filter { case (id, _) => besides.contains(id) }
       entered = entering(besides)
       if !superseded((decides ++ entered).collect { case (id, Left(_)) => id }.toSet)
-      others <- askNow(rest, superseded)
-    } yield answers ++ others ++ entered.map { case (id, answer) => id -> enteredAs(id, answer, begun) } ++
-      decides.map { case (id, answer) => id -> viewOf(id, answer, begun) }
+      others <- askNow(rest, superseded, begun)
+    } yield {
+      for ((id, found) <- entered; answer <- found.toOption.flatten) {
+        agents.learn(id, answer)
+        // The next trigger asks again whether the topic exists.
+        if (answer.question.entering.keys.exists(answer.view.missing)) entries -= id
+      }
+      answers ++ others ++ (decides ++ entered).map { case (id, found) => id -> viewOf(id, found, begun) }
+    }
   }
 
   /** Sends requests about what enters, unless the same one is pending or was answered a moment ago. */
   private def enter(questions: Map[String, ClusterQuestion]): Unit = {
-    val now = clock.monotonicMs()
+    val least = clock.monotonicMs() - maxAgeMs
     entries ++= questions.filterNot { case (id, question) =>
-      entries.get(id).exists(_.holds(question, now - maxAgeMs))
-    }.map { case (id, question) =>
-      val answer = limited(streams(id))(request(_, question))
-        .thenApply[(ClusterView.Reachable, Long)](view => (view, clock.monotonicMs()))
-      id -> Entering(question, now, answer)
-    }
+      entries.get(id).exists(holds(_, question, least))
+    }.map { case (id, question) => id -> Sent(question, clock, limited(streams(id))(request(_, question))) }
   }
+
+  /** Whether its response is one to this question, and not from before `least`. A failure holds until a trigger has seen it. */
+  private def holds(sent: Sent, asked: ClusterQuestion, least: Long): Boolean =
+    asked.entering == sent.question.entering && asked.isSame(sent.question) &&
+      (!sent.answer.isDone || Futures.outcome(sent.answer).forall(_.receivedAt >= least))
 
   /** The responses about what enters in these clusters, as far as they arrive within a moment. */
   private def entering(
       questions: Map[String, ClusterQuestion]
-  ): Map[String, Either[Throwable, Option[Entering]]] = {
+  ): Map[String, Either[Throwable, Option[Answer]]] = {
     enter(questions)
     val asked = entries.filter { case (id, _) => questions.contains(id) }
-    val waitMs =
-      asked.valuesIterator.map(_.sentAt).maxOption.fold(0L)(_ + Agent.FreshMs - clock.monotonicMs())
-    try {
-      val _ = CompletableFuture.allOf(asked.values.map(_.answer).toSeq: _*).get(waitMs, TimeUnit.MILLISECONDS)
-    } catch { case _: TimeoutException | _: ExecutionException => () }
+    asked.valuesIterator.map(_.sentAt).maxOption.foreach(last =>
+      Futures.awaitUntil(
+        CompletableFuture.allOf(asked.values.map(_.answer).toSeq: _*),
+        last + Agent.FreshMs,
+        clock
+      )
+    )
     asked.map { case (id, sent) =>
-      id -> (if (sent.answer.isDone) result(id, sent.answer).map(_ => Some(sent)) else Right(None))
+      id -> (if (sent.answer.isDone) result(sent.answer).map(Some(_)) else Right(None))
     }
-  }
-
-  private def enteredAs(
-      id: String,
-      found: Either[Throwable, Option[Entering]],
-      begun: Long
-  ): ClusterView = found match {
-    case Right(Some(Entering(question, sentAt, answer))) =>
-      val (view, receivedAt) = answer.join()
-      agents.learn(id, send(streams(id), _), Answer(question, view, sentAt, receivedAt))
-      times.used(id, sentAt, asked = begun)
-      // The next trigger asks again whether the topic exists.
-      if (question.entering.keys.exists(view.missing)) entries -= id
-      view
-    case Right(None) => ClusterView.Pending
-    case Left(error) =>
-      entries -= id
-      agents.forget(id)
-      outages.failed(Outage.Request.Offsets, id, error)
-      ClusterView.Unreachable
   }
 
   /** Waits for the responses of all of these clusters. */
   private def askNow(
       questions: Map[String, ClusterQuestion],
-      superseded: Set[String] => Boolean
+      superseded: Set[String] => Boolean,
+      begun: Long
   ): Option[Map[String, ClusterView]] =
-    if (questions.isEmpty) Some(Map.empty)
-    else {
-      val sentAt = clock.monotonicMs()
-      gather(Outage.Request.Offsets, questions.keySet, superseded) { stream =>
-        request(stream, questions(stream.id)).thenApply[(ClusterView.Reachable, Long)](view =>
-          (view, clock.monotonicMs())
-        )
-      }.map(_.map {
-        case (id, Some((view, receivedAt))) =>
-          val stream = streams(id)
-          agents.learn(id, send(stream, _), Answer(questions(id), view, sentAt, receivedAt))
-          times.used(id, sentAt, asked = sentAt)
-          id -> view
-        case (id, None) =>
-          agents.forget(id)
-          id -> ClusterView.Unreachable
-      })
-    }
+    gather(Outage.Request.Offsets, questions.keySet, superseded) { stream =>
+      val question = questions(stream.id)
+      Sent(question, clock, request(stream, question)).answer
+    }.map(_.map {
+      case (id, Some(answer)) =>
+        agents.learn(id, answer)
+        times.used(id, answer.sentAt, asked = begun)
+        id -> answer.view
+      case (id, None) =>
+        agents.forget(id)
+        id -> ClusterView.Unreachable
+    })
 
   private def request(
       stream: ClusterStream,
       question: ClusterQuestion
   ): CompletableFuture[ClusterView.Reachable] = {
     // Concurrently, so that one time limit applies to both.
-    val kafkaId =
-      kafkaIdOf(stream, if (question.afterwards) stream.kafkaClusterIdNow else stream.kafkaClusterId)
+    val admin = stream.admin
+    val kafkaId = kafkaIdOf(stream, if (question.afterwards) admin.kafkaIdNow else admin.kafkaId)
     stream.ask(question, nonBlockingThreads).thenCompose[ClusterView.Reachable](view =>
       kafkaId.thenCompose[String] { found =>
         // The id comes from the client that has answered, which may be another one than at first: an id that is known only later is logged by a
         // batch without records.
-        if (found == null) kafkaIdOf(stream, stream.kafkaClusterId)
+        if (found == null) kafkaIdOf(stream, stream.admin.kafkaId)
         else CompletableFuture.completedFuture(found)
       }.thenApply[ClusterView.Reachable](found => view.copy(kafkaId = known(found)))
     )
@@ -251,29 +231,24 @@ private[source] final class ClusterStreams(
     answer.exceptionally(_ => null)
       .completeOnTimeout(null, stream.config.attemptMs, TimeUnit.MILLISECONDS)
 
-  private def send(
-      stream: ClusterStream,
-      question: ClusterQuestion
-  ): CompletableFuture[ClusterView.Reachable] =
-    // Start positions are resolved when a topic enters.
-    limited(stream)(request(_, question.copy(ahead = true, entering = Map.empty)))
-
   /** @param begun when the trigger began */
   private def viewOf(
       id: String,
-      answer: Either[Throwable, Option[ClusterView.Reachable]],
+      found: Either[Throwable, Option[Answer]],
       begun: Long
-  ): ClusterView = answer match {
-    case Right(Some(view)) =>
-      times.used(id, agents.askedAt(id), asked = begun)
+  ): ClusterView = found match {
+    case Right(Some(answer)) =>
+      times.used(id, answer.sentAt, asked = begun)
       logLate(id, isLate = false)
-      view
+      answer.view
     case Right(None) =>
       if (agents.isLate(id)) logLate(id, isLate = true)
       ClusterView.Pending
     case Left(error) =>
       loggedLate -= id
-      outages.failed(Outage.Request.Offsets, id, Futures.cause(error))
+      entries -= id
+      agents.forget(id)
+      outages.failed(Outage.Request.Offsets, id, error)
       ClusterView.Unreachable
   }
 
@@ -297,7 +272,8 @@ private[source] final class ClusterStreams(
   def topics(
       ids: Set[String],
       superseded: Set[String] => Boolean
-  ): Option[Map[String, Option[Set[String]]]] = gather(Outage.Request.Topics, ids, superseded)(_.topics)
+  ): Option[Map[String, Option[Set[String]]]] =
+    gather(Outage.Request.Topics, ids, superseded)(_.admin.client.topics)
 
   /** The first records of these times or later, by cluster; None for one that does not respond. Waits for all of them. */
   def timesNow(asked: Map[String, Map[TopicPartition, Long]]): Map[String, Option[ClusterStream.Times]] =
@@ -309,9 +285,9 @@ private[source] final class ClusterStreams(
     if (reads.isEmpty) Map.empty
     else
       gather(Outage.Request.Times, reads.keySet, _ => false) { stream =>
-        val ids = kafkaIdsOf(stream, ClusterReads.Answers, Set.empty)
+        val ids = kafkaIdsOf(stream, Answers, Set.empty)
           .completeOnTimeout(Set.empty, stream.config.attemptMs, TimeUnit.MILLISECONDS)
-        CompletableFuture.supplyAsync[A](() => reads(stream.id)(stream.config), closingThreads)
+        CompletableFuture.supplyAsync[A](() => reads(stream.id)(stream.config), blockingThreads)
           .thenCombine[Set[String], (Set[String], A)](ids, (found, ids) => (ids, found))
       }.getOrElse(Map.empty)
 
@@ -323,7 +299,7 @@ private[source] final class ClusterStreams(
   ): CompletableFuture[Set[String]] =
     if (answers == 0) CompletableFuture.completedFuture(found)
     else
-      stream.kafkaClusterIdNow.exceptionally(_ => null).thenCompose[Set[String]](id =>
+      stream.admin.kafkaIdNow.exceptionally(_ => null).thenCompose[Set[String]](id =>
         kafkaIdsOf(stream, if (id == null) 0 else answers - 1, found ++ known(id))
       )
 
@@ -338,7 +314,7 @@ private[source] final class ClusterStreams(
   def isLate(id: String): Boolean = agents.isLate(id)
 
   /** All topics of a cluster, without waiting. A failure changes nothing. */
-  def topicsAhead(id: String): CompletableFuture[Set[String]] = limited(streams(id))(_.topics)
+  def topicsAhead(id: String): CompletableFuture[Set[String]] = limited(streams(id))(_.admin.client.topics)
 
   private def gather[A](
       request: Outage.Request,
@@ -350,7 +326,7 @@ private[source] final class ClusterStreams(
     val answers = reachable.iterator.map(id => id -> send(id)).toMap
     if (!Futures.await(answers, superseded)) None
     else {
-      val found = answers.map { case (id, answer) => id -> result(id, answer) }
+      val found = answers.map { case (id, answer) => id -> result(answer) }
       if (superseded(found.collect { case (id, Left(_)) => id }.toSet)) None
       else Some((ids -- reachable).iterator.map(_ -> Option.empty[A]).toMap ++ found.map {
         case (id, Right(answer)) =>
@@ -368,8 +344,8 @@ private[source] final class ClusterStreams(
     val sent = topics.map { case (id, ofCluster) =>
       id -> limited(streams(id)) { stream =>
         // A user that may read a topic may describe it; if not, the task reports the topic.
-        val ids = stream.topicIds(ofCluster).exceptionally(_ => Map.empty[String, String])
-        stream.kafkaClusterIdNow.thenCombine[Map[String, String], ClusterIdentity](
+        val ids = stream.admin.topicIds(ofCluster).exceptionally(_ => Map.empty[String, String])
+        stream.admin.kafkaIdNow.thenCombine[Map[String, String], ClusterIdentity](
           ids,
           (found, topicIds) => ClusterIdentity(known(found), SortedMap.from(topicIds))
         )
@@ -406,15 +382,16 @@ private[source] final class ClusterStreams(
   }
 
   override def close(): Unit = {
-    val waitMs = if (streams.valuesIterator.exists(_.isCommitting)) CommitWaitMs else CloseWaitMs
     close(streams.values)
     streams = Map.empty
     val closed = CompletableFuture.allOf(closing.toSeq: _*)
-    awaitClosed(closed, waitMs)
+    try Futures.awaitUntil(closed, clock.monotonicMs() + CommitWaitMs, clock)
+    // The thread of a stopped query may be interrupted.
+    catch { case _: InterruptedException => Thread.currentThread.interrupt() }
     // Not earlier, because a queued commit may still be sent.
     val _ = closed.whenComplete { (_, _) =>
       nonBlockingThreads.shutdown()
-      closingThreads.shutdown()
+      blockingThreads.shutdown()
     }
   }
 
@@ -426,39 +403,15 @@ private[source] final class ClusterStreams(
       .thenCompose[A](answer => answer)
       .orTimeout(stream.config.requestTimeoutMs, TimeUnit.MILLISECONDS)
 
-  private def result[A](id: String, answer: CompletableFuture[A]) = Futures.outcome(answer).left.map {
-    case e: NoCommittedOffset =>
-      throw Errors.invalidOption(
-        e.option,
-        "committed",
-        s"cluster '$id': ${e.getMessage}; set 'committedOffsetsFallback' to 'earliest' or 'latest', or commit offsets",
-        e
-      )
-    case e: InvalidOffsets =>
-      throw Errors.invalidOffsets(e.option, id, e.topic, e.partitions, e.reason, e.getCause)
-    case other => other
-  }
+  /** A start or stopping position without an offset fails the query. */
+  private def result[A](answer: CompletableFuture[A]): Either[Throwable, A] =
+    Futures.outcome(answer).left.map {
+      case e: DynamicKafkaIllegalArgumentException => throw e
+      case other => other
+    }
 
-  /** Closes in the background, because a client may wait for pending requests. Failures are logged. */
   private def close(gone: Iterable[ClusterStream]): Unit =
-    closing = closing.filterNot(_.isDone) ++ gone.map { stream =>
-      CompletableFuture.runAsync(
-        () =>
-          try stream.close()
-          catch {
-            case NonFatal(e) => log.warn(s"Failed to close the clients of Kafka cluster '${stream.id}'", e)
-          },
-        closingThreads
-      )
-    }
-
-  private def awaitClosed(closed: CompletableFuture[Void], waitMs: Long): Unit =
-    try { val _ = closed.get(waitMs, TimeUnit.MILLISECONDS) }
-    catch {
-      case _: TimeoutException => log.warn("Clients of Kafka clusters are still closing in the background")
-      // The thread of a stopped query may be interrupted; the clients close in the background.
-      case _: InterruptedException => Thread.currentThread.interrupt()
-    }
+    closing = closing.filterNot(_.isDone) ++ gone.map(_.close())
 }
 
 /** Clusters of which more is read than a trigger asks. */
@@ -471,33 +424,17 @@ private[source] trait ClusterReads {
   def read[A](reads: Map[String, ClusterConfig => A]): Map[String, Option[(Set[String], A)]]
 }
 
-private[source] object ClusterReads {
-  private[cluster] val Answers = 3
-}
-
 private[source] object ClusterStreams {
-  private val log = LoggerFactory.getLogger(classOf[ClusterStreams])
+  private[cluster] val log = LoggerFactory.getLogger(classOf[ClusterStreams])
 
   private val NonBlockingThreads = 4
 
-  /** A request about what enters, with the times of the request and of the response in monotonic milliseconds. */
-  private final case class Entering(
-      question: ClusterQuestion,
-      sentAt: Long,
-      answer: CompletableFuture[(ClusterView.Reachable, Long)]
-  ) {
-
-    /** Whether its response is one to this question, and not from before `least`. A failure holds until a trigger has seen it. */
-    def holds(asked: ClusterQuestion, least: Long): Boolean =
-      asked.entering == question.entering && ClusterQuestion.Ahead.isSame(question, asked) &&
-        (!answer.isDone || Futures.outcome(answer).forall(_._2 >= least))
-  }
+  /** A cluster that is replaced behind its address may answer with either id for a while. */
+  private val Answers = 3
 
   private val named = new DaemonThreads("dynamic-kafka-cluster")
 
-  private val CloseWaitMs = 800L
-
-  /** Longer if a commit is pending, because the process may exit right after the stop. */
+  /** For pending commits, because the process may exit right after the stop. */
   private val CommitWaitMs = 3000L
 
   private def known(kafkaId: String): Option[String] = Option(kafkaId).filter(_.nonEmpty)
@@ -614,21 +551,16 @@ private[source] final case class Outage(
     cause: Throwable
 ) {
 
-  /** Called by each trigger: returns `Right` if the cluster responds again, otherwise the new state of the outage. */
-  def after(now: Long, ask: () => CompletableFuture[_]): Either[Outage, Unit] = probe match {
-    case Some(answer) if !answer.isDone => Left(this)
-    case Some(answer) if answer.isCompletedExceptionally => Left(failedAgain(now, answer))
-    case Some(_) => Right(())
-    case None if now >= nextAt => Left(copy(probe = Some(ask())))
-    case None => Left(this)
+  /** Called by each trigger: the new state; None if the cluster responds again. */
+  def after(now: Long, ask: () => CompletableFuture[_]): Option[Outage] = probe match {
+    case Some(answer) if answer.isDone => Futures.failure(answer).map(again(now, _))
+    case None if now >= nextAt => Some(copy(probe = Some(ask())))
+    case _ => Some(this)
   }
 
   /** After another failure: the pause before the next probe is longer. */
   def again(now: Long, error: Throwable): Outage =
     Outage(of, since, attempts + 1, now + Backoff.OfClusters.pauseMs(attempts + 1), None, error)
-
-  private def failedAgain(now: Long, answer: CompletableFuture[_]): Outage =
-    again(now, Outage.causeOf(answer).getOrElse(cause))
 }
 
 private[source] object Outage {
@@ -640,10 +572,7 @@ private[source] object Outage {
   }
 
   def begin(of: Request, now: Long, cause: Throwable): Outage =
-    Outage(of, now, 1, now + Backoff.OfClusters.pauseMs(1), None, cause)
-
-  private def causeOf(answer: CompletableFuture[_]): Option[Throwable] =
-    Futures.failure(answer)
+    Outage(of, now, 0, now, None, cause).again(now, cause)
 }
 
 /**
@@ -660,7 +589,7 @@ private[cluster] final class Outages(
     clock: Clock,
     stream: String => ClusterStream
 ) {
-  import Outages._
+  import ClusterStreams.log
 
   private var outages = Map.empty[String, Outage]
 
@@ -677,20 +606,19 @@ private[cluster] final class Outages(
   def isOut(request: Outage.Request, id: String, ask: () => CompletableFuture[_]): Boolean =
     outages.get(id).exists { outage =>
       val now = clock.monotonicMs()
-      val next =
-        if (outage.of == request) outage.after(now, ask)
-        // Offsets are what the query needs, and a cluster that lists its topics may not give them.
-        else if (request == Outage.Request.Offsets) outage.copy(of = request, probe = None).after(now, ask)
-        else Left(outage)
-      next match {
-        // The cluster may still reject the requests of the query: the outage ends with the first successful one.
-        case Right(_) => false
-        case Left(still) =>
-          outages += id -> still
-          if (failureTimeoutMs >= 0 && clock.monotonicMs() - still.since >= failureTimeoutMs)
-            throw stream(id).failure(still.cause)
-          true
+      // Offsets are what the query needs, and a cluster that lists its topics may not give them.
+      val current =
+        if (request == Outage.Request.Offsets && outage.of != request)
+          outage.copy(of = request, probe = None)
+        else outage
+      val next = if (current.of == request) current.after(now, ask) else Some(current)
+      // It may still reject the requests of the query: the outage ends with the first successful one.
+      next.foreach { still =>
+        outages += id -> still
+        if (failureTimeoutMs >= 0 && clock.monotonicMs() - still.since >= failureTimeoutMs)
+          throw stream(id).failure(still.cause)
       }
+      next.isDefined
     }
 
   /** @throws DynamicKafkaRuntimeException if the query does not continue without the cluster */
@@ -712,8 +640,4 @@ private[cluster] final class Outages(
     log.info("Kafka cluster '{}' is reachable again after {} ms", id, clock.monotonicMs() - outage.since)
     outages -= id
   }
-}
-
-private[cluster] object Outages {
-  private val log = LoggerFactory.getLogger(classOf[Outages])
 }

@@ -12,6 +12,8 @@ import scala.util.control.NonFatal
 
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException
 
+import io.github.dynamickafka.base.Clock
+
 /** What the requests to a cluster have in common. */
 private[dynamickafka] object Futures {
   private val CheckEveryMs = 50L
@@ -40,8 +42,13 @@ private[dynamickafka] object Futures {
     }
   }
 
-  def then2[A, B, C](a: CompletableFuture[A], b: CompletableFuture[B])(f: (A, B) => C): CompletableFuture[C] =
-    a.thenCombine[B, C](b, f(_, _))
+  /** Completes with the last of these, also if some fail, or after a time. */
+  def pause(all: Iterable[CompletableFuture[_]], ms: Long): CompletableFuture[Unit] =
+    CompletableFuture.allOf(all.toSeq: _*).handle[Unit]((_, _) => ()).completeOnTimeout(
+      (),
+      ms,
+      TimeUnit.MILLISECONDS
+    )
 
   /** The error of a future, if it has failed already. */
   def failure[A](answer: CompletableFuture[A]): Option[Throwable] =
@@ -52,6 +59,16 @@ private[dynamickafka] object Futures {
   def outcome[A](answer: CompletableFuture[A]): Either[Throwable, A] =
     try Right(answer.join())
     catch { case NonFatal(e) => Left(cause(e)) }
+
+  /** Waits for a response until a time in monotonic milliseconds. */
+  def awaitUntil(answer: CompletableFuture[_], until: Long, clock: Clock): Unit = {
+    val waitMs = until - clock.monotonicMs()
+    if (waitMs > 0) wait(answer, waitMs)
+  }
+
+  private def wait(answer: CompletableFuture[_], ms: Long): Unit =
+    try { val _ = answer.get(ms, TimeUnit.MILLISECONDS) }
+    catch { case _: TimeoutException | _: ExecutionException => () }
 
   /**
    * Waits for all responses, or until waiting is useless; then cancels the pending requests.
@@ -64,15 +81,14 @@ private[dynamickafka] object Futures {
     val every = CompletableFuture.allOf(all: _*)
     def pending = answers.collect { case (id, answer) if !answer.isDone => id }.toSet
     @annotation.tailrec
-    def wait(): Boolean =
+    def isComplete(): Boolean =
       if (every.isDone) true
       else if (superseded(pending)) false
       else {
-        try { val _ = every.get(CheckEveryMs, TimeUnit.MILLISECONDS) }
-        catch { case _: TimeoutException | _: ExecutionException => () }
-        wait()
+        wait(every, CheckEveryMs)
+        isComplete()
       }
-    try wait()
+    try isComplete()
     finally all.foreach(_.cancel(true))
   }
 }

@@ -41,16 +41,17 @@ private[source] final class GroupCommitQueue(
     }
   }
 
-  /** Whether a commit is pending that is expected to succeed. */
-  def isBusy: Boolean = synchronized(underWay.nonEmpty && failures == 0)
-
   /**
-   * Accepts no more commits. Completes when none is pending; a queued commit is sent first, unless the last one failed.
+   * Accepts no more commits. Completes when none is pending; a queued commit is sent first. Does not wait for a cluster that refused the last
+   * one.
    */
   def finish(): CompletableFuture[Unit] = synchronized {
     closing = true
-    if (failures > 0) waiting = None
-    idle
+    if (failures == 0) idle
+    else {
+      waiting = None
+      Nothing
+    }
   }
 
   private def proceed(): Unit = if (underWay.isEmpty && waiting.nonEmpty && clock.monotonicMs() >= nextAt) {
@@ -82,6 +83,7 @@ private[source] final class GroupCommitQueue(
 }
 
 private[source] object GroupCommitQueue {
+  private val NoGroup = "no consumer group is set: set 'commitGroupId', or 'kafka.group.id' for all clusters"
   private val Nothing: CompletableFuture[Unit] = CompletableFuture.completedFuture(())
 
   /**
@@ -97,7 +99,8 @@ private[source] object GroupCommitQueue {
   ): GroupCommitQueue = {
     val group = stream.config.committedGroup.getOrElse("")
     def send(positions: Positions): CompletableFuture[Unit] =
-      if (group.isEmpty) CompletableFuture.failedFuture(new NoGroup) else ask(_.commit(group, positions))
+      if (group.isEmpty) CompletableFuture.failedFuture(new RuntimeException(NoGroup))
+      else ask(_.admin.commit(group, positions))
     def tell(error: Option[Throwable]): Unit = error.map(Futures.cause) match {
       case None => commitCounter.succeeded(stream.id, group)
       case Some(e) => commitCounter.failed(stream.id, group, stream.explain(e))
@@ -105,12 +108,6 @@ private[source] object GroupCommitQueue {
     new GroupCommitQueue(send, tell, clock)
   }
 }
-
-/** A commit to a cluster for which no consumer group is set. */
-private[source] final class NoGroup
-    extends RuntimeException(
-      "no consumer group is set: set 'commitGroupId', or 'kafka.group.id' for all clusters"
-    )
 
 /**
  * The number of group commits since the query started. A commit is one request with all offsets of one cluster.

@@ -9,6 +9,8 @@ import org.apache.kafka.common.TopicPartition
 
 import io.github.dynamickafka.base.DaemonThreads
 import io.github.dynamickafka.config.OffsetsFunctions
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.kafka.ClusterClient
 import io.github.dynamickafka.metadata.OffsetsPolicy
 
 /** Resolves start and stopping positions to offsets, where -1 is the latest and -2 the earliest offset. */
@@ -117,7 +119,12 @@ private[source] final class PolicyOffsets(cluster: String, config: ClusterConfig
         case Some(policy) => resolve(policy, rest, functions).thenApply[Offsets](found ++ _)
         case None =>
           val names = rest.toSeq.map(_.toString).sorted.mkString(", ")
-          CompletableFuture.failedFuture(new NoCommittedOffset(askedBy, group, names))
+          CompletableFuture.failedFuture(Errors.invalidOption(
+            askedBy,
+            "committed",
+            s"cluster '$cluster': group '$group' has no committed offset for $names; set 'committedOffsetsFallback' to 'earliest' " +
+              "or 'latest', or commit offsets"
+          ))
       }
     }
   }
@@ -137,10 +144,6 @@ private[source] object PolicyOffsets {
     case _ => false
   }
 }
-
-/** A partition has no committed offset, and no fallback is set. */
-private[source] final class NoCommittedOffset(val option: String, group: String, partitions: String)
-    extends RuntimeException(s"group '$group' has no committed offset for $partitions")
 
 /**
  * The calls of functions of the user for one question to a cluster. Another attempt gets what an earlier one has called for, so that
@@ -168,7 +171,7 @@ private[dynamickafka] final class FunctionCalls(cluster: String, remainingMs: ()
         CompletableFuture.supplyAsync[Offsets](
           () =>
             OffsetsFunctions.call(policy, cluster, topic, asked, lowest).fold(
-              invalid => throw new InvalidOffsets(askedBy, topic, invalid),
+              invalid => throw refused(topic, askedBy, invalid),
               _.map { case (p, offset) => new TopicPartition(topic, p) -> offset }
             ),
           ownThread
@@ -176,13 +179,16 @@ private[dynamickafka] final class FunctionCalls(cluster: String, remainingMs: ()
           CompletableFuture.failedFuture[Offsets](Futures.cause(e) match {
             case _: TimeoutException =>
               val late = "the function has not returned within 'clusterRequestTimeoutMs'"
-              new InvalidOffsets(askedBy, topic, OffsetsFunctions.Invalid(asked, late))
+              refused(topic, askedBy, OffsetsFunctions.Invalid(asked, late))
             case other => other
           })
         )
       }
     )
   }
+
+  private def refused(topic: String, askedBy: String, invalid: OffsetsFunctions.Invalid) =
+    Errors.invalidOffsets(askedBy, cluster, topic, invalid.partitions, invalid.reason, invalid.cause)
 }
 
 private[source] object FunctionCalls {
@@ -196,14 +202,4 @@ private[source] object FunctionCalls {
   )
 
   private val ownThread = new DaemonThreads("dynamic-kafka-offsets")
-}
-
-/** A function of the user has determined no offsets. */
-private[source] final class InvalidOffsets(
-    val option: String,
-    val topic: String,
-    invalid: OffsetsFunctions.Invalid
-) extends RuntimeException(invalid.reason, invalid.cause) {
-  def partitions: Seq[Int] = invalid.partitions
-  def reason: String = invalid.reason
 }

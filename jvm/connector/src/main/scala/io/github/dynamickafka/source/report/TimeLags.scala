@@ -7,8 +7,9 @@ import scala.collection.immutable.SortedMap
 import org.apache.kafka.common.TopicPartition
 
 import io.github.dynamickafka.base.Clock
+import io.github.dynamickafka.kafka.ListedOffset
 import io.github.dynamickafka.offset.{ClusterFiles, CompositeOffset, LogKey, Positions, Span}
-import io.github.dynamickafka.source.cluster.{ClusterStreams, Futures, ListedOffset}
+import io.github.dynamickafka.source.cluster.{ClusterStreams, Futures}
 import io.github.dynamickafka.source.read.{LogTimes, RecordTimes, ReportedTimes}
 
 /**

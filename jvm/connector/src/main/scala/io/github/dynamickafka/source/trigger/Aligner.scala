@@ -7,6 +7,7 @@ import org.apache.spark.sql.connector.read.streaming.{ReadAllAvailable, ReadLimi
 
 import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.AlignmentOptions
+import io.github.dynamickafka.kafka.ListedOffset
 import io.github.dynamickafka.offset.{
   AlignedTrigger,
   Alignment,
@@ -19,7 +20,7 @@ import io.github.dynamickafka.offset.{
   TimeAnswer,
   UnreadFiles
 }
-import io.github.dynamickafka.source.cluster.{ClusterStream, ClusterStreams, Futures, ListedOffset}
+import io.github.dynamickafka.source.cluster.{ClusterStream, ClusterStreams, Futures}
 
 /**
  * Lowers the ends of what a trigger can read, so that clusters advance together in record time (`alignment=timestamp`), and

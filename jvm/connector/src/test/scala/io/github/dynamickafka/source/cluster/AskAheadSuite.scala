@@ -34,7 +34,7 @@ class AskAheadSuite extends AnyFunSuite with TimeLimit with Eventually {
           id,
           config,
           Clock.System,
-          _ => clusters(id).connect()
+          clusters(id).clients
         ),
       skipUnreachable = skip,
       failureTimeoutMs = -1,

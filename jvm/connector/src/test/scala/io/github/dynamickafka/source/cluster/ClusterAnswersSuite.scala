@@ -18,6 +18,7 @@ import org.scalatest.time.{Millis, Seconds, Span}
 
 import io.github.dynamickafka.base.{Clock, ManualClock}
 import io.github.dynamickafka.config.Options
+import io.github.dynamickafka.kafka.ListedOffset
 import io.github.dynamickafka.metadata.OffsetsPolicy
 import io.github.dynamickafka.offset.{ClusterView, Positions}
 import io.github.dynamickafka.testkit.{TestAll, TimeLimit}
@@ -36,7 +37,7 @@ class ClusterAnswersSuite extends AnyFunSuite with TimeLimit with BeforeAndAfter
   }
 
   private def stream(kafka: ScriptedCluster, config: ClusterConfig, id: String = "blue"): ClusterStream =
-    new ClusterStream(id, config, Clock.System, _ => kafka.connect())
+    new ClusterStream(id, config, Clock.System, kafka.clients)
 
   private def ask(stream: ClusterStream, question: ClusterQuestion): ClusterView.Reachable =
     stream.ask(question, pool).get(60, TimeUnit.SECONDS)
@@ -219,7 +220,7 @@ class ClusterAnswersSuite extends AnyFunSuite with TimeLimit with BeforeAndAfter
   test("questions that are asked ahead do not list the earliest offsets each time, all others do") {
     val kafka = ScriptedCluster.led(1)
     val time = new ManualClock
-    val cluster = new ClusterStream("blue", long, time, _ => kafka.connect())
+    val cluster = new ClusterStream("blue", long, time, kafka.clients)
     val ahead = reads(0 -> 4L).copy(ahead = true)
     def earliest(question: ClusterQuestion) = ask(cluster, question).earliest.get("t", 0)
     assert((1 to 5).forall(_ => earliest(ahead).contains(0L)) && kafka.earliestListings.get == 1)
@@ -245,7 +246,7 @@ class ClusterAnswersSuite extends AnyFunSuite with TimeLimit with BeforeAndAfter
   test("a quiet cluster is asked ahead for its latest offsets only, and described when they change") {
     val kafka = ScriptedCluster.led(1)
     val time = new ManualClock
-    val cluster = new ClusterStream("blue", long, time, _ => kafka.connect())
+    val cluster = new ClusterStream("blue", long, time, kafka.clients)
     val ahead = reads(0 -> 10L).copy(ahead = true)
     def descriptionsOf(questions: ClusterQuestion*): Int = {
       val before = kafka.descriptions.get

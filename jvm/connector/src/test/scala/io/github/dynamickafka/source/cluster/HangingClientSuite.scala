@@ -16,6 +16,7 @@ import org.scalatest.time.{Millis, Seconds, Span}
 
 import io.github.dynamickafka.base.{Clock, ManualClock}
 import io.github.dynamickafka.config.Options
+import io.github.dynamickafka.kafka.{ClusterClients, ClusterRequests, Opening}
 import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, Positions}
 import io.github.dynamickafka.testkit.TimeLimit
 
@@ -26,13 +27,11 @@ class HangingClientSuite extends AnyFunSuite with TimeLimit with Eventually {
 
   private val question = ClusterQuestion(Set("t"), Positions.from(Seq(("t", 0, 4L))), Map.empty)
 
-  private def client(pipe: Path) = new AdminClusterClient(
-    Map(
-      "bootstrap.servers" -> "127.0.0.1:1",
-      "security.protocol" -> "SSL",
-      "ssl.truststore.type" -> "PKCS12",
-      "ssl.truststore.location" -> pipe.toString
-    )
+  private def properties(pipe: Path) = Map(
+    "bootstrap.servers" -> "127.0.0.1:1",
+    "security.protocol" -> "SSL",
+    "ssl.truststore.type" -> "PKCS12",
+    "ssl.truststore.location" -> pipe.toString
   )
 
   /** The client of blue hangs until the body has ended. */
@@ -62,14 +61,17 @@ class HangingClientSuite extends AnyFunSuite with TimeLimit with Eventually {
           id,
           config,
           Clock.System,
-          _ => if (id == "blue") client(pipe) else green.connect()
+          if (id == "blue") ClusterClients.OfDriver else green.clients
         ),
       skip,
       failureTimeoutMs = -1,
       Clock.System,
       maxAgeMs = 1000L
     )
-    all.set(Seq("blue", "green").map(id => id -> config(id, Map("bootstrap.servers" -> "h:1"))).toMap)
+    all.set(Map(
+      "blue" -> config("blue", properties(pipe)),
+      "green" -> config("green", Map("bootstrap.servers" -> "h:1"))
+    ))
     all
   }
 
@@ -119,18 +121,21 @@ class HangingClientSuite extends AnyFunSuite with TimeLimit with Eventually {
   test("a probe of silent leaders neither waits for its client nor opens another one meanwhile") {
     withPipe { pipe =>
       val clock = new ManualClock
-      val config = ClusterConfigs(Options.parse(), Set("blue"))("blue", Map("bootstrap.servers" -> "h:1"))
+      val options = Options.parse("clusterRequestTimeoutMs" -> "1000")
+      val config = ClusterConfigs(options, Set("blue"))("blue", Map("bootstrap.servers" -> "h:1"))
       @volatile var opened = 0
       val leaders = new SilentLeaders(
-        () => {
-          opened += 1
-          client(pipe)
-        },
+        new ClusterClients(_ =>
+          Opening[ClusterRequests] {
+            opened += 1
+            Files.readAllBytes(pipe)
+            throw new IllegalStateException("not made")
+          }(_.close())
+        ),
         config,
-        attemptMs = 1000L,
         clock
       )
-      val silent = Map(new TopicPartition("t", 0) -> SilentLeader(1, "frozen"))
+      val silent = Map(new TopicPartition("t", 0) -> Unanswered(Some(1), "frozen"))
       leaders.found(silent)
       (1 to 20).foreach { _ =>
         assert(returns(20)(leaders.current()) == silent)

@@ -15,6 +15,7 @@ import org.scalatest.time.{Millis, Seconds, Span}
 import io.github.dynamickafka.TestSeed
 import io.github.dynamickafka.base.ManualClock
 import io.github.dynamickafka.config.Options
+import io.github.dynamickafka.kafka.{ClusterClients, ClusterRequests, Opening}
 import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, Positions}
 import io.github.dynamickafka.testkit.TimeLimit
 
@@ -45,30 +46,25 @@ class HangingOpenersSuite extends AnyFunSuite with TimeLimit with Eventually {
     private var addresses = ids.map(_ -> 1).toMap
     private var steps = Vector.empty[String]
 
-    private def open(id: String): ClusterClient = {
+    private def open(id: String): ClusterRequests = {
       hanging.get(id).foreach(_.await())
-      val client = kafka(id).connect()
+      val client = kafka(id).requests()
       Proxy.newProxyInstance(
         getClass.getClassLoader,
-        Array(classOf[ClusterClient]),
+        Array(classOf[ClusterRequests]),
         (_, method, arguments) => {
           if (method.getName == "close") closing.get(id).foreach(_.await())
           try method.invoke(client, Option(arguments).toSeq.flatten: _*)
           catch { case e: InvocationTargetException => throw e.getCause }
         }
-      ).asInstanceOf[ClusterClient]
+      ).asInstanceOf[ClusterRequests]
     }
-    private val shared =
-      new SharedClients(properties => open(properties("bootstrap.servers").takeWhile(_ != ':')))
+    private val clients = new ClusterClients(properties =>
+      Opening(open(properties("bootstrap.servers").takeWhile(_ != ':')))(_.close())
+    )
     private val streams = new ClusterStreams(
       (id, config) =>
-        new ClusterStream(
-          id,
-          config,
-          clock,
-          config => shared.connect(config.properties.admin),
-          Some(_ => open(id))
-        ),
+        new ClusterStream(id, config, clock, clients),
       skipUnreachable = true,
       failureTimeoutMs = -1,
       clock,

@@ -7,6 +7,8 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.dynamickafka.base.ManualClock
+import io.github.dynamickafka.metadata.OffsetsPolicy
+import io.github.dynamickafka.offset.{ClusterView, Positions}
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** Clusters whose questions are positions, and whose responses are ends of logs. */
@@ -15,21 +17,23 @@ class LatestAnswersSuite extends AnyFunSuite with TimeLimit with ScalaCheckPrope
   /** A position that an older response must not decide. */
   private val Entering = 77L
 
-  private object ByPosition extends LatestAnswers.Rules[Long, Long] {
-    override def isSteady(position: Long): Boolean = position >= 0
-    override def suffices(position: Long, end: Long): Boolean = position != Entering
-    override def isSame(one: Long, other: Long): Boolean = true
-    override def hasNews(position: Long, end: Long): Boolean = position < end
-  }
+  /** A negative position decides something for good. */
+  private def question(position: Long): ClusterQuestion = ClusterQuestion(
+    Set("t"),
+    Positions.from(Seq(("t", 0, position))),
+    if (position == Entering) Map("t" -> OffsetsPolicy.Latest) else Map.empty,
+    afterwards = position < 0
+  )
+  private def view(end: Long) = ClusterView.Reachable(Positions.from(Seq(("t", 0, end))), Positions.empty)
 
   /** A cluster that responds when a test says so. */
   private final class Asked {
-    @volatile var requests = Vector.empty[CompletableFuture[Long]]
-    def ask(): CompletableFuture[Long] = {
-      requests :+= new CompletableFuture[Long]
+    @volatile var requests = Vector.empty[CompletableFuture[ClusterView.Reachable]]
+    def ask(): CompletableFuture[ClusterView.Reachable] = {
+      requests :+= new CompletableFuture[ClusterView.Reachable]
       requests.last
     }
-    def respond(end: Long): Unit = { val _ = requests.last.complete(end) }
+    def respond(end: Long): Unit = { val _ = requests.last.complete(view(end)) }
   }
 
   private val MaxAgeMs = 1000L
@@ -37,14 +41,21 @@ class LatestAnswersSuite extends AnyFunSuite with TimeLimit with ScalaCheckPrope
   /** With a first response of 10, which took `tookMs`. */
   private final class Query(ids: Seq[String] = Seq("a"), tookMs: Long = 2, maxAgeMs: Long = MaxAgeMs) {
     val clock = new ManualClock
-    val agents = new LatestAnswers[Long, Long](ByPosition, maxAgeMs, clock)
     val clusters: Map[String, Asked] = ids.map(_ -> new Asked).toMap
+    val agents = new LatestAnswers((id, _) => clusters(id).ask(), maxAgeMs, clock)
     clock.advanceMs(100)
-    clusters.foreach { case (id, c) => agents.learn(id, _ => c.ask(), Answer(0L, 10L, 100L - tookMs, 100L)) }
+    ids.foreach(agents.learn(_, Answer(question(0L), view(10L), 100L - tookMs, 100L)))
 
+    private def questions(positions: Map[String, Long]) = positions.map { case (id, p) => id -> question(p) }
+    def begin(positions: Map[String, Long]): Unit = agents.begin(questions(positions))
+    def take(positions: Map[String, Long]): Map[String, Either[Throwable, Option[Long]]] =
+      agents.take(questions(positions)).map { case (id, found) =>
+        id -> found.map(_.flatMap(_.view.ends.get("t", 0)))
+      }
+    def takes(id: String, position: Long): Boolean = agents.takes(id, question(position))
     def trigger(positions: (String, Long)*): Map[String, Either[Throwable, Option[Long]]] = {
-      agents.begin(positions.toMap)
-      agents.take(positions.toMap)
+      begin(positions.toMap)
+      take(positions.toMap)
     }
     def one(position: Long): Option[Long] = trigger("a" -> position)("a").fold(throw _, identity)
     def a: Asked = clusters.getOrElse("a", clusters("c1"))
@@ -119,7 +130,7 @@ class LatestAnswersSuite extends AnyFunSuite with TimeLimit with ScalaCheckPrope
     def triggers(ms: Int, position: Long, end: Long): Int = {
       val before = q.a.requests.size
       (1 to ms).foreach { _ =>
-        q.agents.begin((q.clusters.keysIterator.map(_ -> position)).toMap)
+        q.begin((q.clusters.keysIterator.map(_ -> position)).toMap)
         q.clusters.valuesIterator.filter(_.requests.nonEmpty).foreach(_.respond(end))
         q.clock.advanceMs(1)
       }
@@ -137,12 +148,12 @@ class LatestAnswersSuite extends AnyFunSuite with TimeLimit with ScalaCheckPrope
     var busy = 0
     (1 to 3000).foreach { i =>
       if (q.clock.monotonicMs() >= q.agents.unchangedUntil) {
-        q.agents.begin(positions)
+        q.begin(positions)
         // Some respond later than others.
         q.clusters.valuesIterator.zipWithIndex.foreach { case (c, n) =>
           if (c.requests.nonEmpty && (i + n) % 3 == 0) c.respond(10L)
         }
-        val _ = q.agents.take(positions)
+        val _ = q.take(positions)
         if (i > 1000) busy += 1
       }
       q.clock.advanceMs(1)
@@ -158,12 +169,12 @@ class LatestAnswersSuite extends AnyFunSuite with TimeLimit with ScalaCheckPrope
     def isUnchanged = q.clock.monotonicMs() < q.agents.unchangedUntil
     def ask(position: Long, end: Long): Unit = {
       while (q.a.requests.forall(_.isDone)) {
-        q.agents.begin(Map("a" -> position))
+        q.begin(Map("a" -> position))
         if (q.a.requests.forall(_.isDone)) q.clock.advanceMs(1)
       }
       assert(!isUnchanged, "pending")
       q.a.respond(end)
-      val _ = q.agents.take(Map("a" -> position))
+      val _ = q.take(Map("a" -> position))
     }
     assert(!isUnchanged, "a response that was waited for does not show whether it is quiet")
     ask(position = 10L, end = 10L)
@@ -179,28 +190,24 @@ class LatestAnswersSuite extends AnyFunSuite with TimeLimit with ScalaCheckPrope
   ) {
     val q = new Query(tookMs = 1)
     (1 to 20).foreach { i =>
-      q.agents.begin(Map("a" -> 10L))
+      q.begin(Map("a" -> 10L))
       assert(q.a.requests.size == i)
       q.a.respond(10L)
-      assert(q.agents.take(Map("a" -> 10L))("a") == Right(Some(10L)))
+      assert(q.take(Map("a" -> 10L))("a") == Right(Some(10L)))
       q.clock.advanceMs(10)
     }
   }
 
   test("an equal response is the same object") {
     val q = new Query(tookMs = 40)
-    val rules = new LatestAnswers.Rules[Long, String] {
-      override def isSteady(position: Long): Boolean = true
-      override def suffices(position: Long, answer: String): Boolean = true
-      override def isSame(one: Long, other: Long): Boolean = true
-      override def hasNews(position: Long, answer: String): Boolean = false
-    }
-    val agents = new LatestAnswers[Long, String](rules, MaxAgeMs, q.clock)
-    val first = new String("ten")
-    agents.learn("a", _ => CompletableFuture.completedFuture(new String("ten")), Answer(0L, first, 0L, 1L))
-    agents.begin(Map("a" -> 0L))
-    assert(agents.take(Map("a" -> 0L))("a").exists(_.exists(_ eq first)))
-    assert(agents.askedAt("a") == 100L, "and as old as its own request")
+    val agents =
+      new LatestAnswers((_, _) => CompletableFuture.completedFuture(view(10L)), MaxAgeMs, q.clock)
+    val first = view(10L)
+    agents.learn("a", Answer(question(0L), first, 0L, 1L))
+    agents.begin(Map("a" -> question(0L)))
+    val taken = agents.take(Map("a" -> question(0L)))("a").toOption.flatten.get
+    assert(taken.view eq first)
+    assert(taken.sentAt == 100L, "and as old as its own request")
   }
 
   test("a request that fails is reported once, and the next question is to be waited for") {
@@ -209,14 +216,14 @@ class LatestAnswersSuite extends AnyFunSuite with TimeLimit with ScalaCheckPrope
     val _ = q.a.requests.last.completeExceptionally(new IllegalStateException("refused"))
     val answers = q.trigger("a" -> 10L)
     assert(answers("a").left.exists(_.getMessage.contains("refused")))
-    assert(!q.agents.takes("a", 10L))
+    assert(!q.takes("a", 10L))
   }
 
   test("a question that decides something for good is not asked ahead, nor anything with an age of 0") {
     val q = new Query()
-    assert(q.agents.takes("a", 0L) && !q.agents.takes("a", -1L) && !q.agents.takes("unknown", 0L))
-    assert(!q.agents.takes("a", Entering))
-    assert(!new Query(maxAgeMs = 0).agents.takes("a", 0L))
+    assert(q.takes("a", 0L) && !q.takes("a", -1L) && !q.takes("unknown", 0L))
+    assert(!q.takes("a", Entering))
+    assert(!new Query(maxAgeMs = 0).takes("a", 0L))
   }
 
   test(

@@ -8,6 +8,7 @@ import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.{IsolationLevel, TopicPartition}
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.kafka.MergedRequests
 import io.github.dynamickafka.testkit.TimeLimit
 
 class MergedRequestsSuite extends AnyFunSuite with TimeLimit {
@@ -139,7 +140,7 @@ class MergedRequestsSuite extends AnyFunSuite with TimeLimit {
       sent :+= new CompletableFuture[String]
       sent.last
     }
-    val client = new MergingClient(kafka.connect())
+    val client = kafka.connect()
     val answers = Seq.fill(32)(client.clusterId)
     assert(sent.size == 1)
     sent(0).complete("kafka-id")
@@ -152,7 +153,7 @@ class MergedRequestsSuite extends AnyFunSuite with TimeLimit {
     val kafka = ScriptedCluster.led(1, 1)
     kafka.earliest = Map(("t", 0) -> 3L)
     kafka.byTime = Map(("t", 0) -> 5L)
-    val client = new MergingClient(kafka.connect())
+    val client = kafka.connect()
     val (zero, one) = (new TopicPartition("t", 0), new TopicPartition("t", 1))
     val both = client.offsets(
       Map(zero -> OffsetSpec.earliest, one -> OffsetSpec.latest),

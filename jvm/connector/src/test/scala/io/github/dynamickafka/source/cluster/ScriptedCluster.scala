@@ -10,6 +10,15 @@ import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.errors.{TimeoutException, UnknownTopicOrPartitionException}
 import org.apache.kafka.common.{IsolationLevel, TopicPartition}
 
+import io.github.dynamickafka.kafka.{
+  ClusterClient,
+  ClusterClients,
+  ClusterRequests,
+  ListedOffset,
+  Opening,
+  TopicAnswer
+}
+
 /**
  * A Kafka cluster as its clients see it, which a test changes. As in Kafka (KAFKA-20673), a client asks the leader that
  * it knows first, even if there is another one.
@@ -68,9 +77,17 @@ final class ScriptedCluster {
   /** All requests for offsets by time, of any number of partitions. */
   val timeRequests = new AtomicInteger
 
-  def connect(): ClusterClient = new Client(opened.incrementAndGet())
+  def clients: ClusterClients = new ClusterClients(_ => opening())
 
-  private final class Client(number: Int) extends ClusterClient {
+  def connect(): ClusterClient = clients.connect(Map.empty, 60000L)
+
+  /** Made at once. */
+  def opening(): Opening[ClusterRequests] =
+    new Opening(CompletableFuture.completedFuture(requests()))(_.close())
+
+  def requests(): ClusterRequests = new Client(opened.incrementAndGet())
+
+  private final class Client(number: Int) extends ClusterRequests {
     private val first = TrieMap.empty[(String, Int), Option[Int]]
     private val unanswered = new ConcurrentLinkedQueue[CompletableFuture[_]]
 

@@ -13,10 +13,10 @@ import org.apache.kafka.common.header.internals.RecordHeader
 import org.apache.kafka.common.serialization.ByteArraySerializer
 
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
+import io.github.dynamickafka.kafka.ClusterClients
 import io.github.dynamickafka.kafka.ConsumerSettings
 import io.github.dynamickafka.offset.LogIdentity
 import io.github.dynamickafka.source.Entry
-import io.github.dynamickafka.source.cluster.AdminClusterClient
 import io.github.dynamickafka.testkit.{KafkaCluster, TestAll}
 
 /** The reader on real brokers: rows, transactions, and waits that must end. */
@@ -97,7 +97,7 @@ class BundleReaderSuite extends ReaderTest {
   test("a topic that was recreated since its batch was planned, or since records of it were fetched") {
     withPool { (pool, consumers) =>
       val topic = newTopicOn(1, blue)
-      val client = new AdminClusterClient(Map("bootstrap.servers" -> blue.bootstrapServers))
+      val client = ClusterClients.OfDriver.alone(Map("bootstrap.servers" -> blue.bootstrapServers), 60000L)
       def id(): String = client.describe(Set(topic))(topic).get.id.get
       produce(blue, topic, 1, Seq("a", "b", "c", "d"))
       val former = id()

@@ -15,6 +15,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.TestSeed
 import io.github.dynamickafka.base.ManualClock
+import io.github.dynamickafka.kafka.ListedOffset
 import io.github.dynamickafka.offset.{
   AlignedFiles,
   CompositeOffset,
@@ -24,7 +25,6 @@ import io.github.dynamickafka.offset.{
   LogKey,
   Positions
 }
-import io.github.dynamickafka.source.cluster.ListedOffset
 import io.github.dynamickafka.source.read.{RecordTimes, Slice, TaskTimes}
 import io.github.dynamickafka.testkit.TimeLimit
 

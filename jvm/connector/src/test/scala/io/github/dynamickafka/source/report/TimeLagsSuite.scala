@@ -13,8 +13,8 @@ import org.apache.spark.util.CollectionAccumulator
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.base.ManualClock
+import io.github.dynamickafka.kafka.ListedOffset
 import io.github.dynamickafka.offset.{CompositeOffset, LogKey, Positions, Span}
-import io.github.dynamickafka.source.cluster.ListedOffset
 import io.github.dynamickafka.source.read.{RecordTimes, Slice, TaskTimes}
 import io.github.dynamickafka.testkit.TimeLimit
 

@@ -26,8 +26,7 @@ private[simulation] final class ModelAgents(world: World) {
   def ask(id: String, question: ClusterQuestion, now: () => ClusterView): ClusterView = {
     earlier -= id
     newest.get(id).filter { case (before, view) =>
-      ClusterQuestion.Ahead.isSteady(question) && ClusterQuestion.Ahead.isSame(before, question) &&
-      ClusterQuestion.Ahead.suffices(question, view)
+      question.isSteady && before.isSame(question) && question.isSettledBy(view)
     } match {
       case None => askNow(id, question, now)
       case Some(_) =>
@@ -39,7 +38,7 @@ private[simulation] final class ModelAgents(world: World) {
           case _ =>
         }
         if (!isPrompt && world.chance(20)) ClusterView.Pending
-        else if (!ClusterQuestion.Ahead.suffices(question, newest(id)._2)) askNow(id, question, now)
+        else if (!question.isSettledBy(newest(id)._2)) askNow(id, question, now)
         else {
           earlier += id
           newest(id)._2

@@ -14,6 +14,7 @@ import org.scalatest.time.{Millis, Seconds, Span}
 import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.{DiscoveryOptions, Options, Subscription}
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
+import io.github.dynamickafka.kafka.ClusterClients
 import io.github.dynamickafka.metadata.ReplacedClusterPolicy
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
 import io.github.dynamickafka.offset.replacement.LastRecord
@@ -60,7 +61,7 @@ class TriggerPlannerSuite extends AnyFunSuite with TimeLimit with Eventually {
           id,
           config,
           Clock.System,
-          _ => if (lost(id)) throw new KafkaException("no address") else kafka.connect()
+          new ClusterClients(_ => if (lost(id)) throw new KafkaException("no address") else kafka.opening())
         ),
       skipUnreachable = options.clusters.skipUnreachable,
       failureTimeoutMs = -1,
