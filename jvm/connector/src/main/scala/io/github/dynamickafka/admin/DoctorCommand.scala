@@ -8,11 +8,11 @@ import scala.util.{Failure, Success, Try, Using}
 
 import org.apache.kafka.clients.admin.AdminClientConfig
 
+import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.base.{Json, Redaction}
 import io.github.dynamickafka.error.FailureText
 import io.github.dynamickafka.kafka.{BrokerSocket, ClientDefaults, SecretReferences}
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
-import io.github.dynamickafka.option.Suggestions
 import io.github.dynamickafka.source.checkpoint.SparkCheckpoint
 import io.github.dynamickafka.source.cluster.ClusterConfigs
 
@@ -248,7 +248,7 @@ private[admin] object DoctorCommand {
     {
       case "cluster_id" => Finding.failed(
           "no stream has this cluster of the migrated checkpoint: MIGRATION_MISMATCH." +
-            suggestion.fold("")(Suggestions.meant),
+            suggestion.fold("")(Errors.meant),
           "give it its id of the metadata, with rename-cluster"
         )
       case _ => Finding.skipped("no stream has the cluster")

@@ -13,10 +13,10 @@ import com.fasterxml.jackson.databind.ObjectMapper
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode, TextNode}
 import org.apache.hadoop.conf.Configuration
 
+import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.base.Json
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, Positions}
-import io.github.dynamickafka.option.Suggestions
 import io.github.dynamickafka.source.checkpoint.{LoggedBatch, Refusal, SourceId, SparkCheckpoint}
 
 /** `migrate`, `rename_cluster` and `restore`: copies and edits of a checkpoint. No broker is asked. */
@@ -133,7 +133,7 @@ private[admin] object MigrationCommands {
     val migrated = QueryClusters.migrated(CompositeOffset(SortedMap(moved.cluster -> moved.offsets)), streams)
     if (migrated.missing.nonEmpty) throw new Refusal(
       s"the query would fail with MIGRATION_MISMATCH, source ${moved.source.name}: the metadata lack " +
-        s"${migrated.missing.mkString(", ")}.${migrated.suggestion.fold("")(Suggestions.meant)}"
+        s"${migrated.missing.mkString(", ")}.${migrated.suggestion.fold("")(Errors.meant)}"
     )
   }
 

@@ -7,6 +7,7 @@ import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException
 import org.apache.spark.sql.connector.read.streaming.ReadLimit
 
+import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.base.{Clock, Json}
 import io.github.dynamickafka.error.DynamicKafkaError
 import io.github.dynamickafka.kafka.ClusterClient
@@ -24,7 +25,6 @@ import io.github.dynamickafka.offset.{
   StoppingOffsets,
   Transition
 }
-import io.github.dynamickafka.option.Suggestions
 import io.github.dynamickafka.source.checkpoint.{Refusal, SourceId, SparkCheckpoint}
 import io.github.dynamickafka.source.cluster.{
   ClusterAdmin,
@@ -384,7 +384,7 @@ private[admin] final class QueryPlan(
     val migrated = QueryClusters.migrated(start, streams)
     if (migrated.missing.nonEmpty) refuse(
       s"the query fails with MIGRATION_MISMATCH: the metadata lack ${migrated.missing.mkString(", ")}." +
-        migrated.suggestion.fold("")(Suggestions.meant) +
+        migrated.suggestion.fold("")(Errors.meant) +
         " 'rename-cluster' gives a cluster of the checkpoint its id of the metadata"
     )
   }

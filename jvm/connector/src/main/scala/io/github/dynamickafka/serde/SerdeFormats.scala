@@ -22,6 +22,7 @@ import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.error.{Errors, FailureText}
+import io.github.dynamickafka.extension.TargetRecord
 import io.github.dynamickafka.format.avro.AvroRecords
 import io.github.dynamickafka.format.{
   DecodeFailure,
@@ -33,8 +34,7 @@ import io.github.dynamickafka.format.{
   FormatWriter,
   KafkaSerdes,
   ReadContext,
-  SideLayout,
-  WriteContext
+  SideLayout
 }
 import io.github.dynamickafka.kafka.SecretReferences
 import io.github.dynamickafka.option.NamedClass
@@ -210,28 +210,26 @@ private[serde] final class DeserializerDecoder(of: SerdeClass, side: SideLayout)
     into.clear()
     // Outside of the handler: an instance that cannot be created is no bad record.
     val created = deserializer.get()
-    val reason =
+    val failure =
       try show(created.deserialize(context.topic, context.kafkaHeaders, bytes), into)
       catch {
         case e: InterruptException => throw e
         // The message may contain a part of the record.
-        case NonFatal(e) => s"${of.className} threw ${e.getClass.getSimpleName}"
+        case NonFatal(e) => DecodeFailure(s"${of.className} threw ${e.getClass.getSimpleName}")
       }
-    if (reason eq null) null
-    else {
-      into.clear()
-      DecodeFailure(reason, None, unparsable = true)
-    }
+    if (failure ne null) into.clear()
+    failure
   }
 
   /** @return null if the value has the type of the columns */
-  private def show(value: Any, into: DecodedValues): String = (value, column) match {
+  private def show(value: Any, into: DecodedValues): DecodeFailure = (value, column) match {
     case (null, _) => null
     case (some: AnyRef, Some(whole)) =>
       if (side.wanted.nonEmpty) into.setAny(0, whole.toCatalyst(some))
       null
     case (record: IndexedRecord, None) => records.show(record, into)
-    case (other, _) => s"${of.className} returned ${other.getClass.getName}, which is no Avro record"
+    case (other, _) =>
+      DecodeFailure(s"${of.className} returned ${other.getClass.getName}, which is no Avro record")
   }
 
   override def close(): Unit = deserializer.close()
@@ -263,9 +261,9 @@ private[serde] final class SerializerEncoder(of: SerdeClass, fields: SideLayout)
   private val toJava: InternalRow => AnyRef = of.column.fold(AvroRecords.writer(fields)) { column => row =>
     if (row.isNullAt(0)) null else column.toJava(row.get(0, column.dataType))
   }
-  private var context: WriteContext = _
+  private var context: TargetRecord = _
 
-  override def within(shown: WriteContext): Unit = context = shown
+  override def within(shown: TargetRecord): Unit = context = shown
 
   override def encode(row: InternalRow): Array[Byte] = {
     val value = toJava(row)

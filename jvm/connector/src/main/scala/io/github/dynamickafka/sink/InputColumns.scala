@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types._
 
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.extension.TargetRecord
 import io.github.dynamickafka.format.MetadataColumn._
 import io.github.dynamickafka.format.table.{
   Encoding,
@@ -15,7 +16,7 @@ import io.github.dynamickafka.format.table.{
   RowEncoder,
   SideSource
 }
-import io.github.dynamickafka.format.{MetadataColumn, Raw, WriteContext}
+import io.github.dynamickafka.format.{MetadataColumn, Raw}
 import io.github.dynamickafka.schemaregistry.Frame
 
 /**
@@ -108,7 +109,7 @@ private[dynamickafka] final class InputColumns private (
 private final class ShownTarget(
     topicOf: InternalRow => Option[String],
     clusterOf: InternalRow => Option[String]
-) extends WriteContext {
+) extends TargetRecord {
   private var row: InternalRow = _
   var added: Vector[Header] = Vector.empty
 

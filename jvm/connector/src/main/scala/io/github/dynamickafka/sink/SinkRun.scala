@@ -28,7 +28,7 @@ import io.github.dynamickafka.metadata.watch.{MetadataWatcher, WrittenTopologies
 import io.github.dynamickafka.metadata.{KafkaStream, TopicDataset, Topology, WriteEntry}
 import io.github.dynamickafka.option.OptionName
 import io.github.dynamickafka.page.{GaugeNames, GaugeSet, LivePage, PageQuery}
-import io.github.dynamickafka.schemaregistry.{Frame, SchemaRegistrar}
+import io.github.dynamickafka.schemaregistry.{Frame, SchemaCache}
 import io.github.dynamickafka.sink.commit.{
   Clusters,
   CommitContext,
@@ -372,7 +372,7 @@ private[sink] final class StalledAttempts extends SparkListener {
 private[sink] final class ClusterFrames(
     options: SinkOptions,
     columns: InputColumns,
-    registrar: SchemaRegistrar = SchemaRegistrar.shared
+    registrar: SchemaCache = SchemaCache.shared
 ) {
 
   /**
@@ -380,7 +380,7 @@ private[sink] final class ClusterFrames(
    * refused is found before anything is written. For all others, tasks ask at their first record: a schema is not registered for a
    * topic that gets none.
    *
-   * @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException see [[SchemaRegistrar.id]]
+   * @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException see [[SchemaCache.id]]
    */
   def of(topology: Topology): BatchFrames = {
     val ofClusters = (for {

@@ -25,7 +25,6 @@ import io.github.dynamickafka.format.{
   LayoutColumn,
   MetadataColumn,
   NewestSchemas,
-  SchemaText,
   SideFormat
 }
 import io.github.dynamickafka.metadata.KafkaStream
@@ -222,7 +221,7 @@ private[source] object ProtobufFiles {
     else {
       val columns = ProtobufSchemas.columnsOfFile(read.value).fold(
         reason => throw Errors.invalidSchema(s"option '${name(read.value)}': $reason"),
-        SchemaText.nullable
+        _.toNullable
       )
       read.copy(schema = Some(DeclaredSchema(columns)))
     }
@@ -231,7 +230,7 @@ private[source] object ProtobufFiles {
   private def loaded(side: SideFormat): SideFormat =
     if (side.format != Protobuf) side
     else {
-      val path = side.options(ProtobufOptions.DescriptorFile).trim
+      val path = side.options(ProtobufOptions.DescriptorFile.name).trim
       val conf = SparkSession.active.sessionState.newHadoopConf()
       val bytes =
         try {
@@ -244,7 +243,7 @@ private[source] object ProtobufFiles {
       side.copy(descriptor = Some(ArraySeq.unsafeWrapArray(bytes)))
     }
 
-  private def name(side: SideFormat) = s"${side.format.name}.${ProtobufOptions.DescriptorFile}"
+  private def name(side: SideFormat) = s"${side.format.name}.${ProtobufOptions.DescriptorFile.name}"
 }
 
 /** `schema=registry`: the columns are those of the newest schema of the subject, when a table is made. */

@@ -6,15 +6,18 @@ package io.github.dynamickafka.error
  */
 private[dynamickafka] object Errors {
 
+  /** A sentence after another one. */
+  def meant(name: String): String = s" Did you mean '$name'?"
+
   type IllegalArgument = DynamicKafkaIllegalArgumentException
   type Runtime = DynamicKafkaRuntimeException
 
   def unknownOption(option: String, suggestion: Option[String]): IllegalArgument =
-    unknownOption(option, suggestion.fold("")(s => s" Did you mean '$s'?"))
+    unknownOption(option, suggestion.fold("")(meant))
 
   /** @param remedy a sentence that begins with a space, or nothing */
   def unknownOption(option: String, remedy: String): IllegalArgument =
-    illegal("UNKNOWN_OPTION", Map("option" -> option, "suggestion" -> remedy))
+    illegal("UNKNOWN_OPTION")("option" -> option, "suggestion" -> remedy)
 
   /**
    * PySpark has an exception for it, as for errors of options.
@@ -22,18 +25,18 @@ private[dynamickafka] object Errors {
    * @param jar the Spark and Scala that the connector's jar was built for, `session` those that run
    */
   def wrongJar(jar: String, session: String): IllegalArgument =
-    illegal("WRONG_JAR", Map("jar" -> jar, "session" -> session))
+    illegal("WRONG_JAR")("jar" -> jar, "session" -> session)
 
   /** @param value as the user wrote it, or a placeholder if it may be a secret */
   def invalidOption(option: String, value: String, reason: String, cause: Throwable = null): IllegalArgument =
-    illegal("INVALID_OPTION", Map("option" -> option, "value" -> value, "reason" -> reason), cause)
+    illegal("INVALID_OPTION", cause)("option" -> option, "value" -> value, "reason" -> reason)
 
   def missingOption(option: String, reason: String): IllegalArgument =
-    illegal("MISSING_OPTION", Map("option" -> option, "reason" -> reason))
+    illegal("MISSING_OPTION")("option" -> option, "reason" -> reason)
 
   /** The schema of the records: the option, the one given to Spark, or both together with the metadata columns. */
   def invalidSchema(reason: String): IllegalArgument =
-    illegal("INVALID_SCHEMA", Map("reason" -> reason))
+    illegal("INVALID_SCHEMA")("reason" -> reason)
 
   /** Has no cause: the message of a parser contains parts of the record. */
   def decodeFailed(
@@ -44,79 +47,80 @@ private[dynamickafka] object Errors {
       reason: String,
       schemaId: Option[Int] = None
   ): Runtime =
-    runtime(
-      "DECODE_FAILED",
-      Map(
-        "stream" -> record.stream,
-        "cluster" -> record.cluster,
-        "topic" -> record.topic,
-        "partition" -> record.partition.toString,
-        "offset" -> record.offset.toString,
-        "side" -> side,
-        "format" -> format,
-        "field" -> field.fold("-")(name => s"'$name'"),
-        "schemaId" -> schemaId.fold("-")(_.toString),
-        "reason" -> reason
-      )
+    runtime("DECODE_FAILED")(
+      "stream" -> record.stream,
+      "cluster" -> record.cluster,
+      "topic" -> record.topic,
+      "partition" -> record.partition.toString,
+      "offset" -> record.offset.toString,
+      "side" -> side,
+      "format" -> format,
+      "field" -> field.fold("-")(name => s"'$name'"),
+      "schemaId" -> schemaId.fold("-")(_.toString),
+      "reason" -> reason
     )
 
   /** @param side `key` or `value` */
   def encodeFailed(side: String, format: String, reason: String): Runtime =
-    runtime("ENCODE_FAILED", Map("side" -> side, "format" -> format, "reason" -> reason))
+    runtime("ENCODE_FAILED")("side" -> side, "format" -> format, "reason" -> reason)
 
   /** @param what what was asked for; `registry` is the address without credentials */
   def registryUnavailable(registry: String, cluster: String, what: String, reason: String): Runtime =
-    runtime("REGISTRY_UNAVAILABLE", ofRegistry(registry, cluster) ++ Map("what" -> what, "reason" -> reason))
+    runtime("REGISTRY_UNAVAILABLE")(
+      "registry" -> registry,
+      "cluster" -> cluster,
+      "what" -> what,
+      "reason" -> reason
+    )
 
   def registryAuthenticationFailed(registry: String, cluster: String, what: String, status: Int): Runtime =
-    runtime(
-      "REGISTRY_AUTHENTICATION_FAILED",
-      ofRegistry(registry, cluster) ++ Map("what" -> what, "status" -> status.toString)
+    runtime("REGISTRY_AUTHENTICATION_FAILED")(
+      "registry" -> registry,
+      "cluster" -> cluster,
+      "what" -> what,
+      "status" -> status.toString
     )
 
   def schemaNotFound(registry: String, cluster: String, subject: String, reason: String): Runtime =
-    runtime(
-      "SCHEMA_NOT_FOUND",
-      ofRegistry(registry, cluster) ++ Map("subject" -> subject, "reason" -> reason)
+    runtime("SCHEMA_NOT_FOUND")(
+      "registry" -> registry,
+      "cluster" -> cluster,
+      "subject" -> subject,
+      "reason" -> reason
     )
-
-  private def ofRegistry(registry: String, cluster: String) =
-    Map("registry" -> registry, "cluster" -> cluster)
 
   /** @param where the location: file and line, stream, cluster and key, as far as they are known */
   def metadataInvalid(where: String, reason: String, cause: Throwable = null): IllegalArgument =
-    illegal("METADATA_INVALID", Map("where" -> where, "reason" -> reason), cause)
+    illegal("METADATA_INVALID", cause)("where" -> where, "reason" -> reason)
 
   def metadataUnavailable(service: String, failures: Int, reason: String, cause: Throwable): Runtime =
-    runtime(
-      "METADATA_UNAVAILABLE",
-      Map("service" -> service, "failures" -> failures.toString, "reason" -> reason),
-      cause
+    runtime("METADATA_UNAVAILABLE", cause)(
+      "service" -> service,
+      "failures" -> failures.toString,
+      "reason" -> reason
     )
 
   def unsupportedDdl(catalog: String, operation: String, stream: String): IllegalArgument =
-    illegal("UNSUPPORTED_DDL", Map("catalog" -> catalog, "operation" -> operation, "stream" -> stream))
+    illegal("UNSUPPORTED_DDL")("catalog" -> catalog, "operation" -> operation, "stream" -> stream)
 
   def unknownProcedure(catalog: String, procedure: String, suggestion: Option[String], known: Seq[String])
       : IllegalArgument =
-    illegal(
-      "UNKNOWN_PROCEDURE",
-      Map(
-        "catalog" -> catalog,
-        "procedure" -> procedure,
-        "suggestion" -> suggestion.fold("")(s => s" Did you mean '$s'?"),
-        "known" -> known.mkString(", ")
-      )
+    illegal("UNKNOWN_PROCEDURE")(
+      "catalog" -> catalog,
+      "procedure" -> procedure,
+      "suggestion" -> suggestion.fold("")(meant),
+      "known" -> known.mkString(", ")
     )
 
   /** PySpark has an exception for it, as for errors of options. */
   def procedureRefused(procedure: String, reason: String, cause: Throwable): IllegalArgument =
-    illegal("PROCEDURE_REFUSED", Map("procedure" -> procedure, "reason" -> reason), cause)
+    illegal("PROCEDURE_REFUSED", cause)("procedure" -> procedure, "reason" -> reason)
 
   def metadataReadOnly(procedure: String, service: String, writable: Seq[String]): IllegalArgument =
-    illegal(
-      "METADATA_READ_ONLY",
-      Map("procedure" -> procedure, "service" -> service, "writable" -> writable.mkString(", "))
+    illegal("METADATA_READ_ONLY")(
+      "procedure" -> procedure,
+      "service" -> service,
+      "writable" -> writable.mkString(", ")
     )
 
   def clusterUnreachable(cluster: String, bootstrap: String, reason: String, cause: Throwable): Runtime =
@@ -138,7 +142,7 @@ private[dynamickafka] object Errors {
   ): Runtime = ofCluster("CLUSTER_AUTHORIZATION_FAILED", cluster, bootstrap, reason, cause)
 
   def dataLoss(cluster: String, topic: String, reason: String, cause: Throwable = null): Runtime =
-    runtime("DATA_LOSS", Map("cluster" -> cluster, "topic" -> topic, "reason" -> reason), cause)
+    runtime("DATA_LOSS", cause)("cluster" -> cluster, "topic" -> topic, "reason" -> reason)
 
   /** @param ms for how long the cluster has returned no offsets of the partition */
   def partitionUnavailable(
@@ -149,16 +153,13 @@ private[dynamickafka] object Errors {
       ms: Long,
       reason: String
   ): Runtime =
-    runtime(
-      "PARTITION_UNAVAILABLE",
-      Map(
-        "cluster" -> cluster,
-        "topic" -> topic,
-        "partition" -> partition.toString,
-        "stream" -> stream,
-        "ms" -> ms.toString,
-        "reason" -> reason
-      )
+    runtime("PARTITION_UNAVAILABLE")(
+      "cluster" -> cluster,
+      "topic" -> topic,
+      "partition" -> partition.toString,
+      "stream" -> stream,
+      "ms" -> ms.toString,
+      "reason" -> reason
     )
 
   /** @param positions for each partition the position in the former topic and the end of the new one */
@@ -169,36 +170,27 @@ private[dynamickafka] object Errors {
       newId: String,
       positions: String
   ): Runtime =
-    runtime(
-      "TOPIC_RECREATED",
-      Map(
-        "cluster" -> cluster,
-        "topic" -> topic,
-        "oldId" -> oldId,
-        "newId" -> newId,
-        "positions" -> positions
-      )
+    runtime("TOPIC_RECREATED")(
+      "cluster" -> cluster,
+      "topic" -> topic,
+      "oldId" -> oldId,
+      "newId" -> newId,
+      "positions" -> positions
     )
 
   /** @param known the `cluster.id` of the Kafka cluster that was read, `found` that of the one that responds now */
   def clusterReplaced(cluster: String, known: String, found: String, reason: String): Runtime =
-    runtime(
-      "CLUSTER_REPLACED",
-      Map("cluster" -> cluster, "known" -> known, "found" -> found, "reason" -> reason)
-    )
+    runtime("CLUSTER_REPLACED")("cluster" -> cluster, "known" -> known, "found" -> found, "reason" -> reason)
 
   def topicNotFound(cluster: String, topic: String, stream: String): Runtime =
-    runtime("TOPIC_NOT_FOUND", Map("cluster" -> cluster, "topic" -> topic, "stream" -> stream))
+    runtime("TOPIC_NOT_FOUND")("cluster" -> cluster, "topic" -> topic, "stream" -> stream)
 
   def duplicateCluster(first: String, second: String, kafkaClusterId: String, topics: Seq[String]): Runtime =
-    runtime(
-      "DUPLICATE_CLUSTER",
-      Map(
-        "first" -> first,
-        "second" -> second,
-        "kafkaClusterId" -> kafkaClusterId,
-        "topics" -> topics.sorted.mkString(", ")
-      )
+    runtime("DUPLICATE_CLUSTER")(
+      "first" -> first,
+      "second" -> second,
+      "kafkaClusterId" -> kafkaClusterId,
+      "topics" -> topics.sorted.mkString(", ")
     )
 
   /** An option of a cluster whose id is probably misspelled. */
@@ -208,24 +200,18 @@ private[dynamickafka] object Errors {
       suggestion: String,
       known: Seq[String]
   ): IllegalArgument =
-    illegal(
-      "UNKNOWN_CLUSTER",
-      Map(
-        "option" -> option,
-        "cluster" -> cluster,
-        "suggestion" -> suggestion,
-        "known" -> known.mkString(", ")
-      )
+    illegal("UNKNOWN_CLUSTER")(
+      "option" -> option,
+      "cluster" -> cluster,
+      "suggestion" -> suggestion,
+      "known" -> known.mkString(", ")
     )
 
   def unknownOffsetVersion(what: String, found: String, supported: Int): Runtime =
-    runtime(
-      "UNKNOWN_OFFSET_VERSION",
-      Map("what" -> what, "found" -> found, "supported" -> supported.toString)
-    )
+    runtime("UNKNOWN_OFFSET_VERSION")("what" -> what, "found" -> found, "supported" -> supported.toString)
 
   def invalidOffset(reason: String, cause: Throwable = null): Runtime =
-    runtime("INVALID_OFFSET", Map("reason" -> reason), cause)
+    runtime("INVALID_OFFSET", cause)("reason" -> reason)
 
   /** @param reason what the function of the user that the option names has returned or thrown */
   def invalidOffsets(
@@ -236,53 +222,44 @@ private[dynamickafka] object Errors {
       reason: String,
       cause: Throwable = null
   ): IllegalArgument =
-    illegal(
-      "INVALID_OFFSETS",
-      Map(
-        "option" -> option,
-        "cluster" -> cluster,
-        "topic" -> topic,
-        "partition" -> partitions.mkString(", "),
-        "reason" -> reason
-      ),
-      cause
+    illegal("INVALID_OFFSETS", cause)(
+      "option" -> option,
+      "cluster" -> cluster,
+      "topic" -> topic,
+      "partition" -> partitions.mkString(", "),
+      "reason" -> reason
     )
 
   /** An offset that the connector computed and that could not be planned: a bug. */
   def invalidNextOffset(reason: String): Runtime =
-    runtime("INVALID_NEXT_OFFSET", Map("reason" -> reason))
+    runtime("INVALID_NEXT_OFFSET")("reason" -> reason)
 
   def plainKafkaCheckpoint(location: String): Runtime =
-    runtime("PLAIN_KAFKA_CHECKPOINT", Map("location" -> location))
+    runtime("PLAIN_KAFKA_CHECKPOINT")("location" -> location)
 
-  /**
-   * @param missing what the metadata lack, `migrated` the cluster ids of the checkpoint, `known` those of the metadata
-   */
   def checkpointEdited(checkpoint: String): Runtime =
-    runtime("CHECKPOINT_EDITED", Map("checkpoint" -> checkpoint))
+    runtime("CHECKPOINT_EDITED")("checkpoint" -> checkpoint)
 
+  /** @param missing what the metadata lack, `migrated` the cluster ids of the checkpoint, `known` those of the metadata */
   def migrationMismatch(
       missing: Seq[String],
       migrated: Seq[String],
       known: Seq[String],
       suggestion: Option[String]
   ): Runtime =
-    runtime(
-      "MIGRATION_MISMATCH",
-      Map(
-        "missing" -> missing.mkString(", "),
-        "migrated" -> migrated.mkString(", "),
-        "known" -> (if (known.isEmpty) "none" else known.mkString(", ")),
-        "suggestion" -> suggestion.fold("")(s => s" Did you mean '$s'?")
-      )
+    runtime("MIGRATION_MISMATCH")(
+      "missing" -> missing.mkString(", "),
+      "migrated" -> migrated.mkString(", "),
+      "known" -> (if (known.isEmpty) "none" else known.mkString(", ")),
+      "suggestion" -> suggestion.fold("")(meant)
     )
 
   def unreachableReplay(cluster: String, ranges: String, reason: String, cause: Throwable): Runtime =
-    runtime("UNREACHABLE_REPLAY", Map("cluster" -> cluster, "ranges" -> ranges, "reason" -> reason), cause)
+    runtime("UNREACHABLE_REPLAY", cause)("cluster" -> cluster, "ranges" -> ranges, "reason" -> reason)
 
   /** @param column the column of the DataFrame to write */
   def invalidColumn(column: String, reason: String): IllegalArgument =
-    illegal("INVALID_COLUMN", Map("column" -> column, "reason" -> reason))
+    illegal("INVALID_COLUMN")("column" -> column, "reason" -> reason)
 
   def unroutableRow(
       stream: Option[String],
@@ -291,14 +268,11 @@ private[dynamickafka] object Errors {
       reason: String
   ): Runtime = {
     def quoted(value: Option[String]) = value.fold("-")(v => s"'$v'")
-    runtime(
-      "UNROUTABLE_ROW",
-      Map(
-        "stream" -> quoted(stream),
-        "cluster" -> quoted(cluster),
-        "topic" -> quoted(topic),
-        "reason" -> reason
-      )
+    runtime("UNROUTABLE_ROW")(
+      "stream" -> quoted(stream),
+      "cluster" -> quoted(cluster),
+      "topic" -> quoted(topic),
+      "reason" -> reason
     )
   }
 
@@ -310,45 +284,42 @@ private[dynamickafka] object Errors {
       reason: String,
       cause: Throwable
   ): Runtime =
-    runtime(
-      "WRITE_FAILED",
-      Map("cluster" -> cluster, "bootstrapServers" -> bootstrap, "what" -> what, "reason" -> reason),
-      cause
+    runtime("WRITE_FAILED", cause)(
+      "cluster" -> cluster,
+      "bootstrapServers" -> bootstrap,
+      "what" -> what,
+      "reason" -> reason
     )
 
   def exactlyOnceRefused(reason: String): IllegalArgument =
-    illegal("EXACTLY_ONCE_REFUSED", Map("reason" -> reason))
+    illegal("EXACTLY_ONCE_REFUSED")("reason" -> reason)
 
   def transactionsAborted(batch: Long, reason: String): Runtime =
-    runtime("TRANSACTIONS_ABORTED", Map("batch" -> batch.toString, "reason" -> reason))
+    runtime("TRANSACTIONS_ABORTED")("batch" -> batch.toString, "reason" -> reason)
 
   def commitIncomplete(batch: Long, pending: String, reason: String, cause: Throwable): Runtime =
-    runtime(
-      "COMMIT_INCOMPLETE",
-      Map("batch" -> batch.toString, "pending" -> pending, "reason" -> reason),
-      cause
-    )
+    runtime("COMMIT_INCOMPLETE", cause)("batch" -> batch.toString, "pending" -> pending, "reason" -> reason)
 
   def partialCommit(batch: Long, missing: String, remedy: String): Runtime =
-    runtime("PARTIAL_COMMIT", Map("batch" -> batch.toString, "missing" -> missing, "remedy" -> remedy))
+    runtime("PARTIAL_COMMIT")("batch" -> batch.toString, "missing" -> missing, "remedy" -> remedy)
 
   def transactionUnknown(batch: Long, unknown: String): Runtime =
-    runtime("TRANSACTION_UNKNOWN", Map("batch" -> batch.toString, "unknown" -> unknown))
+    runtime("TRANSACTION_UNKNOWN")("batch" -> batch.toString, "unknown" -> unknown)
 
   def replayDiffers(batch: Long, reason: String): Runtime =
-    runtime("REPLAY_DIFFERS", Map("batch" -> batch.toString, "reason" -> reason))
+    runtime("REPLAY_DIFFERS")("batch" -> batch.toString, "reason" -> reason)
 
   def journalConflict(location: String, reason: String, cause: Throwable = null): Runtime =
-    runtime("JOURNAL_CONFLICT", Map("location" -> location, "reason" -> reason), cause)
+    runtime("JOURNAL_CONFLICT", cause)("location" -> location, "reason" -> reason)
 
   private def ofCluster(sub: String, cluster: String, bootstrap: String, reason: String, cause: Throwable) =
-    runtime(sub, Map("cluster" -> cluster, "bootstrapServers" -> bootstrap, "reason" -> reason), cause)
+    runtime(sub, cause)("cluster" -> cluster, "bootstrapServers" -> bootstrap, "reason" -> reason)
 
-  private def illegal(sub: String, parameters: Map[String, String], cause: Throwable = null) =
-    new DynamicKafkaIllegalArgumentException(s"DYNAMIC_KAFKA.$sub", parameters, cause)
+  private def illegal(sub: String, cause: Throwable = null)(parameters: (String, String)*) =
+    new DynamicKafkaIllegalArgumentException(s"DYNAMIC_KAFKA.$sub", parameters.toMap, cause)
 
-  private def runtime(sub: String, parameters: Map[String, String], cause: Throwable = null) =
-    new DynamicKafkaRuntimeException(s"DYNAMIC_KAFKA.$sub", parameters, cause)
+  private def runtime(sub: String, cause: Throwable = null)(parameters: (String, String)*) =
+    new DynamicKafkaRuntimeException(s"DYNAMIC_KAFKA.$sub", parameters.toMap, cause)
 }
 
 /** A record, as an error names it. */

@@ -90,7 +90,7 @@ private[format] final class ClassDecoder(className: String, side: SideLayout) ex
     } catch {
       // The message of the user's exception may contain a part of the record.
       case NonFatal(e) if column < 0 =>
-        DecodeFailure(s"$className threw ${e.getClass.getSimpleName}", None, unparsable = true)
+        DecodeFailure(s"$className threw ${e.getClass.getSimpleName}")
       case NonFatal(_) =>
         into.setNullAt(column)
         DecodeFailure(
@@ -118,9 +118,9 @@ private[format] final class ClassEncoder(fields: SideLayout) extends Encoder {
   private val className = fields.format.format.name.stripPrefix(ClassFormat.Prefix)
   private val writer: RecordWriter = ClassFormat.created(className).writer(fields.schema)
   private val columns = fields.schema.fields.map(field => new RowColumn(field.dataType))
-  private val shown = new Shown
+  private var shown: TargetRecord = _
 
-  override def within(context: WriteContext): Unit = shown.context = context
+  override def within(record: TargetRecord): Unit = shown = record
 
   override def encode(row: InternalRow): Array[Byte] =
     writer.write(
@@ -131,13 +131,6 @@ private[format] final class ClassEncoder(fields: SideLayout) extends Encoder {
     )
 
   override def close(): Unit = writer.close()
-
-  private final class Shown extends TargetRecord {
-    var context: WriteContext = _
-    override def topic: String = context.topic
-    override def cluster: String = context.cluster
-    override def addHeader(name: String, value: Array[Byte]): Unit = context.addHeader(name, value)
-  }
 }
 
 /** Converts the values of one column between Spark's `Row` and Catalyst. */

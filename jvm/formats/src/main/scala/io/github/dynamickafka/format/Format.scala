@@ -10,6 +10,7 @@ import org.apache.spark.sql.catalyst.analysis.TypeCheckResult
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression}
 import org.apache.spark.sql.types.{DataType, StructType}
 
+import io.github.dynamickafka.extension.TargetRecord
 import io.github.dynamickafka.option.{OptionName, OptionType}
 import io.github.dynamickafka.schemaregistry.{RegisteredSchema, RegistryOptionSpecs}
 
@@ -27,9 +28,6 @@ private[dynamickafka] abstract class Format(val name: String) extends FormatSett
    */
   def wholeTypes: Seq[DataType] = Nil
   final def hasFields: Boolean = wholeTypes.isEmpty
-
-  /** Whether the column has the bytes as they are. */
-  def isBytes: Boolean = false
 
   /** Whether a record can be a bad one. */
   def canFail: Boolean = hasFields
@@ -165,6 +163,9 @@ private[dynamickafka] final case class FormatSetting(
   private val keys = (name +: aliases).map(OptionName.normalize).toSet
 
   def named(other: String): Boolean = keys(OptionName.normalize(other))
+
+  /** Whether a switch is set to `true`. */
+  def isOn(options: Map[String, String]): Boolean = options.get(name).exists(_.trim.toBoolean)
 }
 
 /** The options that several formats have, and the rules for all options of formats. */
@@ -274,16 +275,20 @@ private[dynamickafka] trait Decoder {
  */
 private[dynamickafka] final case class DecodeFailure(
     reason: String,
-    field: Option[String],
-    unparsable: Boolean,
+    field: Option[String] = None,
+    unparsable: Boolean = true,
     schemaId: Option[Int] = None
 )
 
 /** Encodes the fields of keys or values. Used by one task. Not thread-safe. */
 private[dynamickafka] trait Encoder {
 
-  /** Shows the record whose bytes are encoded. Called once, before the first row. */
-  def within(@unused context: WriteContext): Unit = ()
+  /**
+   * Shows the record whose bytes are encoded. Called once, before the first row.
+   *
+   * @param record one object for all records; topic and cluster are null where they are not known before the row is routed
+   */
+  def within(@unused record: TargetRecord): Unit = ()
 
   /** Called at the end of the task. */
   def close(): Unit = ()
@@ -315,17 +320,6 @@ private[dynamickafka] trait ReadContext {
   def topic: String
   def cluster: String
   def headers: Iterator[(String, Array[Byte])]
-}
-
-/** The same of a record that is written. */
-private[dynamickafka] trait WriteContext {
-
-  /** null: it is not known before the row is routed */
-  def topic: String
-
-  /** null: it is not known before the row is routed */
-  def cluster: String
-  def addHeader(name: String, value: Array[Byte]): Unit
 }
 
 /**

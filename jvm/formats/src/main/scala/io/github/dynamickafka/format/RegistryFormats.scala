@@ -22,10 +22,22 @@ private[dynamickafka] object NewestSchemas {
    * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_SCHEMA
    */
   def common(format: SideFormat, subjects: Seq[Subject]): DeclaredSchema = {
-    val first = newest(subjects.headOption.getOrElse(throw nothing))
+    val first = subjects.headOption.getOrElse(throw Errors.invalidSchema("the streams have no cluster."))
+    val wanted = find(first).getOrElse(
+      throw Errors.schemaNotFound(
+        first.registry.shown,
+        first.registry.cluster,
+        first.name,
+        "it has no version"
+      )
+    )
+    val declared = columns(format, wanted)
     // A subject that has no schema yet has no records.
-    subjects.tail.flatMap(find).foreach(refuse(format, first, _))
-    columns(format, first)
+    for (other <- subjects.tail.flatMap(find))
+      format.format.registry.get.difference(declared, columns(format, other)).foreach(text =>
+        throw Errors.invalidSchema(s"records of $other cannot be read with $wanted: $text.")
+      )
+    declared
   }
 
   private final case class Found(subject: Subject, latest: LatestSchema) {
@@ -37,19 +49,8 @@ private[dynamickafka] object NewestSchemas {
   private def find(subject: Subject): Option[Found] =
     SchemaCache.shared.latest(subject.registry, subject.name).map(Found(subject, _))
 
-  private def newest(subject: Subject): Found = find(subject).getOrElse(
-    throw Errors.schemaNotFound(
-      subject.registry.shown,
-      subject.registry.cluster,
-      subject.name,
-      "it has no version"
-    )
-  )
-
-  private def nothing = Errors.invalidSchema("the streams have no cluster.")
-
   private def columns(side: SideFormat, found: Found): DeclaredSchema = {
-    val expected = schemasOf(side.format)
+    val expected = side.format.registry.get
     def invalid(reason: String) = Errors.invalidSchema(s"$found: $reason")
     if (found.schema.kind != expected.kind)
       throw invalid(
@@ -60,46 +61,32 @@ private[dynamickafka] object NewestSchemas {
       _.copy(registered = Some(found.schema))
     )
   }
-
-  private def schemasOf(format: Format): FormatRegistry =
-    format.registry.getOrElse(throw new IllegalArgumentException(s"${format.name} has no registry"))
-
-  /** Refuses a schema that does not resolve to the first one. */
-  private def refuse(side: SideFormat, first: Found, other: Found): Unit =
-    schemasOf(side.format).difference(columns(side, first), columns(side, other)).foreach(text =>
-      throw Errors.invalidSchema(s"records of $other cannot be read with $first: $text.")
-    )
 }
 
-/**
- * Decodes records that begin with the id of their schema in a registry.
- *
- * @param kind of the schemas
- * @param schemas the schema of an id in the registry of a cluster; None: the registry does not know the id
- * @param make what decodes the records with a schema, or the reason why they are bad
- * @tparam A what decodes the records with one schema; it is made once
- */
-private[format] abstract class RegistryDecoder[A](
-    kind: String,
-    schemas: (String, Int) => Option[RegisteredSchema],
-    make: RegisteredSchema => Either[String, A]
-) extends Decoder {
-  private val byCluster = new ju.HashMap[String, ju.HashMap[Integer, Either[String, A]]]
-  private var cluster: String = _
-  private var byId = new ju.HashMap[Integer, Either[String, A]]
+/** Decodes records with one schema. */
+private[format] trait RecordBody {
 
-  // Most records have the schema of the one before.
-  private var lastId = 0
-  private var last: Either[String, A] = _
+  /**
+   * @param from where it begins
+   * @return null if the record is good
+   */
+  def decode(bytes: Array[Byte], from: Int, into: DecodedValues): DecodeFailure
 
-  /** @param bytes of a record, with the header */
-  protected def decode(of: A, bytes: Array[Byte], into: DecodedValues): DecodeFailure
+  /** For records without a header. */
+  final def whole: Decoder = (bytes, into) => decode(bytes, 0, into)
+}
 
-  override def from(next: String): Unit = if (next ne cluster) {
-    cluster = next
-    byId = byCluster.computeIfAbsent(next, _ => new ju.HashMap)
-    last = null
+/** All records are bad. */
+private[format] final class BadBody(reason: String) extends RecordBody {
+  override def decode(bytes: Array[Byte], from: Int, into: DecodedValues): DecodeFailure = {
+    into.clear()
+    DecodeFailure(reason)
   }
+}
+
+/** Decodes records that begin with the id of their schema in a registry. */
+private[format] abstract class ConfluentHeader extends Decoder {
+  protected def body(id: Int): RecordBody
 
   override def decode(bytes: Array[Byte], into: DecodedValues): DecodeFailure =
     if (!WireFormat.hasHeader(bytes)) {
@@ -107,35 +94,64 @@ private[format] abstract class RegistryDecoder[A](
       ConfluentHeader.Missing
     } else {
       val id = WireFormat.id(bytes)
-      if ((last eq null) || id != lastId || (last eq RegistryDecoder.Unknown)) {
-        last = of(id)
-        lastId = id
-      }
-      val failure = last match {
-        case Right(found) => decode(found, bytes, into)
-        case Left(reason) =>
-          into.clear()
-          DecodeFailure(reason, None, unparsable = true)
-      }
+      val failure = body(id).decode(bytes, WireFormat.HeaderLength, into)
       if (failure eq null) null else failure.copy(schemaId = Some(id))
     }
+}
 
-  private def of(id: Int): Either[String, A] = {
+private[format] object ConfluentHeader {
+  val Missing: DecodeFailure = DecodeFailure("it does not begin with the id of a schema in a registry")
+}
+
+/**
+ * Decodes records by their schemas.
+ *
+ * @param kind of the schemas
+ * @param schemas the schema of an id in the registry of a cluster; None: the registry does not know the id
+ * @param make what decodes the records with a schema, or the reason why they are bad; it is made once
+ */
+private[format] final class RegistryDecoder(
+    kind: String,
+    schemas: (String, Int) => Option[RegisteredSchema],
+    make: RegisteredSchema => Either[String, RecordBody]
+) extends ConfluentHeader {
+  private val byCluster = new ju.HashMap[String, ju.HashMap[Integer, RecordBody]]
+  private var cluster: String = _
+  private var byId = new ju.HashMap[Integer, RecordBody]
+
+  private val unknown = new BadBody("the schema registry does not know the id of its schema")
+
+  // Most records have the schema of the one before.
+  private var lastId = 0
+  private var last: RecordBody = _
+
+  override def from(next: String): Unit = if (next ne cluster) {
+    cluster = next
+    byId = byCluster.computeIfAbsent(next, _ => new ju.HashMap)
+    last = null
+  }
+
+  override protected def body(id: Int): RecordBody = {
+    if ((last eq null) || id != lastId || (last eq unknown)) {
+      last = of(id)
+      lastId = id
+    }
+    last
+  }
+
+  private def of(id: Int): RecordBody = {
     val known = byId.get(id)
     if (known ne null) known
     // Not kept, because the id may be registered later.
-    else schemas(cluster, id).fold[Either[String, A]](RegistryDecoder.Unknown) { schema =>
+    else schemas(cluster, id).fold[RecordBody](unknown) { schema =>
       val made =
         if (schema.kind != kind) Left(s"its schema is of the type ${schema.kind}, not $kind")
         else make(schema)
-      byId.put(id, made)
-      made
+      val body = made.fold(new BadBody(_), identity)
+      byId.put(id, body)
+      body
     }
   }
-}
-
-private object RegistryDecoder {
-  private val Unknown = Left("the schema registry does not know the id of its schema")
 }
 
 private[format] object SchemasById {
@@ -146,22 +162,4 @@ private[format] object SchemasById {
     (cluster, id) =>
       SchemaCache.shared.schema(settings.computeIfAbsent(cluster, side.format.registries.of(_)), id)
   }
-}
-
-/** Decodes what follows the id of a schema by another decoder, for formats that do not need the schema. */
-private[format] final class ConfluentHeader(payload: Decoder) extends Decoder {
-
-  override def decode(bytes: Array[Byte], into: DecodedValues): DecodeFailure =
-    if (!WireFormat.hasHeader(bytes)) {
-      into.clear()
-      ConfluentHeader.Missing
-    } else {
-      val failure = payload.decode(ju.Arrays.copyOfRange(bytes, WireFormat.HeaderLength, bytes.length), into)
-      if (failure eq null) null else failure.copy(schemaId = Some(WireFormat.id(bytes)))
-    }
-}
-
-private[format] object ConfluentHeader {
-  val Missing: DecodeFailure =
-    DecodeFailure("it does not begin with the id of a schema in a registry", None, unparsable = true)
 }

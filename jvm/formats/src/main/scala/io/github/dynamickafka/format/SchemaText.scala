@@ -11,7 +11,7 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.avro.Schema
 import org.apache.spark.sql.avro.{DynamicKafkaAvro, SchemaConverters}
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils
-import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructField, StructType}
+import org.apache.spark.sql.types.{DataType, StructType}
 
 /** Parses the option `schema`: DDL, the JSON of a `StructType`, or an Avro schema. Pure. */
 private[dynamickafka] object SchemaText {
@@ -56,18 +56,6 @@ private[dynamickafka] object SchemaText {
       case NonFatal(_) => DataType.fromDDL(text)
     }
 
-  /** Decoded columns are nullable, whatever the schema says, because a value may be null. */
-  def nullable(schema: StructType): StructType = StructType(schema.map { f =>
-    StructField(f.name, nullable(f.dataType), nullable = true, f.metadata)
-  })
-
-  private def nullable(dataType: DataType): DataType = dataType match {
-    case struct: StructType => nullable(struct)
-    case ArrayType(element, _) => ArrayType(nullable(element), containsNull = true)
-    case MapType(key, value, _) => MapType(nullable(key), nullable(value), valueContainsNull = true)
-    case other => other
-  }
-
   /** The JSON of a `StructType` has the type `struct`. */
   private def isAvro(json: String): Boolean =
     Try(mapper.readTree(json).path("type").asText("")).toOption.exists(t => t.nonEmpty && t != "struct")
@@ -76,7 +64,8 @@ private[dynamickafka] object SchemaText {
     case _: StructType if CharVarcharUtils.hasCharVarchar(dataType) =>
       Left("CHAR and VARCHAR are not supported: use STRING.")
     case schema: StructType if schema.isEmpty => Left(s"$what has no columns.")
-    case schema: StructType => Right(nullable(schema))
+    // Decoded columns are nullable, whatever the schema says, because a value may be null.
+    case schema: StructType => Right(schema.toNullable)
     case other => Left(s"$what describes ${other.sql}, not a record.")
   }
 

@@ -18,32 +18,34 @@ import org.apache.spark.unsafe.types.UTF8String
 import io.github.dynamickafka.option.{OptionName, OptionType}
 import io.github.dynamickafka.schemaregistry.{RegisteredSchema, Registries}
 
-/** What happens to a record that cannot be decoded. */
-private[dynamickafka] sealed trait ParseErrors extends Product with Serializable {
-
-  /** Whether a bad record yields no row, so that all records have to be decoded. */
-  def drops: Boolean = false
-}
+/**
+ * What happens to a record that cannot be decoded.
+ *
+ * @param drops whether a bad record yields no row, so that all records have to be decoded
+ */
+private[dynamickafka] sealed abstract class ParseErrors(val drops: Boolean = false)
+    extends Product
+    with Serializable
 
 private[dynamickafka] object ParseErrors {
 
   /** The query fails. */
-  case object Fail extends ParseErrors
+  case object Fail extends ParseErrors()
 
   /** What cannot be decoded is null. */
-  case object Nulls extends ParseErrors
+  case object Nulls extends ParseErrors()
 
   /** The record yields no row. */
-  case object Drop extends ParseErrors { override def drops: Boolean = true }
+  case object Drop extends ParseErrors(drops = true)
 
   /** As [[Nulls]], with the bytes and the reason in two columns. */
-  case object Keep extends ParseErrors
+  case object Keep extends ParseErrors()
 
   /** The record yields no row, and is written to a topic. */
-  case object DeadLetter extends ParseErrors { override def drops: Boolean = true }
+  case object DeadLetter extends ParseErrors(drops = true)
 
   /** Flink's `ignore-parse-errors`: a field is null, a record of which nothing can be parsed yields no row. */
-  case object Ignore extends ParseErrors { override def drops: Boolean = true }
+  case object Ignore extends ParseErrors(drops = true)
 }
 
 /**

@@ -47,12 +47,11 @@ private[dynamickafka] object Csv extends Format("csv") {
       Set("samplingRatio", "lineSep", "encoding", "charset", "compression", "codec", "inputBufferSize") ++
       Set("extension", "columnPruning", "writeBigDecimalInScientificNotation", "arrayElementDelimiter")
 
-  override def forDecoder(set: Map[String, String]): Map[String, String] = {
-    val quotes =
-      if (set.get(disableQuotes.name).exists(_.trim.toBoolean)) Map("quote" -> "")
-      else Map.empty[String, String]
-    quotes ++ (set - disableQuotes.name)
-  }
+  override def forDecoder(set: Map[String, String]): Map[String, String] =
+    Option.when(disableQuotes.isOn(set))("quote" -> "").toMap ++ (set - disableQuotes.name)
+
+  /** As in `from_csv`, so that a line break does not end a record (SPARK-38955): no text has it, because it is not a character. */
+  private[format] val LineSeparator = "\uffff"
 
   private[format] def parsed(options: Map[String, String]) =
     new CSVOptions(options, true, SQLConf.get.sessionLocalTimeZone, SQLConf.get.columnNameOfCorruptRecord)
@@ -93,11 +92,9 @@ private[dynamickafka] object Csv extends Format("csv") {
  * although the parser is kept.
  */
 private[format] final class CsvDecoder(side: SideLayout) extends Decoder {
-  import CsvDecoder._
-
   private val wanted: Array[Int] = side.wanted.toArray
   private val wantedSchema = side.wantedSchema
-  private val options = Csv.parsed(side.format.options + ("lineSep" -> LineSeparator))
+  private val options = Csv.parsed(side.format.options + ("lineSep" -> Csv.LineSeparator))
   private var shared = newParser()
 
   override def decode(bytes: Array[Byte], into: DecodedValues): DecodeFailure = {
@@ -115,12 +112,12 @@ private[format] final class CsvDecoder(side: SideLayout) extends Decoder {
         // After an exception, the state of the parser is unknown.
         shared = newParser()
         into.clear()
-        DecodeFailure("it is not a line of CSV", None, unparsable = true)
+        DecodeFailure("it is not a line of CSV")
     }
   }
 
   /** What follows a separator of lines would stay in the parser's buffer, and become a part of the next record. */
-  private def parserOf(text: String) = if (text.contains(LineSeparator)) newParser() else shared
+  private def parserOf(text: String) = if (text.contains(Csv.LineSeparator)) newParser() else shared
 
   private def newParser() = {
     val parser = new UnivocityParser(side.schema, wantedSchema, options)
@@ -128,12 +125,6 @@ private[format] final class CsvDecoder(side: SideLayout) extends Decoder {
     val _ = parser.tokenizer.parseLine("0")
     parser
   }
-}
-
-private[format] object CsvDecoder {
-
-  /** As in `from_csv`, so that a line break does not end a record (SPARK-38955): no text has it, because it is not a character. */
-  private val LineSeparator = "\uffff"
 }
 
 /** Encodes fields as a line of CSV without a line end, by Spark's generator, as `to_csv` does. */
@@ -151,7 +142,6 @@ private[format] final class CsvEncoder(side: SideLayout) extends Encoder {
 /** The bytes, or, in Flink's `raw`, a text. */
 private[dynamickafka] object Raw extends Format("raw") {
   override def wholeTypes: Seq[DataType] = Seq(BinaryType, StringType)
-  override def isBytes: Boolean = true
 
   override def decoder(side: SideLayout): Decoder =
     if (side.schema.headOption.exists(_.dataType == StringType)) Text.decoder(side)

@@ -10,20 +10,20 @@ import io.github.dynamickafka.error.Errors
 /**
  * The options as the user wrote them, grouped by prefix. An option that belongs to no group is rejected.
  *
- * @param kafka the `kafka.*` options without that prefix, names unchanged; the same applies to `cluster` and `service`
  * @param ofClusters the options of `cluster` that are declared, with their values
  * @param formats the options of formats
  * @param asWritten all options
  */
 private[dynamickafka] final class RawOptions private (
     declared: Map[String, RawOptions.Written],
-    val kafka: Map[String, String],
-    val cluster: Map[String, String],
-    val service: Map[String, String],
     val ofClusters: Seq[RawOptions.OfCluster],
     val formats: Seq[(FormatKey, RawOptions.Written)],
     val asWritten: Map[String, String]
 ) {
+
+  val kafka: Map[String, String] = under(OptionName.Kafka)
+  val cluster: Map[String, String] = under(OptionName.Cluster)
+  val service: Map[String, String] = under(OptionName.MetadataService)
 
   def isSet(spec: OptionSpec[_]): Boolean = declared.contains(spec.key)
 
@@ -65,10 +65,10 @@ private[dynamickafka] object RawOptions {
     def after(prefix: String) = all.flatMap { case (name, value) =>
       OptionName.afterPrefix(name, prefix).map(_ -> Written(name, value))
     }
-    val kafka = after(OptionName.Kafka)
-    val cluster = after(OptionName.Cluster)
-    kafka.foreach { case (property, w) => table.unsupported.checkShared(property, w.name, w.value) }
-    val ofClusters = cluster.flatMap { case (key, w) => checkClusterKey(key, w, table) }
+    after(OptionName.Kafka).foreach { case (property, w) =>
+      table.unsupported.checkShared(property, w.name, w.value)
+    }
+    val ofClusters = after(OptionName.Cluster).flatMap { case (key, w) => checkClusterKey(key, w, table) }
 
     val formats = all.flatMap { case (name, value) =>
       FormatKey.of(name, table.formats).map(_ -> Written(name, value))
@@ -82,16 +82,7 @@ private[dynamickafka] object RawOptions {
       }
       .map { case (name, value) => specOf(name, value, table) -> Written(name, value) }
 
-    val service = after(OptionName.MetadataService)
-    new RawOptions(
-      single(declared),
-      values(kafka),
-      values(cluster),
-      values(service),
-      ofClusters,
-      formats,
-      all.toMap
-    )
+    new RawOptions(single(declared), ofClusters, formats, all.toMap)
   }
 
   /** Checks also what the options require of each other. */
@@ -147,9 +138,6 @@ private[dynamickafka] object RawOptions {
       }
       spec.key -> written.head
     }
-
-  private def values(written: Seq[(String, Written)]): Map[String, String] =
-    written.map { case (key, w) => key -> w.value }.toMap
 
   /** The value of an unknown key may be a secret. */
   private def placeholder(value: String): String = if (value.isEmpty) value else Redaction.Redacted

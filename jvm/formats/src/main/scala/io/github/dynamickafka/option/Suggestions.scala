@@ -4,6 +4,8 @@ import java.util.Locale
 
 import org.apache.commons.text.similarity.LevenshteinDistance
 
+import io.github.dynamickafka.error.Errors
+
 /** "Did you mean": finds the known name that is most similar to an unknown name. */
 private[dynamickafka] object Suggestions {
 
@@ -19,9 +21,7 @@ private[dynamickafka] object Suggestions {
   }
 
   /** A sentence after another one; empty if no known name is similar. */
-  def didYouMean(name: String, known: Iterable[String]): String = closest(name, known).fold("")(meant)
-
-  def meant(name: String): String = s" Did you mean '$name'?"
+  def didYouMean(name: String, known: Iterable[String]): String = closest(name, known).fold("")(Errors.meant)
 
   /** For an unknown option: an option of the table, or the same name with its missing or misspelled prefix. */
   def forOption(name: String, table: OptionTable): Option[String] = {

@@ -17,8 +17,8 @@ private[dynamickafka] final case class Frame(
     registered: Option[RegisteredSchema] = None
 ) {
 
-  /** @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException as [[SchemaRegistrar.id]] */
-  def id(cluster: String, topic: String, registrar: SchemaRegistrar): Int = {
+  /** @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException as [[SchemaCache.id]] */
+  def id(cluster: String, topic: String, registrar: SchemaCache): Int = {
     val settings = registries.of(cluster)
     val subject = settings.subject.getOrElse(s"$topic-${if (ofKeys) "key" else "value"}")
     registrar.id(settings, subject, schema, settings.autoRegister, registered)
@@ -39,11 +39,11 @@ private[dynamickafka] object Frame {
 private[dynamickafka] final class Framing(
     frame: Frame,
     known: Map[Frame.Place, Int] = Map.empty,
-    registrar: SchemaRegistrar = SchemaRegistrar.shared
+    registrar: SchemaCache = SchemaCache.shared
 ) {
   private val ids = new ju.HashMap[(String, String), Integer]
 
-  /** @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException as [[SchemaRegistrar.id]] */
+  /** @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException as [[SchemaCache.id]] */
   def framed(cluster: String, topic: String, payload: Array[Byte]): Array[Byte] =
     WireFormat.framed(id(cluster, topic), payload)
 

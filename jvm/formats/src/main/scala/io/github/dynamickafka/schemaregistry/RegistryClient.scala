@@ -43,18 +43,6 @@ private[schemaregistry] final case class RegistryRequest(
     isAnswer: JsonNode => Boolean
 )
 
-private[schemaregistry] sealed trait RegistryAnswer
-
-private[schemaregistry] object RegistryAnswer {
-  final case class Found(json: JsonNode) extends RegistryAnswer
-
-  /** The registry has no such schema, subject or version. */
-  case object Unknown extends RegistryAnswer
-
-  /** The registry does not accept the schema. */
-  final case class Rejected(reason: String) extends RegistryAnswer
-}
-
 /**
  * Sends requests to registries. No response, a server error and a response that is not a registry's are repeated until the time
  * limit of the schema; refused credentials are not. Thread-safe.
@@ -80,8 +68,8 @@ private[schemaregistry] final class RegistryClient(
      *         REGISTRY_AUTHENTICATION_FAILED
      * @throws InterruptedException immediately when the calling thread is interrupted
      */
-    def answer(): RegistryAnswer = {
-      @tailrec def attempt(failures: Int): RegistryAnswer = {
+    def answer(): Answer = {
+      @tailrec def attempt(failures: Int): Answer = {
         val limit = math.min(deadline - clock.monotonicMs(), AttemptLimit.ms(settings.timeoutMs))
         once(failures, math.max(1L, limit)) match {
           case Right(answer) => answer
@@ -99,7 +87,7 @@ private[schemaregistry] final class RegistryClient(
     }
 
     /** The answer, or why another attempt may have one. */
-    private def once(failures: Int, limitMs: Long): Either[String, RegistryAnswer] = {
+    private def once(failures: Int, limitMs: Long): Either[String, Answer] = {
       // Secrets are resolved again for each request.
       val resolved = secured(settings.resolved())
       def sent(token: Option[IssuedToken]) = exchanged(resolved, token, failures, limitMs)
@@ -118,7 +106,7 @@ private[schemaregistry] final class RegistryClient(
         token: Option[IssuedToken],
         failures: Int,
         limitMs: Long
-    ): Either[String, RegistryAnswer] = {
+    ): Either[String, Answer] = {
       val base = RegistryUrl.parse(resolved.urls(failures % resolved.urls.size)).fold(
         reason => throw unavailable(s"the address is invalid: $reason"),
         identity
@@ -155,18 +143,18 @@ private[schemaregistry] final class RegistryClient(
       }
     }
 
-    private def judge(response: HttpResponse[String]): Either[String, RegistryAnswer] = {
+    private def judge(response: HttpResponse[String]): Either[String, Answer] = {
       val json = Try(mapper.readTree(response.body)).toOption.filter(n => n != null && n.isObject)
       val code = json.fold(0)(_.path("error_code").asInt)
       response.statusCode match {
-        case Ok => json.filter(
-            request.isAnswer
-          ).map(RegistryAnswer.Found(_)).toRight("the response is not that of a schema registry")
+        case Ok =>
+          val found = json.filter(request.isAnswer)
+          found.map(_ => Right(found)).toRight("the response is not that of a schema registry")
         case status @ (Unauthorized | Forbidden) =>
           throw Errors.registryAuthenticationFailed(settings.shown, settings.cluster, request.what, status)
         // A proxy, or a wrong path, also answers 404: only the registry says what it does not know.
-        case NotFound if code / 100 == NotFound => Right(RegistryAnswer.Unknown)
-        case Conflict | Unprocessable => Right(RegistryAnswer.Rejected(s"error code $code"))
+        case NotFound if code / 100 == NotFound => Right(Right(None))
+        case Conflict | Unprocessable => Right(Left(s"error code $code"))
         case status @ (RequestTimeout | TooManyRequests) => Left(s"status $status")
         case status if status >= ServerError => Left(s"status $status")
         case status => throw unavailable(s"status $status")
@@ -186,6 +174,10 @@ private[schemaregistry] final class RegistryClient(
 }
 
 private[schemaregistry] object RegistryClient {
+
+  /** None: the registry has no such schema, subject or version; on the left, why it does not accept the schema. */
+  type Answer = Either[String, Option[JsonNode]]
+
   private val Accepted = "application/vnd.schemaregistry.v1+json, application/json"
   private val ContentType = "application/vnd.schemaregistry.v1+json"
   private val Refused = "its token was refused"

@@ -9,18 +9,20 @@ import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.error.Errors
 
 /**
- * The schemas of registries, by registry, log-in and id, for the life of the process: an id never gets another schema. Thread-safe.
+ * The schemas of registries, by registry, log-in and id, for the life of the process: an id never gets another schema. The ids of the
+ * schemas that are written, by registry, log-in and subject. Thread-safe.
  *
  * @param unknownMs for how long an id that a registry does not know is not asked for again: it may be registered later, and a
  *                  partition may be full of such records
  */
 private[dynamickafka] final class SchemaCache private[schemaregistry] (
     client: RegistryClient,
-    clock: Clock,
+    clock: Clock = Clock.System,
     unknownMs: Long = SchemaCache.UnknownMs
 ) {
   private val schemas = new Once[(RegistryIdentity, Int), RegisteredSchema]
   private val unknown = new ConcurrentHashMap[(RegistryIdentity, Int), JLong]
+  private val ids = new Once[(RegistryIdentity, String, RegisteredSchema), Int]
 
   /**
    * @return None: the registry does not know the id
@@ -50,21 +52,6 @@ private[dynamickafka] final class SchemaCache private[schemaregistry] (
   /** The newest schema of a subject; not kept. */
   def latest(settings: RegistrySettings, subject: String): Option[LatestSchema] =
     client.about(settings).latest(subject)
-}
-
-private[dynamickafka] object SchemaCache {
-  private val UnknownMs = 10000L
-  private val MostUnknown = 10000
-
-  /** The one of this process. */
-  lazy val shared: SchemaCache = apply(Clock.System)
-
-  def apply(clock: Clock): SchemaCache = new SchemaCache(new RegistryClient(clock), clock)
-}
-
-/** The ids of the schemas that are written, by registry, log-in and subject. Thread-safe. */
-private[dynamickafka] final class SchemaRegistrar private[schemaregistry] (client: RegistryClient) {
-  private val ids = new Once[(RegistryIdentity, String, RegisteredSchema), Int]
 
   /**
    * The id of the schema in the subject, which is asked for once in a process.
@@ -103,10 +90,14 @@ private[dynamickafka] final class SchemaRegistrar private[schemaregistry] (clien
     registered.flatMap(own => requests.latest(subject).filter(_.schema == own).map(_.id))
 }
 
-private[dynamickafka] object SchemaRegistrar {
+private[dynamickafka] object SchemaCache {
+  private val UnknownMs = 10000L
+  private val MostUnknown = 10000
 
   /** The one of this process. */
-  lazy val shared: SchemaRegistrar = new SchemaRegistrar(new RegistryClient(Clock.System))
+  lazy val shared: SchemaCache = apply(Clock.System)
+
+  def apply(clock: Clock): SchemaCache = new SchemaCache(new RegistryClient(clock), clock)
 }
 
 /**

@@ -14,7 +14,7 @@ import io.github.dynamickafka.error.Errors
  */
 private[schemaregistry] final class SchemaRequests(
     settings: RegistrySettings,
-    ask: RegistryRequest => RegistryAnswer
+    ask: RegistryRequest => RegistryClient.Answer
 ) {
   import SchemaRequests._
 
@@ -39,34 +39,23 @@ private[schemaregistry] final class SchemaRequests(
    * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_SCHEMA, if the registry rejects it
    */
   def register(subject: String, schema: RegisteredSchema): Int =
-    ask(posted(Seq("subjects", subject, "versions"), subject, schema)) match {
-      case RegistryAnswer.Found(json) => json.get("id").asInt
-      case other => throw rejected(subject, other)
-    }
+    posted(Seq("subjects", subject, "versions"), subject, schema)
+      .getOrElse(throw rejected(subject, "it has no such subject"))
 
   /** @return the id of this schema; None: the subject does not have it */
   def lookUp(subject: String, schema: RegisteredSchema): Option[Int] =
-    ask(posted(Seq("subjects", subject), subject, schema)) match {
-      case RegistryAnswer.Found(json) => Some(json.get("id").asInt)
-      case RegistryAnswer.Unknown => None
-      case other => throw rejected(subject, other)
-    }
+    posted(Seq("subjects", subject), subject, schema)
 
-  private def rejected(subject: String, answer: RegistryAnswer) = {
-    val reason = answer match {
-      case RegistryAnswer.Rejected(reason) => reason
-      case _ => "it has no such subject"
-    }
-    Errors.invalidSchema(
-      s"the schema registry ${settings.shown} of cluster '${settings.cluster}' does not accept it for the subject " +
-        s"'$subject' ($reason). It may be incompatible with the versions before."
-    )
-  }
+  private def posted(path: Seq[String], subject: String, schema: RegisteredSchema): Option[Int] =
+    ask(RegistryRequest(path, Some(body(schema)), s"the schema of subject '$subject'", hasId))
+      .fold(reason => throw rejected(subject, reason), _.map(_.get("id").asInt))
 
-  private def found(request: RegistryRequest): Option[JsonNode] = ask(request) match {
-    case RegistryAnswer.Found(json) => Some(json)
-    case _ => None
-  }
+  private def rejected(subject: String, reason: String) = Errors.invalidSchema(
+    s"the schema registry ${settings.shown} of cluster '${settings.cluster}' does not accept it for the subject " +
+      s"'$subject' ($reason). It may be incompatible with the versions before."
+  )
+
+  private def found(request: RegistryRequest): Option[JsonNode] = ask(request).toOption.flatten
 
   private def parsed(what: String, json: JsonNode): RegisteredSchema =
     RegisteredSchema(
@@ -133,9 +122,6 @@ private[schemaregistry] object SchemaRequests {
       s"the version '$number' of subject '$subject'",
       isAnswer
     )
-
-  private def posted(path: Seq[String], subject: String, schema: RegisteredSchema) =
-    RegistryRequest(path, Some(body(schema)), s"the schema of subject '$subject'", hasId)
 
   private def body(schema: RegisteredSchema): String = {
     val json = JsonNodeFactory.instance.objectNode

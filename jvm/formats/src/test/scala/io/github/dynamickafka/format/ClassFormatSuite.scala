@@ -176,7 +176,7 @@ object ClassFormatSuite {
     override def headers: Iterator[(String, Array[Byte])] = Iterator("a" -> "1".getBytes)
   }
 
-  private final class There extends WriteContext {
+  private final class There extends TargetRecord {
     var headers: Seq[(String, String)] = Nil
     override def topic: String = "orders"
     override def cluster: String = "blue"

@@ -152,7 +152,7 @@ class RegistryClientSuite extends AnyFunSuite with TimeLimit with RegistryTest {
         val registries = Registries(Map(url -> blue.url), Map("green.registry.url" -> green.url))
         val schema = RegisteredSchema(RegisteredSchema.Avro, "\"long\"")
         def framing(of: Registries, ofKeys: Boolean, known: (Frame.Place, Int)*) =
-          new Framing(Frame(of, schema, ofKeys), known.toMap, new SchemaRegistrar(client))
+          new Framing(Frame(of, schema, ofKeys), known.toMap, new SchemaCache(client))
         val values = framing(registries, ofKeys = false)
         (1 to 2).foreach { _ =>
           assert(values.framed("blue", "t", Array(9)).toSeq == Seq[Byte](0, 0, 0, 0, 1, 9))
@@ -188,19 +188,19 @@ class RegistryClientSuite extends AnyFunSuite with TimeLimit with RegistryTest {
       assert(registered.exists(_.references.map(_.name) == Seq("x")))
       val own = RegisteredSchema(RegisteredSchema.Avro, "\"long\"")
       Seq(true, false).foreach(auto =>
-        assert(new SchemaRegistrar(client).id(server.settings(), "s", own, auto, registered) == id)
+        assert(new SchemaCache(client).id(server.settings(), "s", own, auto, registered) == id)
       )
       assert(!server.requests.exists(_.method == "POST"))
       server.register("s", "\"double\"")
       val e =
-        failure(new SchemaRegistrar(client).id(server.settings(), "s", registered.get, true, registered))
+        failure(new SchemaCache(client).id(server.settings(), "s", registered.get, true, registered))
       assert(e.getCondition == "DYNAMIC_KAFKA.SCHEMA_NOT_FOUND" && e.getMessage.contains("refers to others"))
     }
   }
 
   test("a schema is registered once, or looked up") {
     serving { server =>
-      val registrar = new SchemaRegistrar(client)
+      val registrar = new SchemaCache(client)
       val schema = RegisteredSchema(RegisteredSchema.Json, """{"type": "object"}""")
       val e = failure(registrar.id(server.settings(), "t-value", schema, autoRegister = false))
       assert(e.getCondition == "DYNAMIC_KAFKA.SCHEMA_NOT_FOUND")
@@ -211,7 +211,7 @@ class RegistryClientSuite extends AnyFunSuite with TimeLimit with RegistryTest {
       val before = server.requests.size
       assert(registrar.id(server.settings(), "t-value", schema, autoRegister = true) == id)
       assert(server.requests.size == before)
-      assert(new SchemaRegistrar(client).id(server.settings(), "t-value", schema, autoRegister = false) == id)
+      assert(new SchemaCache(client).id(server.settings(), "t-value", schema, autoRegister = false) == id)
 
       server.behave = _ => Some(Answer(409, """{"error_code": 409, "message": "incompatible"}"""))
       val refused = intercept[DynamicKafkaIllegalArgumentException](

@@ -127,7 +127,7 @@ class RegistryFaultsSuite extends AnyFunSuite with TimeLimit with ScalaCheckProp
       }
       val long = RegisteredSchema(RegisteredSchema.Avro, "\"long\"")
       val int = RegisteredSchema(RegisteredSchema.Avro, "\"string\"")
-      def registrar = new SchemaRegistrar(new RegistryClient(clock))
+      def registrar = new SchemaCache(new RegistryClient(clock))
       val settings = server.settings("timeoutMs" -> "1s")
       unavailable(registrar.id(settings, "t", long, autoRegister = true, Some(int)))
       assert(!server.requests.exists(_.method == "POST"))
@@ -162,7 +162,7 @@ class RegistryFaultsSuite extends AnyFunSuite with TimeLimit with ScalaCheckProp
     serving { server =>
       val id = server.register("s", "\"int\"")
       val schema = RegisteredSchema(RegisteredSchema.Avro, "\"long\"")
-      def registrar = new SchemaRegistrar(new RegistryClient(new Paused))
+      def registrar = new SchemaCache(new RegistryClient(new Paused))
       val settings = server.settings()
       val calls: Seq[() => Any] = Seq(
         () => new RegistryClient(new Paused).about(settings).schema(id).get.text == "\"int\"",

@@ -101,7 +101,7 @@ class SchemaCacheSuite extends AnyFunSuite with TimeLimit {
             )
           }
           val (clock, shared) = (new ManualClock, new ManualClock)
-          val (cache, registrar) = (SchemaCache(clock), new SchemaRegistrar(new RegistryClient(shared)))
+          val (cache, registrar) = (SchemaCache(clock), new SchemaCache(new RegistryClient(shared)))
           (1 to 30).foreach { _ =>
             val logIn = logIns(random.nextInt(logIns.size))
             val settings = servers(random.nextInt(2)).settings(logIn: _*)
@@ -112,9 +112,9 @@ class SchemaCacheSuite extends AnyFunSuite with TimeLimit {
               assert(cache.schema(settings, id) == SchemaCache(clock).schema(settings, id), where)
             } else {
               val subject = s"s${random.nextInt(2)}"
-              def id(of: SchemaRegistrar) =
+              def id(of: SchemaCache) =
                 of.id(settings, subject, RegisteredSchema("AVRO", "\"int\""), autoRegister = true)
-              assert(id(registrar) == id(new SchemaRegistrar(new RegistryClient(shared))), where)
+              assert(id(registrar) == id(new SchemaCache(new RegistryClient(shared))), where)
             }
             assert(!settings.identity.toString.contains(":x"))
           }

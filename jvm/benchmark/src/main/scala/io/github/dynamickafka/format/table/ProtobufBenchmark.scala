@@ -16,7 +16,7 @@ import org.sparkproject.spark_core.protobuf.DescriptorProtos.{
 import org.sparkproject.spark_core.protobuf.Descriptors.{Descriptor, FieldDescriptor, FileDescriptor}
 import org.sparkproject.spark_core.protobuf.DynamicMessage
 
-import io.github.dynamickafka.format.protobuf.{Protobuf, ProtobufDecoder, ProtobufOptions, ProtobufSchemas}
+import io.github.dynamickafka.format.protobuf.{Protobuf, ProtobufOptions, ProtobufSchemas}
 import io.github.dynamickafka.format.{DecodedValues, SideFormat, SideLayout}
 
 /**
@@ -106,12 +106,12 @@ object ProtobufBenchmark {
     val set = FileDescriptorSet.newBuilder().addFile(message.getFile.toProto).build().toByteArray
     val format = SideFormat(
       Protobuf,
-      Map(ProtobufOptions.MessageName -> "Record"),
+      Map(ProtobufOptions.MessageName.name -> "Record"),
       descriptor = Some(ArraySeq.unsafeWrapArray(set))
     )
     val schema = ProtobufSchemas.columnsOfFile(format).fold(reason => sys.error(reason), identity)
     val side = SideLayout(format, schema, records.wanted.map(schema.fieldIndex))
-    val (decoder, into) = (new ProtobufDecoder(side), new DecodedValues(side.types))
+    val (decoder, into) = (Protobuf.decoder(side), new DecodedValues(side.types))
     bytes => {
       val failure = decoder.decode(bytes, into)
       if (failure ne null) sys.error(failure.reason)

@@ -223,7 +223,7 @@ private[metadata] object DocumentV1 {
 
   private def badState(text: String): Option[String] = Names.badState(text).map(reason =>
     s"$reason." + (
-      if (text.startsWith("drain")) Suggestions.meant(ClusterMetadata.Draining)
+      if (text.startsWith("drain")) Errors.meant(ClusterMetadata.Draining)
       else Suggestions.didYouMean(text, ClusterMetadata.States)
     )
   )

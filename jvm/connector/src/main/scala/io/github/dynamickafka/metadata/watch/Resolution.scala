@@ -169,7 +169,7 @@ private[dynamickafka] object Resolution {
   /** A sentence with the closest id, else with the first ids that there are; empty if there is none. */
   private def suggestion(id: String, others: Iterable[String]): String = {
     val known = others.toSeq.filter(_ != id).distinct.sorted
-    Suggestions.closest(id, known).map(Suggestions.meant).getOrElse {
+    Suggestions.closest(id, known).map(Errors.meant).getOrElse {
       val shown = known.take(MostShown).map(other => s"'$other'").mkString(", ")
       val more = if (known.size > MostShown) s" and ${known.size - MostShown} others" else ""
       if (known.isEmpty) "" else s" The streams of the service are $shown$more."

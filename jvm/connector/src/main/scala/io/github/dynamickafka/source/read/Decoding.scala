@@ -440,10 +440,10 @@ private[source] object RecordDecoder {
 
   private val Postimage = UTF8String.fromString("update_postimage")
   private val Delete = UTF8String.fromString("delete")
-  private val NoKey = DecodeFailure("it is null, and an upsert requires a key", None, unparsable = true)
-  private val NoTime = DecodeFailure(RecordRow.NoTime, None, unparsable = true)
+  private val NoKey = DecodeFailure("it is null, and an upsert requires a key")
+  private val NoTime = DecodeFailure(RecordRow.NoTime)
   private val NullKey =
-    DecodeFailure("all of its fields are null, and an upsert requires a key", None, unparsable = true)
+    DecodeFailure("all of its fields are null, and an upsert requires a key")
 
   private val NoValues = new DecodedValues(Array.empty[DataType])
 }

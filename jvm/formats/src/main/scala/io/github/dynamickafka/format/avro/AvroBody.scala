@@ -10,7 +10,7 @@ import org.apache.avro.io.Decoder
 import org.apache.avro.util.Utf8
 import org.apache.avro.{AvroTypeException, Schema}
 
-import io.github.dynamickafka.format.{DecodedValues, SideLayout}
+import io.github.dynamickafka.format.{DecodeFailure, DecodedValues, RecordBody, SideLayout}
 
 /**
  * Decodes the records of one Avro schema. Not thread-safe.
@@ -19,21 +19,18 @@ import io.github.dynamickafka.format.{DecodedValues, SideLayout}
  * @param reader the schema to read them with; the same as `writer`, or Avro resolves one to the other
  * @param show shows a record of the reader's schema in values that are clear
  */
-private[format] final class AvroBody(writer: Schema, reader: Schema, show: (Any, DecodedValues) => Unit) {
+private[format] final class AvroBody(writer: Schema, reader: Schema, show: (Any, DecodedValues) => Unit)
+    extends RecordBody {
   private val datums = new GenericDatumReader[Any](writer, reader)
   private val in = new AvroBytes
   private var record: Any = _
 
-  /**
-   * @param from where the record begins
-   * @return null if the record is good, otherwise the reason, which contains nothing of the record
-   */
-  def decode(bytes: Array[Byte], from: Int, into: DecodedValues): String = {
+  override def decode(bytes: Array[Byte], from: Int, into: DecodedValues): DecodeFailure = {
     into.clear()
     try {
       in.reset(bytes, from)
       record = datums.read(record, in)
-      if (!in.isEnd) "bytes are left after the record"
+      if (!in.isEnd) DecodeFailure("bytes are left after the record")
       else {
         show(record, into)
         null
@@ -49,11 +46,11 @@ private[format] final class AvroBody(writer: Schema, reader: Schema, show: (Any,
     }
   }
 
-  private def bad(into: DecodedValues, reason: String): String = {
+  private def bad(into: DecodedValues, reason: String): DecodeFailure = {
     // The record's state is unknown.
     record = null
     into.clear()
-    reason
+    DecodeFailure(reason)
   }
 }
 

@@ -9,7 +9,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.avro.SchemaCompatibility.SchemaCompatibilityType.COMPATIBLE
 import org.apache.avro.data.TimeConversions
 import org.apache.avro.generic.{GenericDatumWriter, IndexedRecord}
-import org.apache.avro.io.{BinaryEncoder, EncoderFactory}
+import org.apache.avro.io.{BinaryEncoder, DatumWriter, EncoderFactory}
 import org.apache.avro.specific.{SpecificData, SpecificDatumWriter}
 import org.apache.avro.{AvroRuntimeException, Conversions, Schema, SchemaCompatibility}
 import org.apache.spark.sql.avro.DynamicKafkaAvro
@@ -19,6 +19,7 @@ import org.apache.spark.sql.types.StructType
 import io.github.dynamickafka.format.FormatSetting.texts
 import io.github.dynamickafka.format.{
   AvroSchemas,
+  BadBody,
   DeclaredSchema,
   DecodeFailure,
   DecodedValues,
@@ -28,6 +29,7 @@ import io.github.dynamickafka.format.{
   FormatRegistry,
   FormatSetting,
   FormatWriter,
+  RecordBody,
   SchemaText,
   SchemasById,
   SideFormat,
@@ -37,25 +39,27 @@ import io.github.dynamickafka.option.OptionType.{boolean, int, text}
 import io.github.dynamickafka.schemaregistry.RegisteredSchema
 
 /** The options of formats with Avro. */
-private[format] object AvroSettings {
-  val settings: Seq[FormatSetting] = texts("datetimeRebaseMode") ++ Seq(
+private[format] trait AvroFormat extends Format {
+  override def readsAvroSchema: Boolean = true
+
+  override def settings: Seq[FormatSetting] = texts("datetimeRebaseMode") ++ Seq(
     FormatSetting("stableIdentifierPrefixForUnionType", text, decidesColumns = true),
     FormatSetting("enableStableIdentifiersForUnionType", boolean, decidesColumns = true),
     FormatSetting("recursiveFieldMaxDepth", int(min = -1), decidesColumns = true)
   )
 
-  val withoutEffect: Set[String] =
+  override def withoutEffect: Set[String] =
     Set("compression", "recordName", "recordNamespace", "ignoreExtension", "codec")
 }
 
 /** Avro's binary encoding, of a schema that the query has. */
-private[dynamickafka] object Avro extends Format("avro") {
-  override def readsAvroSchema: Boolean = true
-  override def settings: Seq[FormatSetting] = AvroSettings.settings
-  override def withoutEffect: Set[String] = AvroSettings.withoutEffect
+private[dynamickafka] object Avro extends Format("avro") with AvroFormat {
   override def refused(option: String): Option[String] = Option.when(option == "avroschema")("use 'schema'.")
   override def avroSchema(columns: StructType): Option[String] = Some(AvroSchemas.of(columns).toString)
-  override def decoder(side: SideLayout): Decoder = new AvroDecoder(side)
+  override def decoder(side: SideLayout): Decoder = {
+    val schema = AvroSchemas.of(side.avro, side.schema)
+    AvroBody(schema, schema, side).whole
+  }
   override def writer: Option[FormatWriter] = Some(Writer)
 
   private object Writer extends FormatWriter {
@@ -65,10 +69,7 @@ private[dynamickafka] object Avro extends Format("avro") {
 }
 
 /** Avro behind the id of its schema in a registry. */
-private[dynamickafka] object AvroConfluent extends Format("avro-confluent") {
-  override def readsAvroSchema: Boolean = true
-  override def settings: Seq[FormatSetting] = AvroSettings.settings
-  override def withoutEffect: Set[String] = AvroSettings.withoutEffect
+private[dynamickafka] object AvroConfluent extends Format("avro-confluent") with AvroFormat {
   override def registry: Option[FormatRegistry] = Some(new AvroRegistry)
   override def decoder(side: SideLayout): Decoder = ConfluentAvroDecoder(side, SchemasById.of(side))
   override def writer: Option[FormatWriter] = Some(Writer)
@@ -114,31 +115,27 @@ private[format] class AvroRegistry extends FormatRegistry {
     }
 }
 
-/** Decodes Avro's binary encoding without a header, with the results of Spark's `from_avro`. */
-private[format] final class AvroDecoder(side: SideLayout) extends Decoder {
-  private val schema = AvroSchemas.of(side.avro, side.schema)
-  private val body = AvroBody(schema, schema, side)
-
-  override def decode(bytes: Array[Byte], into: DecodedValues): DecodeFailure = {
-    val reason = body.decode(bytes, 0, into)
-    if (reason eq null) null else DecodeFailure(reason, None, unparsable = true)
-  }
-}
-
 /** Encodes fields in Avro's binary encoding without a header, by Spark's serializer, as `to_avro` does. */
 private[format] final class AvroEncoder(side: SideLayout) extends Encoder {
   private val schema = AvroSchemas.of(side.avro, side.schema)
   private val toRecord = DynamicKafkaAvro.serializer(schema, side.schema)
   private val writer = new GenericDatumWriter[Any](schema)
-  private val bytes = new ByteArrayOutputStream
+  private val out = new AvroOutput
+
+  override def encode(row: InternalRow): Array[Byte] = out.bytes(writer, toRecord(row))
+}
+
+/** Avro's binary encoding of one record after the other. Not thread-safe. */
+private final class AvroOutput {
+  private val out = new ByteArrayOutputStream
   private var encoder: BinaryEncoder = _
 
-  override def encode(row: InternalRow): Array[Byte] = {
-    bytes.reset()
-    encoder = EncoderFactory.get().directBinaryEncoder(bytes, encoder)
-    writer.write(toRecord(row), encoder)
+  def bytes[A](writer: DatumWriter[A], record: A): Array[Byte] = {
+    out.reset()
+    encoder = EncoderFactory.get().directBinaryEncoder(out, encoder)
+    writer.write(record, encoder)
     encoder.flush()
-    bytes.toByteArray
+    out.toByteArray
   }
 }
 
@@ -150,37 +147,32 @@ private[dynamickafka] final class AvroRecords(side: SideLayout) {
   import AvroRecords._
 
   private val bodies = new AvroBodies(side)
-  private val written = new ju.HashMap[Schema, Either[String, Written]]
-  private val bytes = new ByteArrayOutputStream
-  private var encoder: BinaryEncoder = _
+  private val written = new ju.HashMap[Schema, Written]
+  private val out = new AvroOutput
 
   // Most records have the schema of the one before.
   private var lastSchema: Schema = _
-  private var last: Either[String, Written] = _
+  private var last: Written = _
 
-  /** @return null if the record is good, otherwise the reason, which contains nothing of the record */
-  def show(record: IndexedRecord, into: DecodedValues): String = {
+  /** @return null if the record is good */
+  def show(record: IndexedRecord, into: DecodedValues): DecodeFailure = {
     if (record.getSchema ne lastSchema) {
       lastSchema = record.getSchema
-      last = written.computeIfAbsent(lastSchema, make(_))
+      last = written.computeIfAbsent(
+        lastSchema,
+        schema =>
+          Written(
+            new SpecificDatumWriter[IndexedRecord](schema, model),
+            bodies.of(schema).fold(new BadBody(_), identity)
+          )
+      )
     }
-    last match {
-      case Left(reason) => reason
-      case Right(Written(writer, body)) =>
-        bytes.reset()
-        encoder = EncoderFactory.get().directBinaryEncoder(bytes, encoder)
-        writer.write(record, encoder)
-        encoder.flush()
-        body.decode(bytes.toByteArray, 0, into)
-    }
+    last.body.decode(out.bytes(last.writer, record), 0, into)
   }
-
-  private def make(schema: Schema): Either[String, Written] =
-    bodies.of(schema).map(Written(new SpecificDatumWriter[IndexedRecord](schema, model), _))
 }
 
 private[dynamickafka] object AvroRecords {
-  private final case class Written(writer: SpecificDatumWriter[IndexedRecord], body: AvroBody)
+  private final case class Written(writer: SpecificDatumWriter[IndexedRecord], body: RecordBody)
 
   /** Records may have objects for logical types, which depends on how they were made. */
   private val model: SpecificData = {

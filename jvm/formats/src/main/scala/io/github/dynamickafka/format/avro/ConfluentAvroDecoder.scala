@@ -18,32 +18,21 @@ import org.apache.avro.Resolver.{
 import org.apache.avro.{Resolver, Schema}
 import org.apache.spark.sql.avro.SchemaConverters
 
-import io.github.dynamickafka.format.{AvroSchemas, DecodeFailure, DecodedValues, RegistryDecoder, SideLayout}
-import io.github.dynamickafka.schemaregistry.{RegisteredSchema, WireFormat}
+import io.github.dynamickafka.format.{AvroSchemas, RegistryDecoder, SideLayout}
+import io.github.dynamickafka.schemaregistry.RegisteredSchema
 
-/**
- * Decodes Avro with the id of its schema in a registry.
- *
- * @param bodyOf decodes the records that were written with a schema, or the reason why they are bad
- */
-private[format] final class ConfluentAvroDecoder(
-    bodyOf: Schema => Either[String, AvroBody],
-    schemas: (String, Int) => Option[RegisteredSchema]
-) extends RegistryDecoder[AvroBody](RegisteredSchema.Avro, schemas, ConfluentAvroDecoder.made(bodyOf)) {
-
-  override protected def decode(of: AvroBody, bytes: Array[Byte], into: DecodedValues): DecodeFailure = {
-    val reason = of.decode(bytes, WireFormat.HeaderLength, into)
-    if (reason eq null) null else DecodeFailure(reason, None, unparsable = true)
-  }
-}
-
+/** Decodes Avro with the id of its schema in a registry. */
 private[format] object ConfluentAvroDecoder {
 
   /** Decodes into columns. */
-  def apply(
-      side: SideLayout,
+  def apply(side: SideLayout, schemas: (String, Int) => Option[RegisteredSchema]): RegistryDecoder =
+    by(new AvroBodies(side).of(_), schemas)
+
+  /** @param bodyOf decodes the records that were written with a schema, or the reason why they are bad */
+  def by(
+      bodyOf: Schema => Either[String, AvroBody],
       schemas: (String, Int) => Option[RegisteredSchema]
-  ): ConfluentAvroDecoder = new ConfluentAvroDecoder(new AvroBodies(side).of(_), schemas)
+  ): RegistryDecoder = new RegistryDecoder(RegisteredSchema.Avro, schemas, made(bodyOf))
 
   private def made(bodyOf: Schema => Either[String, AvroBody])(schema: RegisteredSchema) =
     try bodyOf(RegistryAvro.parse(schema))

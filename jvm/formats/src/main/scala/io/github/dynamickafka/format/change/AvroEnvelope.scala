@@ -24,7 +24,7 @@ private[change] final class AvroEnvelope(side: SideLayout, fields: Seq[StructFie
   private val values = new DecodedValues(fields.map(_.dataType).toArray)
   private val names = fields.map(_.name).toSet
   private val row: Option[Schema] = side.avro.map(AvroSchemas.parse)
-  private val decoder = new ConfluentAvroDecoder(body, SchemasById.of(side))
+  private val decoder = ConfluentAvroDecoder.by(body, SchemasById.of(side))
 
   override def from(cluster: String): Unit = decoder.from(cluster)
   override def parse(record: Array[Byte]): DecodeFailure = decoder.decode(record, values)

@@ -38,10 +38,7 @@ private[dynamickafka] final class ChangeDecoder(side: SideLayout) extends Decode
   /** The kind of the change and metadata of the format, as [[ChangeLayout.types]]. */
   val about: DecodedValues = new DecodedValues(change.types)
 
-  private val format = side.format.format match {
-    case known: ChangeFormat => known
-    case other => throw new IllegalArgumentException(s"${other.name} has no changes")
-  }
+  private val format = side.format.format.asInstanceOf[ChangeFormat]
   private val dialect = format.dialect(side)
   private val zone: ZoneId =
     side.format.options.get("timeZone").fold[ZoneId](ZoneId.of("UTC"))(DateTimeUtils.getZoneId)
@@ -53,16 +50,17 @@ private[dynamickafka] final class ChangeDecoder(side: SideLayout) extends Decode
     else if (wanted.exists(i => i == Before || i == After)) change.payload
     else StructType(Nil)
 
+  private def sourceOf(key: String) = format.sources.collectFirst { case (`key`, source) => source }.get
   private val ofChange: Seq[(Int, ChangeSource)] =
     change.wanted.filter(_ != ChangeLayout.TypeIndex).map(slot =>
-      slot -> format.source(change.metadata(slot - 1).key, zone)
+      slot -> sourceOf(change.metadata(slot - 1).key)
     )
   private val ofEnvelope: Seq[(Int, ChangeSource)] =
     if (!change.envelope) Nil
     else
       Seq(
         Source -> format.envelopeSource,
-        Time -> ChangeSource.milliseconds(format.source(ChangeFormat.IngestionTimestamp, zone))
+        Time -> ChangeSource.milliseconds(sourceOf(ChangeFormat.IngestionTimestamp))
       ).filter(s => side.wanted.contains(s._1))
 
   private val sources = (ofChange ++ ofEnvelope).map(_._2)
@@ -72,7 +70,7 @@ private[dynamickafka] final class ChangeDecoder(side: SideLayout) extends Decode
   /** Where the fields of each source are. */
   private val names = fields(payload).map(_.field.name)
   private def read(source: ChangeSource, envelope: Envelope): Any =
-    source.read(source.fields.map(f => envelope.get(names.indexOf(f.field.name))))
+    source.read(source.fields.map(f => envelope.get(names.indexOf(f.field.name))), zone)
 
   private val avro = Option.when(format.hasRegistry)(
     new AvroEnvelope(side, fields(payload).map(_.field))
@@ -125,16 +123,14 @@ private[dynamickafka] final class ChangeDecoder(side: SideLayout) extends Decode
           rows = found.flatMap(rowsOf(_, envelope))
           ofChange.foreach { case (slot, source) => about.setAny(slot, read(source, envelope)) }
           val failed = envelope.takeFailed().map(name =>
-            DecodeFailure(misfit(typeOf(name)), Some(name), unparsable = false)
+            DecodeFailure(misfit(payload(name).dataType), Some(name), unparsable = false)
           )
           if (failure eq null) failed.orNull else envelope.located(failure)
         case Left(reason) =>
           rows = Unparsable
-          DecodeFailure(reason, None, unparsable = true)
+          DecodeFailure(reason)
       }
     }
-
-  private def typeOf(column: String): DataType = payload(column).dataType
 
   private def rowsOf(changed: Change, envelope: Envelope): Seq[Row] =
     if (change.envelope)
@@ -207,8 +203,6 @@ private[change] final class JsonEnvelope(
     fields: StructType => Seq[EnvelopeField],
     wrapped: Boolean
 ) extends Envelope {
-  import JsonEnvelope.Wrapper
-
   private val rowType = payload.parsed
   private val ofSchema = EnvelopeField(StructField("schema", StringType), outer = true)
   private val all =
@@ -218,7 +212,7 @@ private[change] final class JsonEnvelope(
   private val (outer, inner) = all.toSeq.partition(f => wrapped && f.outer)
   private val innerType = StructType(inner.map(_.field))
   private val root =
-    if (wrapped) StructType(StructField(Wrapper, innerType) +: outer.map(_.field)) else innerType
+    if (wrapped) StructType(StructField("payload", innerType) +: outer.map(_.field)) else innerType
   private val values = new DecodedValues(root.fields.map(_.dataType))
   private val decoder = decoderOf(root)
   private def decoderOf(fields: StructType) = new JsonDecoder(SideLayout(
@@ -241,7 +235,7 @@ private[change] final class JsonEnvelope(
     nested = if (wrapped) values.get(0).asInstanceOf[InternalRow] else null
     payload.begin(if (schemaAt < 0) null else values.get(schemaAt).asInstanceOf[UTF8String])
     if ((failure eq null) && wrapped && (nested eq null))
-      DecodeFailure(s"the field '$Wrapper' is missing", None, unparsable = true)
+      DecodeFailure("the field 'payload' is missing")
     else failure
   }
 
@@ -256,7 +250,7 @@ private[change] final class JsonEnvelope(
     only = fields(StructType(Seq(rowType(index)))).filterNot(_.outer)
       .collect { case f if hasRows(f.field.dataType) => f.field }
     inside = StructType(only)
-  } yield column -> decoderOf(if (wrapped) StructType(Seq(StructField(Wrapper, inside))) else inside)
+  } yield column -> decoderOf(if (wrapped) StructType(Seq(StructField("payload", inside))) else inside)
 
   private def hasRows(dataType: DataType) = dataType match {
     case _: StructType | ArrayType(_: StructType, _) => true
@@ -278,16 +272,14 @@ private[change] final class JsonEnvelope(
     else nested.get(at, innerType(at).dataType)
   }
 
-  override def row(field: Int): InternalRow = typed(get(field).asInstanceOf[InternalRow])
+  override def row(field: Int): InternalRow = payload.typed(get(field).asInstanceOf[InternalRow])
 
   override def rows(field: Int): Option[Array[InternalRow]] =
     Option(get(field)).map(_.asInstanceOf[ArrayData]).map(array =>
       Array.tabulate(array.numElements())(i =>
-        if (array.isNullAt(i)) null else typed(array.getStruct(i, rowType.length))
+        if (array.isNullAt(i)) null else payload.typed(array.getStruct(i, rowType.length))
       )
     )
-
-  private def typed(row: InternalRow): InternalRow = payload.typed(row)
 
   override def takeFailed(): Option[String] = payload.takeFailed()
 
@@ -304,33 +296,25 @@ private[change] final class JsonEnvelope(
   }
 }
 
-private object JsonEnvelope {
-  private val Wrapper = "payload"
-}
-
 /**
  * The fields that the objects in `old` have. Canal and Maxwell leave out what an update did not change, so a field that is missing
  * and one that is null mean different things, which rows cannot tell.
  */
 private[change] object OldFields {
-  private val Old = "old"
 
   /** @return one set for each object of an array, or one for an object */
   def of(bytes: Array[Byte], options: Map[String, String]): Seq[Set[String]] = {
     val factory = JsonFormat.parsed(options).buildJsonFactory()
     val parser = CreateJacksonParser.utf8String(factory, UTF8String.fromBytes(bytes))
-    try top(parser)
+    var found = Seq.empty[Set[String]]
+    try
+      if (parser.nextToken() eq JsonToken.START_OBJECT)
+        // A name may be there twice: the last value counts.
+        foreachField(parser)(name => if (name == "old") found = value(parser, parser.currentToken()))
     catch {
       // The record has been parsed: only what follows the object can be wrong.
-      case NonFatal(_) => Nil
+      case NonFatal(_) => found = Nil
     } finally parser.close()
-  }
-
-  private def top(parser: JsonParser): Seq[Set[String]] = {
-    var found = Seq.empty[Set[String]]
-    if (parser.nextToken() eq JsonToken.START_OBJECT)
-      // A name may be there twice: the last value counts.
-      foreachField(parser)(name => if (name == Old) found = value(parser, parser.currentToken()))
     found
   }
 

@@ -20,7 +20,7 @@ import org.apache.spark.sql.types.{
 }
 import org.apache.spark.unsafe.types.UTF8String
 
-import io.github.dynamickafka.format.avro.{AvroRegistry, AvroSettings, ConfluentAvroDecoder}
+import io.github.dynamickafka.format.avro.{AvroFormat, AvroRegistry, ConfluentAvroDecoder}
 import io.github.dynamickafka.format.json.{JsonEncoder, JsonFormat, JsonWriter}
 import io.github.dynamickafka.format.{
   ChangeKind,
@@ -41,8 +41,8 @@ import io.github.dynamickafka.option.OptionType.boolean
 /** Changes of a database's tables, as one tool describes them. */
 private[format] abstract class ChangeFormat(name: String) extends JsonFormat(name) {
 
-  /** The metadata of the format, and where it comes from. */
-  private[change] def sources: Seq[(FormatMetadata, ZoneId => ChangeSource)]
+  /** Where the metadata of the format come from, by their keys. */
+  private[change] def sources: Seq[(String, ChangeSource)]
 
   /** What a record means. */
   private[change] def dialect(side: SideLayout): Dialect
@@ -57,28 +57,13 @@ private[format] abstract class ChangeFormat(name: String) extends JsonFormat(nam
   /** How numbers become times, if the record says so. */
   private[change] def times(@unused side: SideLayout): Option[JsonTimes] = None
 
-  private[change] final def source(key: String, zone: ZoneId): ChangeSource =
-    sources.collectFirst { case (known, field) if known.key == key => field(zone) }.get
-
   override def isChange: Boolean = true
-  override def metadata: Seq[FormatMetadata] = sources.map(_._1)
+  override def metadata: Seq[FormatMetadata] =
+    sources.map { case (key, source) => FormatMetadata(key, source.dataType) }
 }
 
 private[change] object ChangeFormat {
   val IngestionTimestamp = "ingestion-timestamp"
-
-  def text(key: String, source: ChangeSource): (FormatMetadata, ZoneId => ChangeSource) =
-    value(key, StringType, source)
-
-  /** @param name of the field */
-  def field(key: String, name: String, dataType: DataType): (FormatMetadata, ZoneId => ChangeSource) =
-    value(key, dataType, ChangeSource.one(name, dataType))
-
-  def value(key: String, dataType: DataType, source: ChangeSource): (FormatMetadata, ZoneId => ChangeSource) =
-    FormatMetadata(key, dataType) -> (_ => source)
-
-  def time(key: String, source: ZoneId => ChangeSource): (FormatMetadata, ZoneId => ChangeSource) =
-    FormatMetadata(key, TimestampType) -> source
 
   /** What is written has two kinds of records, and a row of each is JSON. */
   class Writer(inserted: SurroundingText, deleted: SurroundingText) extends JsonWriter {
@@ -94,20 +79,16 @@ private[dynamickafka] object DebeziumJson extends ChangeFormat("debezium-json") 
 
   override val settings: Seq[FormatSetting] = schemaInclude +: JsonFormat.settings
 
-  override private[change] val sources = Seq(
-    text(
-      "schema",
-      ChangeSource(Seq(EnvelopeField(StructField("schema", StringType), outer = true)), _.head)
-    )
-  ) ++ ofDebezium
+  override private[change] val sources =
+    ("schema" -> ChangeSource.field("schema", StringType, outer = true)) +: ofDebezium
 
-  private[change] lazy val ofDebezium: Seq[(FormatMetadata, ZoneId => ChangeSource)] = Seq(
-    time(IngestionTimestamp, ChangeSource.time("ts_ms", _)),
-    time("source.timestamp", ChangeSource.timeProperty("ts_ms", _)),
-    text("source.database", ChangeSource.property("db")),
-    text("source.schema", ChangeSource.property("schema")),
-    text("source.table", ChangeSource.property("table")),
-    value("source.properties", MapType(StringType, StringType), ChangeSource.source)
+  private[change] lazy val ofDebezium: Seq[(String, ChangeSource)] = Seq(
+    IngestionTimestamp -> ChangeSource.time("ts_ms"),
+    "source.timestamp" -> ChangeSource.timeOf(ChangeSource.property("ts_ms")),
+    "source.database" -> ChangeSource.property("db"),
+    "source.schema" -> ChangeSource.property("schema"),
+    "source.table" -> ChangeSource.property("table"),
+    "source.properties" -> ChangeSource.source
   )
 
   override private[change] def dialect(side: SideLayout): Dialect =
@@ -116,7 +97,7 @@ private[dynamickafka] object DebeziumJson extends ChangeFormat("debezium-json") 
   override private[change] def envelopeSource: ChangeSource = ChangeSource.source
 
   override private[change] def isWrapped(side: SideLayout): Boolean =
-    side.format.options.get(schemaInclude.name).exists(_.trim.toBoolean)
+    schemaInclude.isOn(side.format.options)
 
   override private[change] def times(side: SideLayout): Option[JsonTimes] =
     Some(new JsonTimes(side.format.options))
@@ -144,10 +125,8 @@ private[dynamickafka] object DebeziumJson extends ChangeFormat("debezium-json") 
 }
 
 /** Debezium's envelopes in Avro, behind the id of their schema in a registry. */
-private[dynamickafka] object DebeziumAvroConfluent extends ChangeFormat("debezium-avro-confluent") {
-  override def readsAvroSchema: Boolean = true
-  override def settings: Seq[FormatSetting] = AvroSettings.settings
-  override def withoutEffect: Set[String] = AvroSettings.withoutEffect
+private[dynamickafka] object DebeziumAvroConfluent extends ChangeFormat("debezium-avro-confluent")
+    with AvroFormat {
   override private[change] def sources = DebeziumJson.ofDebezium
   override private[change] def dialect(side: SideLayout): Dialect = DebeziumJson.dialect(side)
   override private[change] def envelopeSource: ChangeSource = ChangeSource.source
@@ -181,12 +160,12 @@ private[dynamickafka] object CanalJson extends ChangeFormat("canal-json") {
   override val settings: Seq[FormatSetting] = include ++ JsonFormat.settings
 
   override private[change] val sources = Seq(
-    text("database", ChangeSource.text("database")),
-    text("table", ChangeSource.text("table")),
-    field("sql-type", "sqlType", MapType(StringType, IntegerType)),
-    field("pk-names", "pkNames", ArrayType(StringType)),
-    time(IngestionTimestamp, ChangeSource.time("ts", _)),
-    time("event-timestamp", ChangeSource.time("es", _))
+    "database" -> ChangeSource.field("database", StringType),
+    "table" -> ChangeSource.field("table", StringType),
+    "sql-type" -> ChangeSource.field("sqlType", MapType(StringType, IntegerType)),
+    "pk-names" -> ChangeSource.field("pkNames", ArrayType(StringType)),
+    IngestionTimestamp -> ChangeSource.time("ts"),
+    "event-timestamp" -> ChangeSource.time("es")
   )
 
   override private[change] def dialect(side: SideLayout): Dialect = {
@@ -205,11 +184,11 @@ private[dynamickafka] object MaxwellJson extends ChangeFormat("maxwell-json") {
   import ChangeFormat._
 
   override private[change] val sources = Seq(
-    text("database", ChangeSource.text("database")),
-    text("table", ChangeSource.text("table")),
-    field("primary-key-columns", "primary_key_columns", ArrayType(StringType)),
+    "database" -> ChangeSource.field("database", StringType),
+    "table" -> ChangeSource.field("table", StringType),
+    "primary-key-columns" -> ChangeSource.field("primary_key_columns", ArrayType(StringType)),
     // Seconds.
-    time(IngestionTimestamp, ChangeSource.time("ts", _, unit = 1000L))
+    IngestionTimestamp -> ChangeSource.time("ts", unit = 1000L)
   )
 
   override private[change] def dialect(side: SideLayout): Dialect = Dialect.Maxwell
@@ -219,10 +198,10 @@ private[dynamickafka] object OggJson extends ChangeFormat("ogg-json") {
   import ChangeFormat._
 
   override private[change] val sources = Seq(
-    text("table", ChangeSource.text("table")),
-    field("primary-keys", "primary_keys", ArrayType(StringType)),
-    time(IngestionTimestamp, ChangeSource.time("current_ts", _)),
-    time("event-timestamp", ChangeSource.time("op_ts", _))
+    "table" -> ChangeSource.field("table", StringType),
+    "primary-keys" -> ChangeSource.field("primary_keys", ArrayType(StringType)),
+    IngestionTimestamp -> ChangeSource.time("current_ts"),
+    "event-timestamp" -> ChangeSource.time("op_ts")
   )
 
   override private[change] def dialect(side: SideLayout): Dialect = Dialect.Ogg
@@ -273,42 +252,33 @@ private[change] final class SurroundingText(before: String, after: String) {
 /**
  * Where a column about the change comes from.
  *
- * @param read the value in Catalyst's representation, or null, by the values of the fields
+ * @param read the value in Catalyst's representation, or null, by the values of the fields, in the time zone
  */
-private[change] final case class ChangeSource(fields: Seq[EnvelopeField], read: Seq[Any] => Any)
+private[change] final case class ChangeSource(
+    dataType: DataType,
+    fields: Seq[EnvelopeField],
+    read: (Seq[Any], ZoneId) => Any
+)
 
 private[change] object ChangeSource {
-
-  /** The column `ts_ms` of envelopes. */
-  def milliseconds(micros: ChangeSource): ChangeSource = micros.copy(read =
-    values =>
-      micros.read(values) match {
-        case found: Long => DateTimeUtils.microsToMillis(found)
-        case _ => null
-      }
-  )
-
-  private val sourceField = EnvelopeField(StructField("source", MapType(StringType, StringType)))
+  def field(name: String, dataType: DataType, outer: Boolean = false): ChangeSource =
+    ChangeSource(dataType, Seq(EnvelopeField(StructField(name, dataType), outer)), (values, _) => values.head)
 
   /** Debezium's field of this name, a map. */
-  val source: ChangeSource = ChangeSource(Seq(sourceField), _.head)
+  val source: ChangeSource = field("source", MapType(StringType, StringType))
 
-  def one(name: String, dataType: DataType): ChangeSource =
-    ChangeSource(Seq(EnvelopeField(StructField(name, dataType))), _.head)
-
-  def text(name: String, read: UTF8String => Any = identity): ChangeSource =
-    ChangeSource(Seq(EnvelopeField(StructField(name, StringType))), values => converted(values.head, read))
-
-  def property(name: String, read: UTF8String => Any = identity): ChangeSource = {
+  /** A field of `source`. */
+  def property(name: String): ChangeSource = {
     val key = UTF8String.fromString(name)
-    ChangeSource(Seq(sourceField), values => converted(lookUp(values.head, key), read))
+    ChangeSource(StringType, source.fields, (values, _) => lookUp(values.head, key))
   }
 
   /** A map of some fields, by other names; null if there are none. */
   def named(names: (String, String)*): ChangeSource =
     ChangeSource(
+      source.dataType,
       names.map { case (field, _) => EnvelopeField(StructField(field, StringType)) },
-      { values =>
+      { (values, _) =>
         val found = names.zip(values).collect { case ((_, name), value) if value != null => name -> value }
         if (found.isEmpty) null
         else ArrayBasedMapData(
@@ -319,15 +289,22 @@ private[change] object ChangeSource {
     )
 
   /** A time in a field that is text. */
-  def time(name: String, zone: ZoneId, unit: Long = 1L): ChangeSource = text(name, timestamp(_, unit, zone))
+  def time(name: String, unit: Long = 1L): ChangeSource = timeOf(field(name, StringType), unit)
 
-  /** A time in a field of `source`. */
-  def timeProperty(name: String, zone: ZoneId): ChangeSource = property(name, timestamp(_, 1L, zone))
+  def timeOf(text: ChangeSource, unit: Long = 1L): ChangeSource = ChangeSource(
+    TimestampType,
+    text.fields,
+    (values, zone) => Option(text.read(values, zone)).map(t => timestamp(t.toString, unit, zone)).orNull
+  )
 
-  private def converted(value: Any, read: UTF8String => Any): Any = value match {
-    case text: UTF8String => read(text)
-    case _ => null
-  }
+  /** The column `ts_ms` of envelopes. */
+  def milliseconds(micros: ChangeSource): ChangeSource = micros.copy(read =
+    (values, zone) =>
+      micros.read(values, zone) match {
+        case found: Long => DateTimeUtils.microsToMillis(found)
+        case _ => null
+      }
+  )
 
   private def lookUp(value: Any, key: UTF8String): Any = value match {
     case map: MapData =>
@@ -338,7 +315,7 @@ private[change] object ChangeSource {
   }
 
   /** Microseconds of a number in `unit` milliseconds, or of a text with date and time; null if it is neither. */
-  private def timestamp(text: UTF8String, unit: Long, zone: ZoneId): Any =
-    text.toString.trim.toLongOption.flatMap(n => Try(Math.multiplyExact(n, unit * 1000L): Any).toOption)
-      .orElse(DateTimeUtils.stringToTimestamp(text, zone)).orNull
+  private def timestamp(text: String, unit: Long, zone: ZoneId): Any =
+    text.trim.toLongOption.flatMap(n => Try(Math.multiplyExact(n, unit * 1000L): Any).toOption)
+      .orElse(DateTimeUtils.stringToTimestamp(UTF8String.fromString(text), zone)).orNull
 }

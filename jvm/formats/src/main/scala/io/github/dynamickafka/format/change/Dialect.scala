@@ -5,7 +5,7 @@ import scala.collection.immutable.ListMap
 import scala.util.matching.Regex
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.types.{ArrayType, StringType, StructField, StructType}
+import org.apache.spark.sql.types.{ArrayType, DataType, StringType, StructField, StructType}
 
 import io.github.dynamickafka.format.DecodeFailure
 
@@ -35,37 +35,32 @@ private[change] trait Dialect {
 
 private[change] object Dialect {
 
-  private def text(name: String) = EnvelopeField(StructField(name, StringType))
+  private def field(name: String, dataType: DataType = StringType) =
+    EnvelopeField(StructField(name, dataType))
 
   private def missing(field: String) = Left(s"the field '$field' is missing or null")
 
   private def unknown(field: String, known: String) = Left(s"the field '$field' is none of $known")
 
-  private def inserted(op: String, after: InternalRow, field: String) =
-    if (after eq null) missing(field) else Right(Seq(Change(op, null, after)))
-
-  private def updated(before: InternalRow, after: InternalRow, field: String) =
-    if (after eq null) missing(field) else Right(Seq(Change("u", before, after)))
-
-  private def deleted(before: InternalRow, field: String) =
-    if (before eq null) missing(field) else Right(Seq(Change("d", before, null)))
+  /** @param field the name of the row that the change has to have: of the one before a deletion, of any other the one after it */
+  private def changed(op: String, before: InternalRow, after: InternalRow, field: String) =
+    if ((if (op == "d") before else after) eq null) missing(field) else Right(Seq(Change(op, before, after)))
 
   /** @param ops Debezium's operations, by the names that the tool gives them */
-  sealed class BeforeAfter(field: String, ops: ListMap[String, String]) extends Dialect {
+  sealed class BeforeAfter(op: String, ops: ListMap[String, String]) extends Dialect {
     override def fields(row: StructType): Seq[EnvelopeField] =
-      Seq(Envelope.rowOf("before", row), Envelope.rowOf("after", row), text(field))
+      Seq(field("before", row), field("after", row), field(op))
 
     override final def changes(envelope: Envelope): Either[String, Seq[Change]] =
-      envelope.text(2).fold[Either[String, Seq[Change]]](missing(field))(
+      envelope.text(2).fold[Either[String, Seq[Change]]](missing(op))(
         change(_, envelope.row(0), envelope.row(1))
       )
 
     protected def change(name: String, before: InternalRow, after: InternalRow): Either[String, Seq[Change]] =
       ops.get(name) match {
-        case Some("u") => updated(before, after, "after")
-        case Some("d") => deleted(before, "before")
-        case Some(op) => inserted(op, after, "after")
-        case None => unknown(field, ops.keys.map(op => s"'$op'").mkString(", "))
+        case Some("d") => changed("d", before, null, "before")
+        case Some(kind) => changed(kind, if (kind == "u") before else null, after, "after")
+        case None => unknown(op, ops.keys.map(op => s"'$op'").mkString(", "))
       }
   }
 
@@ -81,19 +76,19 @@ private[change] object Dialect {
 
   object Maxwell extends Dialect {
     override def fields(row: StructType): Seq[EnvelopeField] =
-      Seq(Envelope.rowOf("data", row), Envelope.rowOf("old", row), text("type"))
+      Seq(field("data", row), field("old", row), field("type"))
 
     override def changes(envelope: Envelope): Either[String, Seq[Change]] = {
       val data = envelope.row(0)
       envelope.text(2) match {
-        case Some("insert") => inserted("c", data, "data")
-        case Some("bootstrap-insert") => inserted("r", data, "data")
+        case Some("insert") => changed("c", null, data, "data")
+        case Some("bootstrap-insert") => changed("r", null, data, "data")
         case Some("bootstrap-start" | "bootstrap-complete") => Right(Nil)
         case Some("update") if data eq null => missing("data")
         case Some("update") =>
           val old = envelope.row(1)
-          updated(if (old eq null) null else envelope.before(old, data, 0), data, "data")
-        case Some("delete") => deleted(data, "data")
+          changed("u", if (old eq null) null else envelope.before(old, data, 0), data, "data")
+        case Some("delete") => changed("d", data, null, "data")
         case Some(_) => unknown("type", "'insert', 'update', 'delete', 'bootstrap-insert'")
         case None => missing("type")
       }
@@ -102,8 +97,7 @@ private[change] object Dialect {
 
   final class Canal(database: Option[Regex], table: Option[Regex]) extends Dialect {
     override def fields(row: StructType): Seq[EnvelopeField] =
-      Seq(Envelope.rowsOf("data", row), Envelope.rowsOf("old", row), text("type")) ++
-        Seq("database", "table").map(text)
+      Seq("data", "old").map(field(_, ArrayType(row))) ++ Seq("type", "database", "table").map(field(_))
 
     override def texts: Boolean = true
 
@@ -173,9 +167,4 @@ private[change] trait Envelope {
    * @param index of the row in the array `old`
    */
   def before(old: InternalRow, after: InternalRow, index: Int): InternalRow
-}
-
-private[change] object Envelope {
-  def rowsOf(name: String, row: StructType): EnvelopeField = EnvelopeField(StructField(name, ArrayType(row)))
-  def rowOf(name: String, row: StructType): EnvelopeField = EnvelopeField(StructField(name, row))
 }

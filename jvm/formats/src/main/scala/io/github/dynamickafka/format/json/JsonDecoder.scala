@@ -280,7 +280,7 @@ private[format] final class PlainFields(factory: JsonFactory, seen: Array[Boolea
   private val longestNumber = limits.getMaxNumberLength
 
   /** The name at each position of the object before: most records have the same names in the same order. */
-  private val names = new Array[FieldName](if (limits.getMaxNestingDepth > 0) PlainFields.Positions else 0)
+  private val names = new Array[FieldName](if (limits.getMaxNestingDepth > 0) 256 else 0)
 
   /** The position of the next name. */
   var position = 0
@@ -346,8 +346,4 @@ private[format] final class PlainFields(factory: JsonFactory, seen: Array[Boolea
       }
       next
     }
-}
-
-private[format] object PlainFields {
-  private val Positions = 256
 }

@@ -2,6 +2,7 @@ package io.github.dynamickafka.format.json
 
 import java.io.CharArrayWriter
 import java.nio.charset.StandardCharsets.UTF_8
+import java.{util => ju}
 
 import scala.jdk.CollectionConverters._
 import scala.util.Using
@@ -48,6 +49,7 @@ import io.github.dynamickafka.format.{
   FormatRegistry,
   FormatSetting,
   FormatWriter,
+  RecordBody,
   SideFormat,
   SideLayout,
   TimeSettings,
@@ -113,7 +115,7 @@ private[dynamickafka] object Json extends JsonFormat("json") {
 /** JSON behind the id of a JSON Schema in a registry. */
 private[dynamickafka] object JsonConfluent extends JsonFormat("json-confluent") {
   override def settings: Seq[FormatSetting] = Json.settings
-  override def decoder(side: SideLayout): Decoder = new ConfluentHeader(Json.ofObjects(side))
+  override def decoder(side: SideLayout): Decoder = new JsonBehindHeader(side)
   override def hasVariants: Boolean = true
   override def registry: Option[FormatRegistry] = Some(Registry)
   override def writer: Option[FormatWriter] = Some(Writer)
@@ -149,6 +151,13 @@ private[dynamickafka] object JsonConfluent extends JsonFormat("json-confluent") 
   }
 }
 
+private[json] final class JsonBehindHeader(side: SideLayout) extends ConfluentHeader {
+  private val objects = Json.ofObjects(side)
+  private val payload: RecordBody =
+    (bytes, from, into) => objects.decode(ju.Arrays.copyOfRange(bytes, from, bytes.length), into)
+  override protected def body(id: Int): RecordBody = payload
+}
+
 private[format] class JsonWriter extends FormatWriter {
   override def settings: Seq[FormatSetting] = JsonWriter.settings
   override def refused(option: String): Option[String] = JsonWriter.notOffered.get(option)
@@ -181,10 +190,11 @@ private[format] object JsonWriter extends JsonWriter {
  * are set apply as in `from_json`.
  */
 private[json] final class VariantDecoder(side: SideLayout) extends Decoder {
-  import VariantDecoder._
   WholeVariant.check(side.format, side.schema)
 
-  private val factory = JsonFormat.parsed(Strict ++ side.format.options).buildJsonFactory()
+  /** What JSON has, and `parse_json` accepts; Spark's defaults for records accept more. */
+  private val strict = Map("allowSingleQuotes" -> "false", "allowNonNumericNumbers" -> "false")
+  private val factory = JsonFormat.parsed(strict ++ side.format.options).buildJsonFactory()
   private val allowsDuplicates = SQLConf.get.getConf(SQLConf.VARIANT_ALLOW_DUPLICATE_KEYS)
 
   override def decode(bytes: Array[Byte], into: DecodedValues): DecodeFailure = {
@@ -198,19 +208,10 @@ private[json] final class VariantDecoder(side: SideLayout) extends Decoder {
       into.setObject(0, new VariantVal(parsed.getValue, parsed.getMetadata))
       null
     } catch {
-      case _: JsonProcessingException => NotJson
-      case NonFatal(_) => NoVariant
+      case _: JsonProcessingException => DecodeFailure("it is not valid JSON")
+      case NonFatal(_) => DecodeFailure("it has a name twice, or is larger than a VARIANT can be")
     }
   }
-}
-
-private object VariantDecoder {
-
-  /** What JSON has, and `parse_json` accepts; Spark's defaults for records accept more. */
-  private val Strict = Map("allowSingleQuotes" -> "false", "allowNonNumericNumbers" -> "false")
-  private val NotJson = DecodeFailure("it is not valid JSON", None, unparsable = true)
-  private val NoVariant =
-    DecodeFailure("it has a name twice, or is larger than a VARIANT can be", None, unparsable = true)
 }
 
 /** Encodes the only column, a VARIANT, as the whole record, as Spark's `to_json` does; null is a null value. */
@@ -351,78 +352,57 @@ private[dynamickafka] object JsonSchemaColumns {
     }
 }
 
-/**
- * The JSON Schema of columns, to register what is written. [[JsonSchemaColumns]] makes the columns of it again. Pure.
- *
- * @param asText the types whose values are texts in a format of their own
- */
-private[dynamickafka] final class JsonSchemaText private (asText: Set[DataType]) {
-  import JsonSchemaText._
-
-  private def ofObject(struct: StructType): ObjectNode = {
-    val node = make.objectNode.put("type", "object")
-    val properties = node.putObject("properties")
-    struct.foreach(field =>
-      properties.set[ObjectNode](
-        field.name,
-        if (field.nullable) orNull(field.dataType) else typeOf(field.dataType)
-      )
-    )
-    node
-  }
-
-  private def orNull(dataType: DataType): ObjectNode =
-    if (dataType == VariantType) typeOf(dataType)
-    else {
-      val node = make.objectNode
-      node.putArray("oneOf").add(make.objectNode.put("type", "null")).add(typeOf(dataType))
-      node
-    }
-
-  private def typeOf(dataType: DataType): ObjectNode = dataType match {
-    case text if asText(text) => make.objectNode.put("type", "string")
-    case struct: StructType => ofObject(struct)
-    case ArrayType(element, nullable) =>
-      val node = make.objectNode.put("type", "array")
-      node.set[ObjectNode]("items", if (nullable) orNull(element) else typeOf(element))
-      node
-    case MapType(_, value, nullable) =>
-      val node = make.objectNode.put("type", "object")
-      node.set[ObjectNode]("additionalProperties", if (nullable) orNull(value) else typeOf(value))
-      node
-    // Anything, also null.
-    case VariantType => make.objectNode
-    case BooleanType => make.objectNode.put("type", "boolean")
-    case ByteType => integer("int8")
-    case ShortType => integer("int16")
-    case IntegerType => integer("int32")
-    case LongType => integer("int64")
-    case FloatType => number("float32")
-    case DoubleType => number("float64")
-    case _: DecimalType => make.objectNode.put("type", "number")
-    case TimestampType => make.objectNode.put("type", "string").put("format", "date-time")
-    case DateType => make.objectNode.put("type", "string").put("format", "date")
-    case _ => make.objectNode.put("type", "string")
-  }
-
-  /** The names of Kafka Connect, which Confluent's tools read. */
-  private def integer(name: String) = make.objectNode.put("type", "integer").put("connect.type", name)
-  private def number(name: String) = make.objectNode.put("type", "number").put("connect.type", name)
-}
-
+/** The JSON Schema of columns, to register what is written. [[JsonSchemaColumns]] makes the columns of it again. Pure. */
 private[dynamickafka] object JsonSchemaText {
-  private val Draft = "http://json-schema.org/draft-07/schema#"
-
-  /** As of the record in Avro; some serializers require a title. */
-  private val Title = "topLevelRecord"
   private val make = JsonNodeFactory.instance
 
-  /** The schema of records that can be any JSON. */
-  val Anything: String = make.objectNode.put("$schema", Draft).put("title", Title).toString
+  /** With the title of the record in Avro: some serializers require one. */
+  private def root = make.objectNode.put("$schema", "http://json-schema.org/draft-07/schema#")
+    .put("title", "topLevelRecord")
 
+  /** The schema of records that can be any JSON. */
+  val Anything: String = root.toString
+
+  /** @param asText the types whose values are texts in a format of their own */
   def of(columns: StructType, asText: Set[DataType] = Set.empty): String = {
-    val root = make.objectNode.put("$schema", Draft).put("title", Title)
-    root.setAll[ObjectNode](new JsonSchemaText(asText).ofObject(columns))
-    root.toString
+    def ofObject(struct: StructType): ObjectNode = {
+      val node = ofType("object")
+      val properties = node.putObject("properties")
+      struct.foreach(f => properties.set[ObjectNode](f.name, typeOf(f.dataType, f.nullable)))
+      node
+    }
+    def typeOf(dataType: DataType, nullable: Boolean): ObjectNode =
+      if (!nullable || dataType == VariantType) known(dataType)
+      else {
+        val node = make.objectNode
+        node.putArray("oneOf").add(ofType("null")).add(known(dataType))
+        node
+      }
+    def known(dataType: DataType): ObjectNode = dataType match {
+      case text if asText(text) => ofType("string")
+      case struct: StructType => ofObject(struct)
+      case ArrayType(element, nullable) => ofType("array").set[ObjectNode]("items", typeOf(element, nullable))
+      case MapType(_, value, nullable) =>
+        ofType("object").set[ObjectNode]("additionalProperties", typeOf(value, nullable))
+      // Anything, also null.
+      case VariantType => make.objectNode
+      case BooleanType => ofType("boolean")
+      // The names of Kafka Connect, which Confluent's tools read.
+      case ByteType => ofType("integer").put("connect.type", "int8")
+      case ShortType => ofType("integer").put("connect.type", "int16")
+      case IntegerType => ofType("integer").put("connect.type", "int32")
+      case LongType => ofType("integer").put("connect.type", "int64")
+      case FloatType => ofType("number").put("connect.type", "float32")
+      case DoubleType => ofType("number").put("connect.type", "float64")
+      case _: DecimalType => ofType("number")
+      case TimestampType => ofType("string").put("format", "date-time")
+      case DateType => ofType("string").put("format", "date")
+      case _ => ofType("string")
+    }
+    val node = root
+    node.setAll[ObjectNode](ofObject(columns))
+    node.toString
   }
+
+  private def ofType(name: String) = make.objectNode.put("type", name)
 }

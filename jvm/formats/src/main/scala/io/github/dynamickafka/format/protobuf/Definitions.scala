@@ -1,20 +1,9 @@
 package io.github.dynamickafka.format.protobuf
 
 /**
- * A .proto file, of a descriptor or of its text. The features are those that are set here, by the names in `google.protobuf.FeatureSet`.
+ * A message, or a .proto file, of a descriptor or of its text, whose name is that of the package. The features are those that are set here,
+ * by the names in `google.protobuf.FeatureSet`; of a file, also those of its syntax.
  *
- * @param syntax `proto2`, `proto3` or `editions`
- */
-private[dynamickafka] final case class FileDefinition(
-    name: String,
-    packageName: String,
-    syntax: String,
-    messages: Seq[MessageDefinition],
-    enums: Seq[EnumDefinition],
-    features: Map[String, String] = Map.empty
-)
-
-/**
  * @param isMapEntry whether it stands for the entries of a map
  * @param isImplied whether a field in the text of a .proto file declares it: a map or a group
  */
@@ -64,6 +53,17 @@ private[protobuf] object Syntax {
 
   def ofEdition(number: Long): String =
     editions.collectFirst { case (name, `number`) => name }.fold(ofEdition(s"number $number"))(ofEdition)
+
+  /** What applies in a file that sets nothing else. */
+  def features(syntax: String): Map[String, String] = {
+    val (presence, kind, utf8) = syntax match {
+      case "proto2" => ("EXPLICIT", "CLOSED", "NONE")
+      case "proto3" => ("IMPLICIT", "OPEN", "VERIFY")
+      case Editions => ("EXPLICIT", "OPEN", "VERIFY")
+    }
+    Map("field_presence" -> presence, "enum_type" -> kind, "utf8_validation" -> utf8)
+      .updated("message_encoding", "LENGTH_PREFIXED")
+  }
 }
 
 private[dynamickafka] object FieldDefinition {

@@ -11,15 +11,15 @@ import scala.collection.mutable
 private[dynamickafka] object ProtoText {
 
   /** @throws ProtoSyntaxException if the text is not a .proto file */
-  def parse(name: String, text: String): FileDefinition = new ProtoText(name, new ProtoTokens(text)).file()
+  def parse(text: String): MessageDefinition = new ProtoText(new ProtoTokens(text)).file()
 }
 
-private final class ProtoText(fileName: String, tokens: ProtoTokens) {
+private final class ProtoText(tokens: ProtoTokens) {
   import tokens._
 
   private var syntax = "proto2"
 
-  def file(): FileDefinition = {
+  def file(): MessageDefinition = {
     var packageName = ""
     val body = new Body
     while (!isEnd) peek() match {
@@ -45,14 +45,7 @@ private final class ProtoText(fileName: String, tokens: ProtoTokens) {
       case "extend" => extend(body)
       case _ => statement(body)
     }
-    FileDefinition(
-      fileName,
-      packageName,
-      syntax,
-      body.messages.toSeq,
-      body.enums.toSeq,
-      body.options.features.toMap
-    )
+    body.made(packageName, Syntax.features(syntax))
   }
 
   /** What a file or a message consists of. */
@@ -62,6 +55,15 @@ private final class ProtoText(fileName: String, tokens: ProtoTokens) {
     val fields = mutable.ArrayBuffer.empty[FieldDefinition]
     val options = new Options
     var oneofs = 0
+
+    def made(name: String, defaults: Map[String, String] = Map.empty): MessageDefinition = MessageDefinition(
+      name,
+      fields.toSeq,
+      messages.toSeq,
+      enums.toSeq,
+      options.isMapEntry,
+      defaults ++ options.features
+    )
   }
 
   /** The options that concern how messages are read. */
@@ -91,14 +93,7 @@ private final class ProtoText(fileName: String, tokens: ProtoTokens) {
     val body = new Body
     expect("{")
     while (!accept("}")) member(body)
-    MessageDefinition(
-      name,
-      body.fields.toSeq,
-      body.messages.toSeq,
-      body.enums.toSeq,
-      body.options.isMapEntry,
-      body.options.features.toMap
-    )
+    body.made(name)
   }
 
   private def member(body: Body): Unit = {

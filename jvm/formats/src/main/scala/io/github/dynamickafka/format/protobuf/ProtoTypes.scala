@@ -89,20 +89,19 @@ private[dynamickafka] object ProtoTypes {
    * @param files the main file last
    * @param known the files that every schema can import
    */
-  def of(files: Seq[FileDefinition], known: Seq[FileDefinition] = Nil): ProtoTypes = {
-    val own = files.flatMap(named)
-    val all = known.flatMap(named) ++ own
-    val messages = all.collect { case (name, Left(found), features) => (name, (found, features)) }.toMap
-    val enums = all.collect { case (name, Right(found), features) =>
-      name -> ProtoEnum(name, found.values, features("enum_type") == "CLOSED")
-    }.toMap
+  def of(files: Seq[MessageDefinition], known: Seq[MessageDefinition] = Nil): ProtoTypes = {
+    val own = files.map(scopes("", _, Map.empty))
+    val all = known.map(scopes("", _, Map.empty)) ++ own
+    val messages = all.flatMap(_.tail).map(scope => scope.name -> scope).toMap
+    val enums =
+      all.flatten.flatMap(scope => scope.message.enums.map(scope.choices)).map(e => e.name -> e).toMap
     def resolved(scope: String, name: String): Option[String] =
       if (name.startsWith(".")) Some(name.drop(1)).filter(n => messages.contains(n) || enums.contains(n))
       else
         Iterator.iterate(scope)(s => s.take(math.max(0, s.lastIndexOf('.')))).take(scope.count(_ == '.') + 2)
           .map(s => if (s.isEmpty) name else s"$s.$name")
           .find(n => messages.contains(n) || enums.contains(n))
-    val linked = messages.map { case (name, (message, features)) =>
+    val linked = messages.map { case (name, Scope(_, message, features)) =>
       val fields = message.fields.map { f =>
         val target = if (f.typeName.isEmpty) None else resolved(name, f.typeName)
         val kind =
@@ -112,7 +111,7 @@ private[dynamickafka] object ProtoTypes {
           else if (f.kind == FieldKind.Group) FieldKind.Group
           else FieldKind.Message
         // Maps, and what is in them, never end with a tag.
-        val ofMap = message.isMapEntry || target.flatMap(messages.get).exists(_._1.isMapEntry)
+        val ofMap = message.isMapEntry || target.flatMap(messages.get).exists(_.message.isMapEntry)
         val own = features ++ f.features
         // As in Java's library, texts in maps have to be UTF-8 in every syntax.
         val inMap = if (message.isMapEntry) own.updated("utf8_validation", "VERIFY") else own
@@ -122,8 +121,8 @@ private[dynamickafka] object ProtoTypes {
       val declared = names(message.messages.filterNot(_.isImplied))
       name -> ProtoMessage(name, fields, message.isMapEntry, names(message.messages), declared)
     }
-    val roots = files.lastOption.toSeq.flatMap(f => f.messages.map(m => join(f.packageName, m.name)))
-    ProtoTypes(linked, enums, roots, linked.keySet -- own.map(_._1))
+    val roots = files.lastOption.toSeq.flatMap(f => f.messages.map(m => join(f.name, m.name)))
+    ProtoTypes(linked, enums, roots, linked.keySet -- own.flatMap(_.tail).map(_.name))
   }
 
   private def field(
@@ -149,35 +148,19 @@ private[dynamickafka] object ProtoTypes {
     )
   }
 
-  private type Named = (String, Either[MessageDefinition, EnumDefinition], Map[String, String])
-
-  private def named(file: FileDefinition): Seq[Named] = {
-    val features = defaults(file.syntax) ++ file.features
-    file.messages.flatMap(named(file.packageName, _, features)) ++
-      file.enums.map(named(file.packageName, _, features))
+  /** @param name in full, `features` with those of what is around it */
+  private final case class Scope(name: String, message: MessageDefinition, features: Map[String, String]) {
+    def choices(of: EnumDefinition): ProtoEnum =
+      ProtoEnum(join(name, of.name), of.values, (features ++ of.features)("enum_type") == "CLOSED")
   }
 
-  private def named(scope: String, message: MessageDefinition, outer: Map[String, String]): Seq[Named] = {
-    val name = join(scope, message.name)
-    val features = outer ++ message.features
-    (name, Left(message), features) +:
-      (message.messages.flatMap(named(name, _, features)) ++ message.enums.map(named(name, _, features)))
+  /** The scope of a message or a file, and those in it. */
+  private def scopes(outer: String, of: MessageDefinition, around: Map[String, String]): Seq[Scope] = {
+    val own = Scope(join(outer, of.name), of, around ++ of.features)
+    own +: of.messages.flatMap(scopes(own.name, _, own.features))
   }
-
-  private def named(scope: String, found: EnumDefinition, outer: Map[String, String]): Named =
-    (join(scope, found.name), Right(found), outer ++ found.features)
 
   private def join(scope: String, name: String): String = if (scope.isEmpty) name else s"$scope.$name"
-
-  private def defaults(syntax: String): Map[String, String] = {
-    val (presence, kind, utf8) = syntax match {
-      case "proto2" => ("EXPLICIT", "CLOSED", "NONE")
-      case "proto3" => ("IMPLICIT", "OPEN", "VERIFY")
-      case Syntax.Editions => ("EXPLICIT", "OPEN", "VERIFY")
-    }
-    Map("field_presence" -> presence, "enum_type" -> kind, "utf8_validation" -> utf8)
-      .updated("message_encoding", "LENGTH_PREFIXED")
-  }
 }
 
 /**
@@ -193,7 +176,8 @@ private[dynamickafka] final class MessageFit(message: ProtoMessage, types: Proto
 
   private def fits(message: ProtoMessage, in: ProtoInput, group: Int, depth: Int): Boolean = {
     var missing = message.fields.collect { case f if f.required => f.number }.toSet
-    var isFit = depth < MessageFit.MostNested
+    // As deep as Protobuf's libraries read.
+    var isFit = depth < 100
     var isOpen = group != 0
     while (isFit && (isOpen || (group == 0 && !in.isEnd))) {
       val tag = in.tag()
@@ -234,10 +218,4 @@ private[dynamickafka] final class MessageFit(message: ProtoMessage, types: Proto
       true
     }
   }
-}
-
-private object MessageFit {
-
-  /** As deep as Protobuf's libraries read. */
-  private val MostNested = 100
 }

@@ -119,7 +119,7 @@ private final class ProtobufColumns(types: ProtoTypes, options: ProtobufOptions)
     else if (depth > 0 && (options.recursiveDepth < 1 || options.recursiveDepth > 10))
       throw Unfit(
         s"the message '${message.name}' contains itself, in the field '${field.name}' of '${owner.name}': set " +
-          s"'${ProtobufOptions.RecursiveDepth}' from 1 to 10, or name the columns."
+          s"'${ProtobufOptions.RecursiveDepth.name}' from 1 to 10, or name the columns."
       )
     else if (depth > 0 && depth >= options.recursiveDepth) None
     else struct(message, depths.updated(message.name, depth + 1))
@@ -132,8 +132,8 @@ private[dynamickafka] object ProtobufSchemas {
   /** @return the message of the descriptor file that has been read, or the reason why there is none */
   def ofFile(format: SideFormat): Either[String, (ProtoMessage, ProtoTypes)] = {
     val set = format.descriptor.getOrElse(throw new IllegalStateException("the descriptor file was not read"))
-    ProtoSchemas.ofDescriptors(set.toArray).flatMap { types =>
-      val name = format.options(ProtobufOptions.MessageName).trim
+    ofDescriptors(set.toArray).flatMap { types =>
+      val name = format.options(ProtobufOptions.MessageName.name).trim
       types.find(name).map(_ -> types).toRight(s"it has no message '$name', or several of this name.")
     }
   }
@@ -143,13 +143,35 @@ private[dynamickafka] object ProtobufSchemas {
     case (message, types) => ProtobufColumns.of(message, types, ProtobufOptions.of(format.options))
   }
 
+  private def ofDescriptors(set: Array[Byte]): Either[String, ProtoTypes] =
+    try {
+      val files = DescriptorBytes.files(set)
+      if (files.forall(_.messages.isEmpty)) Left("it contains no message.") else Right(ProtoTypes.of(files))
+    } catch {
+      case ProtoSyntaxException(reason) => Left(s"$reason.")
+      case NonFatal(_) => Left("it is not a descriptor set, as 'protoc --descriptor_set_out' writes it.")
+    }
+
+  /** @return the reason, if a file of the schema cannot be parsed */
   def ofRegistry(schema: RegisteredSchema): Either[String, ProtoTypes] =
-    ProtoSchemas.ofRegistry(schema.text, schema.references.map(r => r.name -> r.text))
+    try Right(ProtoTypes.of((schema.references.map(_.text) :+ schema.text).map(file), WellKnownTypes.files))
+    catch {
+      case ProtoSyntaxException(reason) => Left(s"the Protobuf schema cannot be parsed: $reason.")
+      case NonFatal(e) => Left(s"the Protobuf schema cannot be parsed: ${e.getClass.getSimpleName}.")
+    }
+
+  /** @param text a .proto file, or a descriptor of it in base 64, which some clients register and registries give back */
+  private def file(text: String): MessageDefinition = {
+    val compact = text.filterNot(_.isWhitespace)
+    if (compact.nonEmpty && compact.forall(c => c.isLetterOrDigit || "+/=".contains(c)))
+      DescriptorBytes.file(Base64.getDecoder.decode(compact))
+    else ProtoText.parse(text)
+  }
 
   /** The columns of a schema in a registry: of the message that the options name, or of the first one. */
   def columnsOfRegistry(schema: RegisteredSchema, format: SideFormat): Either[String, StructType] =
     ofRegistry(schema).flatMap { types =>
-      val named = format.options.get(ProtobufOptions.MessageName).map(_.trim)
+      val named = format.options.get(ProtobufOptions.MessageName.name).map(_.trim)
       named.fold(
         types.at(Seq(0)).headOption
       )(types.find).toRight(s"it has no message${named.fold("")(n => s" '$n'")}.")
@@ -169,62 +191,29 @@ private[dynamickafka] object ProtobufSchemas {
   }
 }
 
-/** Types of descriptors and of the schemas of registries. Pure. */
-private[dynamickafka] object ProtoSchemas {
-
-  /** @return the reason, if the bytes are not a descriptor set */
-  def ofDescriptors(set: Array[Byte]): Either[String, ProtoTypes] =
-    try {
-      val files = DescriptorBytes.files(set)
-      if (files.forall(_.messages.isEmpty)) Left("it contains no message.") else Right(ProtoTypes.of(files))
-    } catch {
-      case ProtoSyntaxException(reason) => Left(s"$reason.")
-      case NonFatal(_) => Left("it is not a descriptor set, as 'protoc --descriptor_set_out' writes it.")
-    }
-
-  /**
-   * @param text a .proto file, or a descriptor of it in base 64, which some clients register and registries give back
-   * @param references files that it imports
-   * @return the reason, if one of them cannot be parsed
-   */
-  def ofRegistry(text: String, references: Seq[(String, String)]): Either[String, ProtoTypes] =
-    try {
-      val files = references.map { case (name, own) => file(name, own) } :+ file("", text)
-      Right(ProtoTypes.of(files, WellKnownTypes.files))
-    } catch {
-      case ProtoSyntaxException(reason) => Left(s"the Protobuf schema cannot be parsed: $reason.")
-      case NonFatal(e) => Left(s"the Protobuf schema cannot be parsed: ${e.getClass.getSimpleName}.")
-    }
-
-  private def file(name: String, text: String): FileDefinition = {
-    val compact = text.filterNot(_.isWhitespace)
-    if (compact.nonEmpty && compact.forall(c => c.isLetterOrDigit || "+/=".contains(c)))
-      DescriptorBytes.file(Base64.getDecoder.decode(compact))
-    else ProtoText.parse(name, text)
-  }
-}
-
 /** Parses descriptors: what `protoc --descriptor_set_out` writes, and a single file of it. Pure. */
 private[dynamickafka] object DescriptorBytes {
 
   /** A `google.protobuf.FileDescriptorSet`. Throws if the bytes are none. */
-  def files(set: Array[Byte]): Seq[FileDefinition] = Fields.of(set).messages(1).map(file)
+  def files(set: Array[Byte]): Seq[MessageDefinition] = Fields.of(set).messages(1).map(file)
 
   /** A `google.protobuf.FileDescriptorProto`. Throws if the bytes are none. */
-  def file(bytes: Array[Byte]): FileDefinition = file(Fields.of(bytes))
+  def file(bytes: Array[Byte]): MessageDefinition = file(Fields.of(bytes))
 
-  private def file(descriptor: Fields): FileDefinition = FileDefinition(
-    descriptor.text(1),
-    descriptor.text(2),
-    descriptor.text(12) match {
+  private def file(descriptor: Fields): MessageDefinition = {
+    val syntax = descriptor.text(12) match {
       case "" => "proto2"
       case Syntax.Editions => Syntax.ofEdition(descriptor.number(14))
       case name => Syntax.named(name)
-    },
-    descriptor.messages(4).map(message),
-    descriptor.messages(5).map(enumOf),
-    features(descriptor.message(8).message(50))
-  )
+    }
+    MessageDefinition(
+      descriptor.text(2),
+      Nil,
+      descriptor.messages(4).map(message),
+      descriptor.messages(5).map(enumOf),
+      features = Syntax.features(syntax) ++ features(descriptor.message(8).message(50))
+    )
+  }
 
   private def message(descriptor: Fields): MessageDefinition = {
     val options = descriptor.message(7)
@@ -390,5 +379,5 @@ private[protobuf] object WellKnownTypes {
       |message Decimal { bytes value = 1; int32 precision = 2; int32 scale = 3; }
       |""".stripMargin
 
-  val files: Seq[FileDefinition] = Seq(google, types, confluent).map(ProtoText.parse("", _))
+  val files: Seq[MessageDefinition] = Seq(google, types, confluent).map(ProtoText.parse)
 }

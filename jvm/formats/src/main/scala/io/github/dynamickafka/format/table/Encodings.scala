@@ -21,19 +21,16 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.extension.TargetRecord
 import io.github.dynamickafka.format.{
   AvroSchemas,
   ChangeKind,
   ChangeLayout,
-  Encoder,
-  FormatWriter,
   MetadataColumn,
-  SchemaText,
   SideFormat,
   SideLayout,
   TaskResource,
-  UnencodableException,
-  WriteContext
+  UnencodableException
 }
 import io.github.dynamickafka.schemaregistry.Frame
 
@@ -120,7 +117,8 @@ private[table] final class Encodings(
   }
 
   private val ofKey = options.keyFields.flatMap(name => fields.find(f => same(f._1.name, name)))
-  private val others = fields.diff(ofKey)
+  private val ofValue = if (options.exceptKey) fields.diff(ofKey) else fields
+  private def shown = s"The columns are ${input.fieldNames.mkString("'", "', '", "'")}."
 
   val key: Option[SideSource] = options.key.flatMap { side =>
     if (!side.format.hasFields) whole(side, keyName)
@@ -137,7 +135,7 @@ private[table] final class Encodings(
 
   val value: SideSource =
     if (wholeValue.isDefined) {
-      (if (options.exceptKey) others else fields).headOption.foreach { case (field, _) =>
+      ofValue.headOption.foreach { case (field, _) =>
         val hint =
           if (options.keyFields.exists(same(_, field.name)))
             s"set '${FormatOptionSpecs.ValueFieldsInclude.name}' to 'EXCEPT_KEY'."
@@ -148,22 +146,17 @@ private[table] final class Encodings(
           s"the format '${options.value.format.name}' of the values has only the column 'value': $hint"
         )
       }
-      whole(options.value, "value").getOrElse(throw Errors.invalidColumn(
-        "value",
-        s"the column is required but missing. The columns are ${input.fieldNames.mkString("'", "', '", "'")}."
-      ))
+      whole(options.value, "value").getOrElse(
+        throw Errors.invalidColumn("value", s"the column is required but missing. $shown")
+      )
     } else {
-      val columns = if (options.exceptKey) others else fields
-      if (columns.isEmpty)
-        throw Errors.invalidColumn(
-          "value",
-          s"no column is left for the values. The columns are ${input.fieldNames.mkString("'", "', '", "'")}."
-        )
+      if (ofValue.isEmpty)
+        throw Errors.invalidColumn("value", s"no column is left for the values. $shown")
       // An Avro schema that was given also has the fields of the key.
       val left = if (options.exceptKey) ofKey.map(_._1.name).toSet else Set.empty[String]
       val avro = options.schema.flatMap(_.avro).map(AvroSchemas.without(_, left))
       val registered = options.schema.flatMap(_.registered).filter(_ => left.isEmpty)
-      val made = encoded(options.value, columns, avro)
+      val made = encoded(options.value, ofValue, avro)
       made.copy(
         made.side.copy(registered = registered),
         change = kind.filter(_ => options.value.format.isChange).map(k => assignment.plain(k._2))
@@ -194,7 +187,7 @@ private[table] final class Encodings(
       columns: Seq[(StructField, Expression)],
       avro: Option[String] = None
   ): Fields =
-    Fields(SideLayout.of(side, SchemaText.nullable(StructType(columns.map(_._1))), avro), columns.map(_._2))
+    Fields(SideLayout.of(side, StructType(columns.map(_._1)).toNullable, avro), columns.map(_._2))
 }
 
 /** Where keys or values come from. Sent to executors. */
@@ -251,20 +244,8 @@ private[dynamickafka] final case class Encoding(
     upserts: Option[UpsertRows] = None
 )
 
-/** Makes the encoder of keys or values, for one task. */
-private[dynamickafka] object Encoders {
-
-  /** @param context shows the records, one after the other */
-  def of(fields: SideLayout, context: WriteContext = null): Encoder = {
-    val encoder = writer(fields).encoder(fields)
-    encoder.within(context)
-    TaskResource.closeAtEnd(() => encoder.close())
-    encoder
-  }
-
-  private def writer(fields: SideLayout): FormatWriter = fields.format.format.writer.getOrElse(
-    throw new IllegalArgumentException(s"${fields.format.format.name} is for reading only")
-  )
+/** Checks what is written. */
+private[table] object Encoders {
 
   /**
    * Makes an encoder on the driver, so that types and options that a format does not support are found before anything is
@@ -286,8 +267,9 @@ private[dynamickafka] object Encoders {
   private def problem(side: SideLayout): Option[String] =
     Variants.problem(side.format.format, side.schema).orElse {
       try {
-        writer(side).encoder(side).close()
-        writer(side).problem(side)
+        val writer = side.format.format.writer.get
+        writer.encoder(side).close()
+        writer.problem(side)
       } catch { case NonFatal(e) => Some(String.valueOf(e.getMessage)) }
     }
 }
@@ -296,27 +278,26 @@ private[dynamickafka] object Encoders {
  * Makes the keys or the values of rows. Used by one task. Not thread-safe.
  *
  * @param side `key` or `value`, for errors
- * @param context shows the records, one after the other
+ * @param record shows the records, one after the other
  */
-private[dynamickafka] final class RowEncoder(source: SideSource, side: String, context: WriteContext = null) {
+private[dynamickafka] final class RowEncoder(source: SideSource, side: String, record: TargetRecord = null) {
 
   private val encode: InternalRow => Array[Byte] = source match {
     case SideSource.Column(i, BinaryType) => row => if (row.isNullAt(i)) null else row.getBinary(i)
     case SideSource.Column(i, _) => row => if (row.isNullAt(i)) null else row.getUTF8String(i).getBytes
     case fields: SideSource.Fields =>
       val project = UnsafeProjection.create(fields.input)
-      val encoder = Encoders.of(fields.side, context)
-      val format = fields.side.format.format.name
+      val format = fields.side.format.format
+      val encoder = format.writer.get.encoder(fields.side)
+      encoder.within(record)
+      TaskResource.closeAtEnd(() => encoder.close())
       row =>
         try encoder.encode(project(row))
-        catch { case NonFatal(e) => throw Errors.encodeFailed(side, format, RowEncoder.reason(e)) }
+        catch { case NonFatal(e) => throw Errors.encodeFailed(side, format.name, reason(e)) }
   }
 
   /** @return null: no key, or a tombstone */
   def apply(row: InternalRow): Array[Byte] = encode(row)
-}
-
-private[format] object RowEncoder {
 
   /** The reason, without values of the row: of Spark's messages, only that of an overflow in a cast is known to contain none. */
   private def reason(e: Throwable): String = e match {
@@ -401,15 +382,13 @@ private[dynamickafka] final class StoreAssignment(input: StructType) {
         case NonFatal(e) =>
           throw Errors.invalidColumn(target.name, s"it does not fit 'schema': ${e.getMessage}")
       }
-    resolved match {
-      case Project(Seq(column), _) => bound(column.transform {
-          case a: Attribute if a.exprId == value.exprId => value.child
-        } match {
-          case Alias(child, _) => child
-          case other => other
-        })
-      case other => throw new IllegalStateException(s"no projection: $other")
+    val column = resolved.expressions.head.transform {
+      case a: Attribute if a.exprId == value.exprId => value.child
     }
+    bound(column match {
+      case Alias(child, _) => child
+      case other => other
+    })
   }
 
   private def bound(e: Expression): Expression = BindReferences.bindReference(e, attributes)

@@ -1,5 +1,6 @@
 package io.github.dynamickafka.format.table
 
+import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.{
   ChangeMode,
@@ -13,7 +14,7 @@ import io.github.dynamickafka.format.{
   SchemaText,
   SideFormat
 }
-import io.github.dynamickafka.option.{FormatKey, OptionSpec, RawOptions, Suggestions}
+import io.github.dynamickafka.option.{FormatKey, OptionName, OptionSpec, OptionType, RawOptions, Suggestions}
 import io.github.dynamickafka.schemaregistry.{Registries, RegistryOptionSpecs}
 
 /** Parses the options about formats, or throws an error for the first that is invalid or has no effect. Pure. */
@@ -30,35 +31,12 @@ private[dynamickafka] object FormatOptionsParser {
       raw: RawOptions,
       isCatalogTable: Boolean = false,
       formats: Formats = Formats.registered
-  ): FormatTable = {
-    val value = format(raw, ValueDeserializer, ValueFormat.copy(valueType = formats.valuesToRead))
-      .getOrElse(Formats.default)
-    val key = format(raw, KeyDeserializer, KeyFormat.copy(valueType = formats.toRead))
-    def side(name: String, own: OptionSpec[ParseErrors])(of: Format) = {
-      val required = of.registry.exists(_.isRequired) || RegistryOptions.givesSchema(raw, value)
-      val (set, registries) = ofFormat(
-        raw,
-        name,
-        of,
-        !isCatalogTable && required,
-        RegistryOptionSpecs.reading,
-        of,
-        FormatSetting.refused
-      )
-      readBy(raw, of, set, own).copy(registries = registries)
-    }
-    val common = parse(raw, isCatalogTable, value, key)(
-      side(FormatKey.Value, OnValueParseErrors),
-      side(FormatKey.Key, OnKeyParseErrors)
-    )
-    checkUse(raw, value, key)
-    common.copy(
-      metadata = metadata(raw, value),
-      changeEnvelope = raw.get(ChangeData) == ChangeMode.Envelope,
-      deadLetterTopic = deadLetterTopic(raw, common.sides),
-      deadLetterCluster = raw.find(DeadLetterCluster)
-    )
-  }
+  ): FormatTable = new FormatOptionsParser(
+    raw,
+    isCatalogTable,
+    format(raw, ValueDeserializer, ValueFormat, formats.valuesToRead).getOrElse(Formats.default),
+    format(raw, KeyDeserializer, KeyFormat, formats.toRead)
+  ).reading
 
   /** Parses the options of a query that writes; see [[reading]]. */
   def writing(
@@ -66,69 +44,22 @@ private[dynamickafka] object FormatOptionsParser {
       isCatalogTable: Boolean = false,
       formats: Formats = Formats.registered
   ): FormatTable = {
-    val value = format(
+    import WriteOptionSpecs.{KeyFormat, KeySerializer, ValueFormat, ValueSerializer}
+    new FormatOptionsParser(
       raw,
-      WriteOptionSpecs.ValueSerializer,
-      WriteOptionSpecs.ValueFormat.copy(valueType = formats.valuesToWrite)
-    )
-      .getOrElse(Formats.default)
-    val key = format(
-      raw,
-      WriteOptionSpecs.KeySerializer,
-      WriteOptionSpecs.KeyFormat.copy(valueType = formats.toWrite)
-    )
-    def side(name: String)(of: Format) = {
-      val writer = of.writer.get
-      val (set, registries) = ofFormat(
-        raw,
-        name,
-        of,
-        !isCatalogTable && of.hasRegistry,
-        RegistryOptionSpecs.all,
-        writer,
-        FormatSetting.refusedInWrites
-      )
-      SideFormat(of, writer.forEncoder(set), registries = registries)
-    }
-    val common = parse(raw, isCatalogTable, value, key)(side(FormatKey.Value), side(FormatKey.Key))
-    common.key.foreach(RegistryOptions.checkSubjects(common.value, _))
-    common
-  }
-
-  private def parse(raw: RawOptions, isCatalogTable: Boolean, value: Format, key: Option[Format])(
-      ofValue: Format => SideFormat,
-      ofKey: Format => SideFormat
-  ): FormatTable = {
-    val all = value +: key.toSeq
-    val fields = keyFields(raw, key)
-    if (!isCatalogTable) RegistryOptions.checkUse(raw, all)
-    val (valueSide, keySide) = (ofValue(value), key.map(ofKey))
-    checkFormats(raw, value, key)
-    val fromRegistry = RegistryOptions.givesSchema(raw, value)
-    // The options of the values, or, if these are not Avro, those of the keys.
-    val avro = (valueSide +: keySide.toSeq).find(_.format.readsAvroSchema)
-    FormatTable(
-      valueSide,
-      keySide,
-      fields,
-      prefix(raw, fields),
-      raw.get(ValueFieldsInclude),
-      if (fromRegistry) None
-      else
-        schema(raw, all, avro.fold(Map.empty[String, String])(_.options))
-          .orElse(value.fixedSchema.map(columns => DeclaredSchema(SchemaText.nullable(columns)))),
-      metadataPrefix = raw.find(MetadataPrefix).getOrElse(""),
-      schemaFromRegistry = fromRegistry,
-      upsert = isUpsert(raw, value, key, fields)
-    )
+      isCatalogTable,
+      format(raw, ValueSerializer, ValueFormat, formats.valuesToWrite).getOrElse(Formats.default),
+      format(raw, KeySerializer, KeyFormat, formats.toWrite)
+    ).writing
   }
 
   /** The format by a class of Kafka's interfaces, or by its name; None: neither option is set. */
   private def format(
       raw: RawOptions,
       byClass: OptionSpec[Format],
-      named: OptionSpec[Format]
-  ): Option[Format] = raw.written(byClass).fold(raw.find(named)) { w =>
+      named: OptionSpec[Format],
+      names: OptionType[Format]
+  ): Option[Format] = raw.written(byClass).fold(raw.find(named.copy(valueType = names))) { w =>
     raw.written(named).foreach(format =>
       throw Errors.invalidOption(
         w.name,
@@ -139,23 +70,80 @@ private[dynamickafka] object FormatOptionsParser {
     Some(byClass.parse(w.value, w.name))
   }
 
+  /** Options of formats that the connector handles itself. */
+  private val ofConnector = Seq(FormatSetting.IgnoreParseErrors, FormatSetting.FailOnMissingField).map(_.name)
+}
+
+private final class FormatOptionsParser(
+    raw: RawOptions,
+    isCatalogTable: Boolean,
+    value: Format,
+    key: Option[Format]
+) {
+  import FormatOptionSpecs._
+
+  private val formats = value +: key.toSeq
+
+  def reading: FormatTable = {
+    val common = parse { (of, side) =>
+      val required = of.registry.exists(_.isRequired) || fromRegistry
+      val set = ofFormat(side, of, required, RegistryOptionSpecs.reading, of, FormatSetting.refused)
+      readBy(set, if (side == FormatKey.Key) OnKeyParseErrors else OnValueParseErrors)
+    }
+    checkUse()
+    common.copy(
+      metadata = metadata,
+      changeEnvelope = raw.get(ChangeData) == ChangeMode.Envelope,
+      deadLetterTopic = deadLetterTopic(common.sides),
+      deadLetterCluster = raw.find(DeadLetterCluster)
+    )
+  }
+
+  def writing: FormatTable = {
+    val common = parse { (of, side) =>
+      val writer = of.writer.get
+      val set =
+        ofFormat(side, of, of.hasRegistry, RegistryOptionSpecs.all, writer, FormatSetting.refusedInWrites)
+      set.copy(options = writer.forEncoder(set.options))
+    }
+    common.key.foreach(checkSubjects(common.value, _))
+    common
+  }
+
+  /** @param sideOf the format with the options of `key` or `value` */
+  private def parse(sideOf: (Format, String) => SideFormat): FormatTable = {
+    val fields = keyFields
+    if (!isCatalogTable) checkRegistries()
+    val sides = sideOf(value, FormatKey.Value) +: key.toSeq.map(sideOf(_, FormatKey.Key))
+    checkFormats()
+    // The options of the values, or, if these are not Avro, those of the keys.
+    val avro = sides.find(_.format.readsAvroSchema).fold(Map.empty[String, String])(_.options)
+    FormatTable(
+      sides.head,
+      sides.lift(1),
+      fields,
+      prefix(fields),
+      raw.get(ValueFieldsInclude),
+      if (fromRegistry) None
+      else
+        schema(avro).orElse(value.fixedSchema.map(columns => DeclaredSchema(columns.toNullable))),
+      metadataPrefix = raw.find(MetadataPrefix).getOrElse(""),
+      schemaFromRegistry = fromRegistry,
+      upsert = isUpsert(fields)
+    )
+  }
+
   /** Whether the stream is a table with a key. */
-  private def isUpsert(
-      raw: RawOptions,
-      value: Format,
-      key: Option[Format],
-      keyFields: Seq[String]
-  ): Boolean = raw.get(ChangeData) == ChangeMode.Upsert && {
+  private def isUpsert(keyFields: Seq[String]): Boolean = raw.get(ChangeData) == ChangeMode.Upsert && {
     def missing(name: String, what: String) =
       throw Errors.missingOption(name, s"set it to the $what, because '${ChangeData.name}' is 'upsert'.")
-    if (value.isChange)
-      refuse(raw, ChangeData, "upsert", s"the format '${value.name}' has changes of its own.")
+    if (value.isChange) refuse(ChangeData, "upsert", s"the format '${value.name}' has changes of its own.")
     if (key.isEmpty) missing(KeyFormat.name, "format of the keys")
     if (keyFields.isEmpty) missing(KeyFields.name, "columns that keys contain")
     true
   }
 
-  private def deadLetterTopic(raw: RawOptions, sides: Seq[SideFormat]): Option[String] = {
+  private def deadLetterTopic(sides: Seq[SideFormat]): Option[String] = {
     val found = raw.find(DeadLetterTopic)
     if (found.isEmpty && sides.exists(_.parseErrors == ParseErrors.DeadLetter))
       throw Errors.missingOption(
@@ -165,16 +153,15 @@ private[dynamickafka] object FormatOptionsParser {
     found
   }
 
-  private def metadata(raw: RawOptions, format: Format): Option[Seq[MetadataItem]] = {
+  private def metadata: Option[Seq[MetadataItem]] = {
     val items = raw.find(MetadataColumns)
     items.toSeq.flatten.foreach {
-      case MetadataItem.OfFormat(key, _) if FormatMetadata.find(format, key).isEmpty =>
-        val known = format.metadata.map(m => s"'value.${m.key}'").mkString(", ")
+      case MetadataItem.OfFormat(key, _) if FormatMetadata.find(value, key).isEmpty =>
+        val known = value.metadata.map(m => s"'value.${m.key}'").mkString(", ")
         refuse(
-          raw,
           MetadataColumns,
           raw.written(MetadataColumns).fold("")(_.value),
-          s"the format '${format.name}' has no metadata 'value.$key'" +
+          s"the format '${value.name}' has no metadata 'value.$key'" +
             (if (known.isEmpty) "." else s"; it has $known.")
         )
       case _ =>
@@ -182,101 +169,99 @@ private[dynamickafka] object FormatOptionsParser {
     items
   }
 
-  private def keyFields(raw: RawOptions, keyFormat: Option[Format]): Seq[String] = {
+  private def keyFields: Seq[String] = {
     val fields = raw.find(KeyFields)
-    (keyFormat, fields) match {
-      case (Some(format), _) if format.isChange =>
-        refuse(raw, KeyFormat, format.name, "keys have no changes.")
-      case (None, Some(names)) =>
-        refuse(raw, KeyFields, names.mkString(","), s"'${KeyFormat.name}' is not set.")
-      case (Some(format), None) if format.hasFields =>
+    def refuseFields(reason: String) = refuse(KeyFields, fields.get.mkString(","), reason)
+    key match {
+      case Some(format) if format.isChange => refuse(KeyFormat, format.name, "keys have no changes.")
+      case None if fields.isDefined => refuseFields(s"'${KeyFormat.name}' is not set.")
+      case Some(format) if fields.isEmpty && format.hasFields =>
         throw Errors.missingOption(
           KeyFields.name,
           s"set it to the columns of '${Schema.name}' that keys contain, because '${KeyFormat.name}' is '${format.name}'."
         )
-      case (Some(format), Some(names)) if !format.hasFields && names.size != 1 =>
-        refuse(
-          raw,
-          KeyFields,
-          names.mkString(","),
-          s"'${KeyFormat.name}' is '${format.name}', which gives one column."
-        )
+      case Some(format) if fields.exists(_.size != 1) && !format.hasFields =>
+        refuseFields(s"'${KeyFormat.name}' is '${format.name}', which gives one column.")
       case _ => fields.getOrElse(Nil)
     }
   }
 
-  private def prefix(raw: RawOptions, fields: Seq[String]): String = {
+  private def prefix(fields: Seq[String]): String = {
     if (fields.isEmpty)
       raw.written(ValueFieldsInclude).foreach(w =>
-        refuse(raw, ValueFieldsInclude, w.value, s"it has no effect without '${KeyFields.name}'.")
+        refuse(ValueFieldsInclude, w.value, s"it has no effect without '${KeyFields.name}'.")
       )
-    raw.find(KeyFieldsPrefix).fold("") { prefix =>
-      if (!raw.get(ValueFieldsInclude))
-        refuse(raw, KeyFieldsPrefix, prefix, s"it requires '${ValueFieldsInclude.name}=EXCEPT_KEY'.")
-      fields.find(!_.startsWith(prefix)).foreach(name =>
-        refuse(
-          raw,
-          KeyFieldsPrefix,
-          prefix,
-          s"the column '$name' of '${KeyFields.name}' does not begin with it."
-        )
-      )
-      prefix
-    }
+    val prefix = raw.find(KeyFieldsPrefix)
+    def refusePrefix(reason: String) = refuse(KeyFieldsPrefix, prefix.get, reason)
+    if (prefix.isDefined && !raw.get(ValueFieldsInclude))
+      refusePrefix(s"it requires '${ValueFieldsInclude.name}=EXCEPT_KEY'.")
+    fields.find(name => prefix.exists(!name.startsWith(_))).foreach(name =>
+      refusePrefix(s"the column '$name' of '${KeyFields.name}' does not begin with it.")
+    )
+    prefix.getOrElse("")
   }
 
-  private def schema(
-      raw: RawOptions,
-      formats: Seq[Format],
-      avroOptions: Map[String, String]
-  ): Option[DeclaredSchema] =
+  private def schema(avroOptions: Map[String, String]): Option[DeclaredSchema] =
     raw.find(Schema).map { text =>
-      val format = formats.head
+      def refuseFor(reason: String) = refuse(Schema, text, s"the format '${value.name}' $reason")
       if (!formats.exists(_.hasFields))
-        refuse(
-          raw,
-          Schema,
-          text,
-          s"the format '${format.name}' has fixed columns. Set '${ValueFormat.name}' to one of " +
-            Formats.registered.names(_.hasFields) + "."
+        refuseFor(
+          s"has fixed columns. Set '${ValueFormat.name}' to one of ${Formats.registered.names(_.hasFields)}."
         )
-      if (format.fixedSchema.isDefined)
-        refuse(raw, Schema, text, s"the format '${format.name}' determines the columns itself.")
-      if (text.trim.equalsIgnoreCase("registry"))
-        refuse(raw, Schema, text, s"the format '${format.name}' has no registry.")
+      if (value.fixedSchema.isDefined) refuseFor("determines the columns itself.")
+      if (isRegistry(text)) refuseFor("has no registry.")
       SchemaText.parse(text, avroOptions, columns => formats.flatMap(_.avroSchema(columns)).headOption).fold(
         reason => throw Errors.invalidSchema(s"option '${Schema.name}': $reason"),
         identity
       )
     }
 
-  /** Options of formats that the connector handles itself. */
-  private val ofConnector = Seq(FormatSetting.IgnoreParseErrors, FormatSetting.FailOnMissingField).map(_.name)
+  private def isRegistry(schema: String) = schema.trim.equalsIgnoreCase("registry")
+
+  /** Whether the columns are those of the newest schema in the registry. */
+  private lazy val fromRegistry: Boolean = raw.find(Schema).exists(isRegistry) && value.hasRegistry && {
+    if (raw.get(ValueFieldsInclude))
+      throw Errors.invalidOption(
+        Schema.name,
+        "registry",
+        s"the schema of the values does not have the columns of the keys: with '${ValueFieldsInclude.name}' 'EXCEPT_KEY', name the " +
+          "columns."
+      )
+    true
+  }
 
   /**
-   * What is set for the format of one side: its options by Spark's names, and its registries.
+   * The format of one side with what is set: its options, by Spark's names, and its registries.
    *
+   * @param required whether some cluster has to have a registry
+   * @param registry the options of registries that the format has
    * @param settings the options that the format has
    * @param refused the reason why an option of Spark or Flink is not accepted
    */
   private def ofFormat(
-      raw: RawOptions,
       side: String,
       format: Format,
       required: Boolean,
       registry: Seq[OptionSpec[_]],
       settings: FormatSettings,
       refused: (Format, String) => Option[String]
-  ): (Map[String, String], Registries) = {
+  ): SideFormat = {
     // The options of the side come after those of both, so that they win.
     val (ofRegistry, own) = raw.formats
       .filter { case (key, _) => key.side.forall(_ == side) && key.format == format.name }
       .sortBy(_._1.side.isDefined)
-      .partition { case (key, _) => RegistryOptions.find(format, key.option, registry).isDefined }
+      .partitionMap { case (key, w) =>
+        val means = if (format.hasRegistry) RegistryOptionSpecs.withoutPrefix(key.option, registry) else None
+        means.map((key, _, w)).toLeft(key -> w)
+      }
     val set = own.map { case (key, w) =>
       setting(settings, refused(format, _), key, w).name -> w.value
     }.toMap
-    set -> RegistryOptions.of(raw, format, ofRegistry, required)
+    SideFormat(
+      format,
+      set,
+      registries = if (format.hasRegistry) registries(format, ofRegistry, required) else Registries()
+    )
   }
 
   /** The setting that an option means, with its value checked. */
@@ -286,83 +271,130 @@ private[dynamickafka] object FormatOptionsParser {
       key: FormatKey,
       w: RawOptions.Written
   ): FormatSetting = {
+    def refuse(reason: String) = throw Errors.invalidOption(w.name, w.value, reason)
     val found = settings.setting(key.option).getOrElse {
-      refused(key.option).foreach(reason =>
-        throw Errors.invalidOption(w.name, w.value, reason)
-      )
+      refused(key.option).foreach(refuse)
       val prefix = w.name.dropRight(key.option.length)
       throw Errors.unknownOption(
         w.name,
         Suggestions.closest(key.option, settings.settings.map(_.name)).map(prefix + _)
       )
     }
-    found.valueType.parse(w.value.trim).left.foreach(reason =>
-      throw Errors.invalidOption(w.name, w.value, reason)
-    )
+    found.valueType.parse(w.value.trim).left.foreach(refuse)
     found
   }
 
-  /** The format of one side in a query that reads, with what happens to bad records. */
-  private def readBy(
-      raw: RawOptions,
+  /**
+   * What the options `registry.*`, and those of the format that mean the same, set.
+   *
+   * @param own those of the format, with the option of a registry that they mean; those of one side come last
+   */
+  private def registries(
       format: Format,
-      set: Map[String, String],
-      own: OptionSpec[ParseErrors]
-  ): SideFormat = {
-    def isSet(setting: FormatSetting) = set.get(setting.name).exists(_.trim.toBoolean)
+      own: Seq[(FormatKey, OptionSpec[_], RawOptions.Written)],
+      required: Boolean
+  ): Registries = {
+    val shared = RegistryOptionSpecs.all.flatMap(spec => raw.written(spec).map(spec -> _))
+    for ((spec, w) <- shared; (key, other, again) <- own)
+      if (other == spec && key.side.isEmpty && again.value != w.value)
+        throw Errors.invalidOption(
+          again.name,
+          spec.shown(again.value),
+          s"the same option is also set as '${w.name}', to '${spec.shown(w.value)}'."
+        )
+    val all = shared ++ own.map { case (_, spec, w) => spec -> w }
+    all.foreach { case (spec, w) => spec.parse(w.value, w.name) }
+    val found = Registries(all.map { case (spec, w) => spec.key -> w.value.trim }.toMap, ofClusters)
+    found.check(format.name, required && !isCatalogTable)
+    found
+  }
+
+  private def ofClusters: Map[String, String] = raw.cluster.filter { case (key, _) =>
+    OptionName.normalize(key).contains(s".${RegistryOptionSpecs.Prefix}")
+  }
+
+  /** An option of a registry without a format that has one is refused. */
+  private def checkRegistries(): Unit = if (!formats.exists(_.hasRegistry)) {
+    val written = RegistryOptionSpecs.all.flatMap(raw.written).map(_.name) ++
+      ofClusters.keys.toSeq.sorted.map(OptionName.Cluster + _)
+    written.headOption.foreach(name =>
+      throw Errors.invalidOption(
+        name,
+        Redaction.Redacted,
+        s"it has no effect: a format with a registry is one of ${Formats.registered.names(_.hasRegistry)}."
+      )
+    )
+  }
+
+  /** Keys and values have different schemas: they cannot have one subject. */
+  private def checkSubjects(value: SideFormat, key: SideFormat): Unit = {
+    def subject(side: SideFormat) = side.registries.shared.get(RegistryOptionSpecs.Subject.key)
+    subject(value).filter(subject(key).contains(_)).foreach(both =>
+      throw Errors.invalidOption(
+        RegistryOptionSpecs.Subject.name,
+        both,
+        "keys and values would have the same subject. Set " +
+          s"'${FormatKey.Value}.${value.format.name}.subject' and '${FormatKey.Key}.${key.format.name}.subject'."
+      )
+    )
+  }
+
+  /** The format of one side in a query that reads, with what happens to bad records. */
+  private def readBy(side: SideFormat, own: OptionSpec[ParseErrors]): SideFormat = {
+    import FormatSetting.{FailOnMissingField, IgnoreParseErrors}
+    val (format, set) = (side.format, side.options)
     def name(setting: FormatSetting) = s"${format.name}.${setting.name}"
-    val ignores = isSet(FormatSetting.IgnoreParseErrors)
     def exclusive(option: FormatSetting, other: String) = throw Errors.invalidOption(
       name(option),
       "true",
       s"'$other' is also set, but only one of them is allowed."
     )
-    if (ignores)
-      Seq(own, OnParseErrors).find(raw.isSet).foreach(spec =>
-        exclusive(FormatSetting.IgnoreParseErrors, spec.name)
-      )
-    if (ignores && isSet(FormatSetting.FailOnMissingField))
-      exclusive(FormatSetting.FailOnMissingField, name(FormatSetting.IgnoreParseErrors))
+    val ignores = IgnoreParseErrors.isOn(set)
+    if (ignores) {
+      Seq(own, OnParseErrors).find(raw.isSet).foreach(spec => exclusive(IgnoreParseErrors, spec.name))
+      if (FailOnMissingField.isOn(set)) exclusive(FailOnMissingField, name(IgnoreParseErrors))
+    }
     for (missing <- format.settings.find(s => s.required.isDefined && !set.contains(s.name)))
       throw Errors.missingOption(name(missing), missing.required.get)
-    SideFormat(
-      format,
-      format.forDecoder(set -- ofConnector),
-      if (ignores) ParseErrors.Ignore else raw.find(own).getOrElse(raw.get(OnParseErrors)),
-      isSet(FormatSetting.FailOnMissingField)
+    side.copy(
+      options = format.forDecoder(set -- FormatOptionsParser.ofConnector),
+      parseErrors = if (ignores) ParseErrors.Ignore else raw.find(own).getOrElse(raw.get(OnParseErrors)),
+      failOnMissingField = FailOnMissingField.isOn(set)
     )
   }
 
   /** An option of a format that is not in use is refused. */
-  private def checkFormats(raw: RawOptions, value: Format, key: Option[Format]): Unit =
+  private def checkFormats(): Unit =
     raw.formats.foreach { case (option @ FormatKey(side, format, _), w) =>
       val inUse = side match {
         case Some(FormatKey.Key) => key.toSeq
         case Some(_) => Seq(value)
-        case None => value +: key.toSeq
+        case None => formats
       }
       if (!inUse.exists(_.name == format))
         throw Errors.invalidOption(
           w.name,
-          RegistryOptions.shown(option, w),
+          if (isSecret(option)) Redaction.Redacted else w.value,
           s"the format '$format' is not in use: '${ValueFormat.name}' is '${value.name}'" +
             s"${key.fold("")(k => s", '${KeyFormat.name}' is '${k.name}'")}."
         )
     }
 
+  /** It is not known which properties of a class of the user are secrets. */
+  private def isSecret(key: FormatKey) =
+    RegistryOptionSpecs.withoutPrefix(key.option).isDefined ||
+      (FormatOptionSpecs.classes ++ WriteOptionSpecs.classes).exists(_.name == key.format)
+
   /** An option that has no effect is refused. */
-  private def checkUse(raw: RawOptions, value: Format, key: Option[Format]): Unit = {
+  private def checkUse(): Unit = {
     for (w <- raw.written(ChangeData) if !value.isChange && raw.get(ChangeData) != ChangeMode.Upsert)
       throw Errors.invalidOption(
         w.name,
         w.value,
         s"it has no effect: a format of changes is one of ${Formats.registered.names(_.isChange)}. For records with a key, use 'upsert'."
       )
-    val uses = Seq(
-      OnParseErrors -> (value +: key.toSeq),
-      OnValueParseErrors -> Seq(value),
-      OnKeyParseErrors -> key.toSeq
-    )
+    val uses =
+      Seq(OnParseErrors -> formats, OnValueParseErrors -> Seq(value), OnKeyParseErrors -> key.toSeq)
     for ((spec, formats) <- uses; w <- raw.written(spec) if !formats.exists(_.canFail))
       throw Errors.invalidOption(
         w.name,
@@ -371,6 +403,6 @@ private[dynamickafka] object FormatOptionsParser {
       )
   }
 
-  private def refuse(raw: RawOptions, spec: OptionSpec[_], value: String, reason: String): Nothing =
+  private def refuse(spec: OptionSpec[_], value: String, reason: String): Nothing =
     throw Errors.invalidOption(raw.written(spec).fold(spec.name)(_.name), value, reason)
 }

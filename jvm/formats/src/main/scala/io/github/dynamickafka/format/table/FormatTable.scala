@@ -15,7 +15,7 @@ import io.github.dynamickafka.format.{
   MetadataColumn,
   MetadataItem,
   ParseErrors,
-  SchemaText,
+  Raw,
   SideFormat,
   SideLayout
 }
@@ -65,7 +65,7 @@ private[dynamickafka] final case class FormatTable(
 
   /** Whether the columns are those of Spark's Kafka source, then `cluster` and `stream`. */
   def isPlain: Boolean =
-    value.format.isBytes && key.isEmpty && metadata.isEmpty && metadataPrefix.isEmpty
+    value.format == Raw && key.isEmpty && metadata.isEmpty && metadataPrefix.isEmpty
 
   /**
    * The columns of a table that is read.
@@ -86,16 +86,13 @@ private[dynamickafka] final case class FormatTable(
    */
   def encoding(input: StructType, routing: Set[Int], caseSensitive: Boolean): Encoding = {
     val made = new Encodings(this, input, routing, caseSensitive)
-    // The columns of `schema=registry` are not known yet when only the options are checked.
-    if (schemaFromRegistry) Encoding(made.value, made.key, upserts = made.upserts)
-    else {
-      val frames = Seq(Some(made.value) -> false, made.key -> true).collect {
-        case (Some(fields: SideSource.Fields), ofKeys) =>
-          Encoders.check(fields.side, schema.isDefined)
-          fields.frame(ofKeys)
-      }
-      Encoding(made.value, made.key, frames.flatten, made.upserts)
+    val frames = Seq(Some(made.value) -> false, made.key -> true).collect {
+      // The columns of `schema=registry` are not known yet when only the options are checked.
+      case (Some(fields: SideSource.Fields), ofKeys) if !schemaFromRegistry =>
+        Encoders.check(fields.side, schema.isDefined)
+        fields.frame(ofKeys)
     }
+    Encoding(made.value, made.key, frames.flatten, made.upserts)
   }
 }
 
@@ -171,7 +168,7 @@ private final class Layouts(options: FormatTable, user: Option[StructType], incl
       if (keeps) corrupt.zip(Seq("has the bytes of bad records", "has the errors of bad records")) else Nil
     val special = (changeType.map(_ -> "has the kind of the change") ++ kept).toSeq
     val known = options.metadata.getOrElse(MetadataItem.ofRecord)
-    SchemaText.nullable(user).zip(user).map { case (field, original) =>
+    user.toNullable.zip(user).map { case (field, original) =>
       def ofRecord = Option.when(field.name.startsWith(options.metadataPrefix))(
         field.name.drop(options.metadataPrefix.length)
       ).flatMap(name => known.find(_.name.equalsIgnoreCase(name)))
@@ -183,7 +180,7 @@ private final class Layouts(options: FormatTable, user: Option[StructType], incl
         Right(column.copy(field = field))
       }).orElse(ofRecord.map { item =>
         val column = metadata(item)
-        val own = SchemaText.nullable(new StructType().add("c", column.field.dataType)).head.dataType
+        val own = new StructType().add("c", column.field.dataType).toNullable.head.dataType
         refuseType(field, own, "is metadata of the record")
         Right(column.copy(field = original))
       }).getOrElse {

@@ -52,21 +52,21 @@ class AvroDecoderSuite extends AnyFunSuite with TimeLimit with AgainstSpark {
   test("records of an Avro schema, one after the other") {
     val side = Decoded.side(text, "format" -> "avro")
     assert(side.schema.toDDL == "id BIGINT,name STRING,at TIMESTAMP,tags ARRAY<STRING>,kind STRING")
-    val decode = Decoded.by(new AvroDecoder(side), side)
+    val decode = Decoded.by(Avro.decoder(side), side)
     assert(decode(written(
       7L,
       "a"
     )).columns == Seq("Long(7)", "'a'", "Timestamp(1970-01-01 00:00:01.5)", "['x','y']", "'B'"))
     assert(decode(written(8L, null)).columns.take(2) == Seq("Long(8)", "null"))
     assert(Decoded.by(
-      new AvroDecoder(side.copy(wanted = Seq(4))),
+      Avro.decoder(side.copy(wanted = Seq(4))),
       side.copy(wanted = Seq(4))
     )(written(1L, "b")).columns == Seq("'B'"))
   }
 
   test("truncated records, bytes that are left over and garbage are bad records") {
     val side = Decoded.side(text, "format" -> "avro")
-    val decode = Decoded.by(new AvroDecoder(side), side)
+    val decode = Decoded.by(Avro.decoder(side), side)
     val good = written(7L, "a")
     assert(!decode(good).bad)
     (0 until good.length).foreach(n => assert(decode(good.take(n)).bad, n))
@@ -84,7 +84,7 @@ class AvroDecoderSuite extends AnyFunSuite with TimeLimit with AgainstSpark {
     val record = new GenericData.Record(own)
     record.put("id", 5)
     record.put("name", "x")
-    assert(Decoded.by(new AvroDecoder(side), side)(encoded(record)) == Decoded(
+    assert(Decoded.by(Avro.decoder(side), side)(encoded(record)) == Decoded(
       Seq("Integer(5)", "'x'"),
       bad = false
     ))
@@ -107,10 +107,10 @@ class AvroDecoderSuite extends AnyFunSuite with TimeLimit with AgainstSpark {
     schemas.map(some(_).asInstanceOf[StructType]).foreach { schema =>
       val avro = AvroSchemas.of(schema)
       val bySpark = Decoded.side(avro.toString, "format" -> "avro")
-      val expected = Decoded.by(new AvroDecoder(bySpark), bySpark)
+      val expected = Decoded.by(Avro.decoder(bySpark), bySpark)
       for (text <- Seq(schema.toDDL, schema.json)) {
         val side = Decoded.side(text, "format" -> "avro")
-        val decode = Decoded.by(new AvroDecoder(side), side)
+        val decode = Decoded.by(Avro.decoder(side), side)
         (1 to 5).foreach { _ =>
           val record = RandomAvro.encoded(avro, make.datum(avro))
           val found = decode(record)
@@ -125,7 +125,7 @@ class AvroDecoderSuite extends AnyFunSuite with TimeLimit with AgainstSpark {
     val bad = (1 to RandomCases(40)).map { _ =>
       val schema = make.record()
       val side = Decoded.side(schema.toString, "format" -> "avro")
-      assertSame(side, new AvroDecoder(side), records(make, schema))(
+      assertSame(side, Avro.decoder(side), records(make, schema))(
         BySpark.avro(schema.toString, side.schema, Map.empty)
       )
     }.sum
@@ -148,7 +148,7 @@ class AvroDecoderSuite extends AnyFunSuite with TimeLimit with AgainstSpark {
         "keyFields" -> ofKey.map(_.name).mkString(","),
         "valueFieldsInclude" -> "EXCEPT_KEY"
       )
-      assertSame(side, new AvroDecoder(side), records(make, values))(
+      assertSame(side, Avro.decoder(side), records(make, values))(
         BySpark.avro(values.toString, side.schema, Map.empty)
       )
     }
@@ -182,7 +182,7 @@ class AvroDecoderSuite extends AnyFunSuite with TimeLimit with AgainstSpark {
       (recursive, "recursiveFieldMaxDepth" -> "3", (0 to 5).map(nested))
     ).foreach { case (schema, (name, value), records) =>
       val side = Decoded.side(schema, "format" -> "avro", s"avro.$name" -> value)
-      assert(assertSame(side, new AvroDecoder(side), records)(
+      assert(assertSame(side, Avro.decoder(side), records)(
         BySpark.avro(schema, side.schema, Map(name -> value))
       ) == 0)
     }

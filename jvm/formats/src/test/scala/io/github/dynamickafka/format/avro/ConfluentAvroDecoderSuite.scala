@@ -183,7 +183,7 @@ class ConfluentAvroDecoderSuite extends AnyFunSuite with TimeLimit {
       val schema = make.record()
       val text = schema.toString
       val plain = Decoded.side(text, "format" -> "avro")
-      val expected = Decoded.by(new AvroDecoder(plain), plain)
+      val expected = Decoded.by(Avro.decoder(plain), plain)
       val (byAvro, byDdl) = (side(text), side(plain.schema.toDDL))
       val decoders = Seq(byAvro, byDdl).map(s => decoder(s, "blue", 9 -> text))
       (1 to 3).foreach { _ =>

@@ -8,7 +8,13 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.github.dynamickafka.TestSeed
 import io.github.dynamickafka.format.table.ParsedFormats.refused
 import io.github.dynamickafka.format.table.{Decoded, Decoders}
-import io.github.dynamickafka.format.{ConfluentHeader, DecodeFailure, DecodedValues, SideLayout}
+import io.github.dynamickafka.format.{
+  ConfluentHeader,
+  DecodeFailure,
+  DecodedValues,
+  RegistryDecoder,
+  SideLayout
+}
 import io.github.dynamickafka.schemaregistry.{NamedSchema, RegisteredSchema, WireFormat}
 import io.github.dynamickafka.testkit.TimeLimit
 
@@ -48,8 +54,8 @@ class ConfluentProtobufDecoderSuite extends AnyFunSuite with TimeLimit {
   private def record(id: Int, indexes: Seq[Int], of: FileDescriptor, text: String): Array[Byte] =
     WireFormat.framed(id, indexes.map(_.toByte).toArray ++ ProtobufSides.message(of, "M", text).toByteArray)
 
-  private def decoder(own: SideLayout, schemas: (Int, RegisteredSchema)*): ConfluentProtobufDecoder = {
-    val made = new ConfluentProtobufDecoder(own, (_, id) => schemas.toMap.get(id))
+  private def decoder(own: SideLayout, schemas: (Int, RegisteredSchema)*): RegistryDecoder = {
+    val made = ConfluentProtobufDecoder(own, (_, id) => schemas.toMap.get(id))
     made.from("blue")
     made
   }
@@ -212,7 +218,7 @@ class ConfluentProtobufDecoderSuite extends AnyFunSuite with TimeLimit {
   test("the ids of another cluster mean other schemas") {
     val own = side("id INT, name STRING")
     val renamed = proto("""syntax = "proto3"; message Order { int32 id = 2; }""")
-    val made = new ConfluentProtobufDecoder(own, (cluster, _) => Some(if (cluster == "blue") v1 else renamed))
+    val made = ConfluentProtobufDecoder(own, (cluster, _) => Some(if (cluster == "blue") v1 else renamed))
     val decode = Decoded.by(made, own)
     (1 to 2).foreach { _ =>
       made.from("blue")

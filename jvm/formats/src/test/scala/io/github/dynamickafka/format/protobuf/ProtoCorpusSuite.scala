@@ -12,6 +12,7 @@ import com.google.protobuf.Descriptors.{Descriptor, EnumDescriptor, FileDescript
 import com.google.protobuf.{DescriptorProtos, ExtensionRegistry}
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.schemaregistry.{NamedSchema, RegisteredSchema}
 import io.github.dynamickafka.testkit.TimeLimit
 
 /**
@@ -74,8 +75,8 @@ class ProtoCorpusSuite extends AnyFunSuite with TimeLimit {
   }
 
   private def checkAll(files: Seq[(String, FileDescriptor)]): Unit = files.foreach { case (text, file) =>
-    val references = imports(file).map(f => f.getName -> texts(f.getName))
-    val found = ProtoSchemas.ofRegistry(text, references)
+    val references = imports(file).map(f => NamedSchema(f.getName, texts(f.getName)))
+    val found = ProtobufSchemas.ofRegistry(RegisteredSchema("PROTOBUF", text, references))
     check(found.fold(reason => fail(s"${file.getName}: $reason"), identity), file)
     val described =
       ProtoTypes.of((imports(file) :+ file).map(f => DescriptorBytes.file(f.toProto.toByteArray)))
@@ -100,7 +101,10 @@ class ProtoCorpusSuite extends AnyFunSuite with TimeLimit {
   }
 
   test("the types that every schema can use, without that a registry has their files") {
-    val own = ProtoSchemas.ofRegistry("message X {}", Nil).fold(reason => fail(reason), identity)
+    val own = ProtobufSchemas.ofRegistry(RegisteredSchema("PROTOBUF", "message X {}")).fold(
+      reason => fail(reason),
+      identity
+    )
     val ofLibrary =
       known.map(_._2).filterNot(f => f.getName.contains("descriptor") || f.getName.contains("features"))
     val all = (ofLibrary ++ interfaces.map(_._2).filter(_.getPackage == "google.type"))
@@ -121,14 +125,18 @@ class ProtoCorpusSuite extends AnyFunSuite with TimeLimit {
     val text =
       """syntax = "proto3"; import "google/type/datetime.proto"; import "google/type/dayofweek.proto";
       message M { google.type.DateTime at = 1; google.type.DayOfWeek day = 2; google.protobuf.Any any = 3; }"""
-    val types = ProtoSchemas.ofRegistry(text, Nil).fold(reason => fail(reason), identity)
+    val types =
+      ProtobufSchemas.ofRegistry(RegisteredSchema("PROTOBUF", text)).fold(reason => fail(reason), identity)
     assert(types.messages("M").fields.map(f => (f.kind, f.typeName)) == Seq(
       (FieldKind.Message, "google.type.DateTime"),
       (FieldKind.Enum, "google.type.DayOfWeek"),
       (FieldKind.Message, "google.protobuf.Any")
     ))
     // Names without a package are those of the file itself.
-    val money = ProtoSchemas.ofRegistry("package shop; message Money { optional int32 a = 1; }", Nil)
+    val money = ProtobufSchemas.ofRegistry(RegisteredSchema(
+      "PROTOBUF",
+      "package shop; message Money { optional int32 a = 1; }"
+    ))
     assert(money.exists(_.find("Money").exists(_.name == "shop.Money")))
   }
 }

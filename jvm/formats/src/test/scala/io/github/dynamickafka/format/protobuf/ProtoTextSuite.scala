@@ -6,12 +6,17 @@ import com.google.protobuf.DescriptorProtos.{DescriptorProto, FieldDescriptorPro
 import com.google.protobuf.{DescriptorProtos, StructProto, WrappersProto}
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.schemaregistry.{NamedSchema, RegisteredSchema}
 import io.github.dynamickafka.testkit.TimeLimit
 
 class ProtoTextSuite extends AnyFunSuite with TimeLimit {
 
   private def types(text: String, references: (String, String)*): ProtoTypes =
-    ProtoSchemas.ofRegistry(text, references).fold(reason => fail(reason), identity)
+    ProtobufSchemas.ofRegistry(RegisteredSchema(
+      "PROTOBUF",
+      text,
+      references.map((NamedSchema(_, _)).tupled)
+    )).fold(reason => fail(reason), identity)
 
   private def field(of: ProtoTypes, message: String, name: String): ProtoField =
     of.messages(message).fields.find(_.name == name).get
@@ -193,7 +198,10 @@ class ProtoTextSuite extends AnyFunSuite with TimeLimit {
       "double f = 1 [default = 1d]",
       "string f = 1 [default = 5]"
     ).foreach(field =>
-      assert(ProtoSchemas.ofRegistry(s"message M { optional $field; }", Nil).isLeft, field)
+      assert(
+        ProtobufSchemas.ofRegistry(RegisteredSchema("PROTOBUF", s"message M { optional $field; }")).isLeft,
+        field
+      )
     )
   }
 
@@ -231,13 +239,17 @@ class ProtoTextSuite extends AnyFunSuite with TimeLimit {
 
   test("a syntax or an edition that is not known is refused, because its defaults are not known either") {
     Seq("syntax = \"proto4\";", "edition = \"2099\";").foreach { first =>
-      val reason = ProtoSchemas.ofRegistry(s"$first message M { int32 a = 1; }", Nil)
+      val reason =
+        ProtobufSchemas.ofRegistry(RegisteredSchema("PROTOBUF", s"$first message M { int32 a = 1; }"))
       assert(reason.left.exists(_.contains("is not known")), reason)
     }
     val file = FileDescriptorProto.newBuilder().setName("m.proto").setSyntax("editions")
       .setEdition(DescriptorProtos.Edition.EDITION_99999_TEST_ONLY).build()
     val encoded = Base64.getEncoder.encodeToString(file.toByteArray)
-    assert(ProtoSchemas.ofRegistry(encoded, Nil).left.exists(_.contains("is not known")))
+    assert(ProtobufSchemas.ofRegistry(RegisteredSchema(
+      "PROTOBUF",
+      encoded
+    )).left.exists(_.contains("is not known")))
   }
 
   test("texts that are not .proto files are refused without an error of another kind") {
@@ -253,7 +265,7 @@ class ProtoTextSuite extends AnyFunSuite with TimeLimit {
       "message M { map<a> = 1; }"
     )
       .foreach { text =>
-        val found = ProtoSchemas.ofRegistry(text, Nil)
+        val found = ProtobufSchemas.ofRegistry(RegisteredSchema("PROTOBUF", text))
         assert(found.isLeft || found.exists(_.roots.isEmpty), text)
       }
     val random = new scala.util.Random(io.github.dynamickafka.TestSeed())
@@ -277,7 +289,7 @@ class ProtoTextSuite extends AnyFunSuite with TimeLimit {
     )
     (1 to 3000).foreach { _ =>
       val text = Seq.fill(random.nextInt(12))(parts(random.nextInt(parts.size))).mkString(" ")
-      val _ = ProtoSchemas.ofRegistry(text, Nil)
+      val _ = ProtobufSchemas.ofRegistry(RegisteredSchema("PROTOBUF", text))
     }
   }
 }

@@ -72,7 +72,7 @@ class ProtobufDecoderSuite extends AnyFunSuite with TimeLimit {
 
   private def decoded(schema: String, bytes: Array[Byte], options: (String, String)*): Decoded = {
     val own = order(schema, options: _*)
-    Decoded.by(new ProtobufDecoder(own), own)(bytes)
+    Decoded.by(Protobuf.decoder(own), own)(bytes)
   }
 
   test("the columns of a message, and all kinds of fields") {
@@ -83,7 +83,7 @@ class ProtobufDecoderSuite extends AnyFunSuite with TimeLimit {
         "items ARRAY<STRUCT<sku: STRING, price: DOUBLE>>,counts MAP<STRING, INT>,big BIGINT,small INT,raw BINARY," +
         "maybe INT,card STRING,cash STRUCT<sku: STRING, price: DOUBLE>"
     )
-    val decode = Decoded.by(new ProtobufDecoder(own), own)
+    val decode = Decoded.by(Protobuf.decoder(own), own)
     val half = "3fe0000000000000d(0.5)"
     (1 to 2).foreach { _ =>
       assert(decode(written(full)).columns == Seq(
@@ -161,7 +161,7 @@ class ProtobufDecoderSuite extends AnyFunSuite with TimeLimit {
     ))
     val own = order("")
     val one = own.copy(wanted = Seq(1))
-    assert(Decoded.by(new ProtobufDecoder(one), one)(written(full)).columns == Seq("'a'"))
+    assert(Decoded.by(Protobuf.decoder(one), one)(written(full)).columns == Seq("'a'"))
     Seq(
       "nothing INT" -> "has no field 'nothing'",
       "name INT" -> "cannot be INT",
@@ -208,12 +208,12 @@ class ProtobufDecoderSuite extends AnyFunSuite with TimeLimit {
          |enum_type { name: "Kind" value { name: "A" number: 1 } value { name: "B" number: 2 } }""".stripMargin
     )
     val own = side(set(old), "Old", "")
-    val decode = Decoded.by(new ProtobufDecoder(own), own)
+    val decode = Decoded.by(Protobuf.decoder(own), own)
     assert(own.schema.toDDL == "id INT,size INT,kind STRING,part ARRAY<STRUCT<x: INT>>,raw BINARY")
     val bytes = message(old, "Old", "id: 0 kind: B Part { x: 3 } Part { }").toByteArray
     assert(decode(bytes).columns == Seq("Integer(0)", "Integer(5)", "'B'", "[{Integer(3)},{null}]", "0x0161"))
     assert(decode(bytes ++ Array[Byte](24, 9)).columns(2) == "'B'")
-    val failure = new ProtobufDecoder(own).decode(
+    val failure = Protobuf.decoder(own).decode(
       message(old, "Old", "size: 1").toByteArray,
       new DecodedValues(own.types)
     )
@@ -235,18 +235,18 @@ class ProtobufDecoderSuite extends AnyFunSuite with TimeLimit {
     assert(of(3) == "name STRING,left STRUCT<name: STRING, left: STRUCT<name: STRING>>")
     val deep = message(tree, "Tree", "name: \"a\" left { name: \"b\" left { name: \"c\" } }").toByteArray
     val own = side(set(tree), "Tree", "name STRING, left STRUCT<name: STRING>")
-    assert(Decoded.by(new ProtobufDecoder(own), own)(deep).columns == Seq("'a'", "{'b'}"))
+    assert(Decoded.by(Protobuf.decoder(own), own)(deep).columns == Seq("'a'", "{'b'}"))
   }
 
   test("records that are cut, of another type, or not UTF-8 are bad records") {
     val own = order("")
-    val decode = Decoded.by(new ProtobufDecoder(own), own)
+    val decode = Decoded.by(Protobuf.decoder(own), own)
     val good = written(full)
     assert(!decode(good).bad)
     assert(decode(good.dropRight(1)).bad)
     assert(decode(Array.fill(20)(-1.toByte)).bad)
     // The field 1 as a text, the field 2 with bytes that are not UTF-8, a field 0, a time out of range.
-    val wrong = new ProtobufDecoder(own).decode(Array[Byte](10, 1, 65), new DecodedValues(own.types))
+    val wrong = Protobuf.decoder(own).decode(Array[Byte](10, 1, 65), new DecodedValues(own.types))
     assert(wrong.field.contains("id") && wrong.reason.contains("another type"))
     assert(decode(Array[Byte](18, 1, -1)).bad)
     assert(decode(Array[Byte](0, 1)).bad)
@@ -263,7 +263,7 @@ class ProtobufDecoderSuite extends AnyFunSuite with TimeLimit {
   test("bytes that are not what a message was written as never end in another error") {
     val random = new Random(TestSeed())
     val own = order("")
-    val decode = Decoded.by(new ProtobufDecoder(own), own)
+    val decode = Decoded.by(Protobuf.decoder(own), own)
     val good = written(full)
     var bad = 0
     (1 to 20000).foreach { i =>
@@ -285,7 +285,7 @@ class ProtobufDecoderSuite extends AnyFunSuite with TimeLimit {
       Seq(false, true).foreach { defaults =>
         val own = side(made.set, "Main", "", "protobuf.emit.default.values" -> defaults.toString)
         val java = new JavaProtobuf(made.file.findMessageTypeByName("Main"), defaults)
-        val decode = Decoded.by(new ProtobufDecoder(own), own)
+        val decode = Decoded.by(Protobuf.decoder(own), own)
         (1 to 5).foreach { _ =>
           val bytes = made.message().toByteArray
           val expected = Decoded.of(Row.fromSeq(java.row(bytes).toSeq :+ null), own.schema)
@@ -314,7 +314,7 @@ class ProtobufDecoderSuite extends AnyFunSuite with TimeLimit {
     files.take(RandomCases(200)).foreach { made =>
       val own = side(made.set, "Main", "")
       val java = new JavaProtobuf(made.file.findMessageTypeByName("Main"), emitDefaults = false)
-      val decoder = new ProtobufDecoder(own)
+      val decoder = Protobuf.decoder(own)
       val (decode, into) = (Decoded.by(decoder, own), new DecodedValues(own.types))
       (1 to 20).foreach { _ =>
         val good = made.message().toByteArray

@@ -31,7 +31,10 @@ class ProtobufPropertySuite extends AnyFunSuite with TimeLimit {
   }
 
   private def types(schema: String): ProtoTypes =
-    ProtoSchemas.ofRegistry(schema, Nil).fold(reason => fail(s"$reason $schema"), identity)
+    ProtobufSchemas.ofRegistry(RegisteredSchema("PROTOBUF", schema)).fold(
+      reason => fail(s"$reason $schema"),
+      identity
+    )
 
   private def all(of: Descriptor): Seq[Descriptor] = of +: of.getNestedTypes.asScala.toSeq.flatMap(all)
 
@@ -81,7 +84,7 @@ class ProtobufPropertySuite extends AnyFunSuite with TimeLimit {
           "format" -> "protobuf-confluent",
           "registry.url" -> "http://localhost:1"
         )
-        val decoder = new ConfluentProtobufDecoder(side, (_, _) => Some(RegisteredSchema("PROTOBUF", schema)))
+        val decoder = ConfluentProtobufDecoder(side, (_, _) => Some(RegisteredSchema("PROTOBUF", schema)))
         decoder.from("blue")
         val decode = Decoded.by(decoder, side)
         val messages = made.main.getNestedTypes.asScala.toSeq

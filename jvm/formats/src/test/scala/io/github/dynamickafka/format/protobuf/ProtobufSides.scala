@@ -7,7 +7,7 @@ import com.google.protobuf.Descriptors.FileDescriptor
 import com.google.protobuf.{DynamicMessage, Message, TextFormat}
 
 import io.github.dynamickafka.format.table.ParsedFormats
-import io.github.dynamickafka.format.{DeclaredSchema, SchemaText, SideLayout}
+import io.github.dynamickafka.format.{DeclaredSchema, SideLayout}
 
 /** The values' side of a table with Protobuf, described and written by Java's own library. */
 object ProtobufSides {
@@ -33,12 +33,12 @@ object ProtobufSides {
     val declared = if (schema.isEmpty) Nil else Seq("schema" -> schema)
     val parsed = ParsedFormats.read(named ++ declared ++ options: _*)
     val value = parsed.value.copy(descriptor = Some(ArraySeq.unsafeWrapArray(set)))
-    val columns = parsed.schema.getOrElse(DeclaredSchema(SchemaText.nullable(
+    val columns = parsed.schema.getOrElse(DeclaredSchema(
       ProtobufSchemas.columnsOfFile(value).fold(
         reason => throw new IllegalArgumentException(reason),
-        identity
+        _.toNullable
       )
-    )))
+    ))
     parsed.copy(value = value, schema = Some(columns)).layout(None, includeHeaders = false).value
   }
 
