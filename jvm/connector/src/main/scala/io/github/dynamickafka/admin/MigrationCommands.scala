@@ -13,8 +13,8 @@ import com.fasterxml.jackson.databind.ObjectMapper
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode, TextNode}
 import org.apache.hadoop.conf.Configuration
 
-import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.base.Json
+import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, Positions}
 import io.github.dynamickafka.source.checkpoint.{LoggedBatch, Refusal, SourceId, SparkCheckpoint}

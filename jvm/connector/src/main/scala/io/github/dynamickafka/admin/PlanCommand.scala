@@ -7,9 +7,9 @@ import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException
 import org.apache.spark.sql.connector.read.streaming.ReadLimit
 
-import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.base.{Clock, Json}
 import io.github.dynamickafka.error.DynamicKafkaError
+import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.ClusterClient
 import io.github.dynamickafka.metadata.watch.{RemovalGuard, Resolution}
 import io.github.dynamickafka.metadata.{KafkaStream, ReplacedClusterPolicy, Topology}
