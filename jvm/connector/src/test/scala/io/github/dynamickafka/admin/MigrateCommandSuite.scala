@@ -387,7 +387,9 @@ class MigrateCommandSuite extends AnyFunSuite with TimeLimit with Checkpoints {
     val checkpoint = moved()
     val deferred = checkpoint.resolve("sources/0/dynamic-kafka/deferred")
     val end = sha256(logged(checkpoint, 2).head)
-    write(deferred.resolve("2.json"), s"""{"version":1,"start":"","end":"$end","clusters":{}}""")
+    val none = """{"version":2,"clusters":{}}"""
+    val file = s"""{"version":1,"start":"","end":"$end","from":$none,"until":$none}"""
+    write(deferred.resolve("2.json"), file)
     val to = checkpoint.resolveSibling("back")
     val reply = back(checkpoint, to)
     assert(reply.err.contains(
