@@ -77,8 +77,10 @@ private[dynamickafka] object ReplacingClusters {
   }
 
   /** What is replaced is not drained again, also where the metadata lack the cluster that has taken its place. */
-  private def replaced(start: CompositeOffset, id: String, left: Retained): Retained =
-    start.retained.getOrElse(id, Retained.empty).copy(drained = left.topics.keySet.toSet)
+  private def replaced(start: CompositeOffset, id: String, left: Retained): Retained = {
+    val kept = start.retained.getOrElse(id, Retained.empty)
+    kept.copy(drained = kept.drained ++ left.topics.keySet)
+  }
 
   /** The positions that a cluster takes over: the newest ones of each topic, its own or those of the other cluster. */
   private def taken(start: CompositeOffset, id: String, other: String, left: Retained): Retained = {

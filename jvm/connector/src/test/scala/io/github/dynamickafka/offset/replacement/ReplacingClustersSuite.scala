@@ -145,8 +145,10 @@ class ReplacingClustersSuite extends AnyFunSuite with TimeLimit {
     )
 
   /** The positions after triggers with these metadata, in which all clusters respond. */
-  private def after(topologies: Topology*): CompositeOffset = {
-    val rules = Reconcile.Rules(-1L, drainRemoved = false, (_, _, _, _) => OffsetsPolicy.Earliest)
+  private def after(topologies: Topology*): CompositeOffset = retaining(-1L)(topologies: _*)
+
+  private def retaining(retentionMs: Long)(topologies: Topology*): CompositeOffset = {
+    val rules = Reconcile.Rules(retentionMs, drainRemoved = false, (_, _, _, _) => OffsetsPolicy.Earliest)
     topologies.zipWithIndex.foldLeft(CompositeOffset.empty) { case (start, (to, trigger)) =>
       val now = 10L * trigger
       val found = ReplacingClusters(start, to, drainRemoved = false, now)
@@ -191,6 +193,21 @@ class ReplacingClustersSuite extends AnyFunSuite with TimeLimit {
     Seq(back, all).foreach(active =>
       assert(after(replaced :+ drains :+ topology(active): _*).position("blue").topics == Set("t", "u"))
     )
+  }
+
+  test("... nor a topic of another stream that was drained, and whose offsets are not retained any more") {
+    def blue(draining: String*) =
+      "blue" -> TopologyCluster(
+        "blue",
+        SortedMap("t" -> "s", "u" -> "r").map { case (topic, stream) =>
+          topic -> TopologyTopic(stream, draining.contains(topic))
+        },
+        Map.empty
+      )
+    val before = Seq(topology(blue()), topology(blue("u")), topology(blue("u")), topology(blue("u")))
+    val copied = topology(blue("t", "u"), naming("green", "t")("blue"))
+    val found = (1 to 5).map(n => retaining(0L)(before ++ Seq.fill(n)(copied): _*))
+    assert(found.forall(!_.position("blue").topics("u")) && found.last.clusters.keySet == Set("green"))
   }
 
   test("... of a topic that a third cluster had") {
