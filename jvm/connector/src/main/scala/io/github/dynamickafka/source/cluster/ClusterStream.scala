@@ -4,7 +4,7 @@ import java.util.concurrent.{CompletableFuture, Executor, TimeUnit, TimeoutExcep
 
 import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.TopicPartition
-import org.apache.kafka.common.errors.{RetriableException, UnknownTopicOrPartitionException}
+import org.apache.kafka.common.errors.{ApiException, RetriableException, UnknownTopicOrPartitionException}
 
 import io.github.dynamickafka.base.{Backoff, Clock, Redaction}
 import io.github.dynamickafka.error.Errors
@@ -230,10 +230,14 @@ private[source] object SilentLeaders {
 
     /** Any final answer counts: the next trigger gets it too, and decides. */
     def answered: Set[TopicPartition] = answers.collect {
-      case (tp, answer) if answer.isDone && !Futures.failure(answer).exists(isTransient) => tp
+      case (tp, answer) if answer.isDone && Futures.failure(answer).forall(isAnswer) => tp
     }.toSet
   }
 
-  private def isTransient(e: Throwable): Boolean =
-    e.isInstanceOf[RetriableException] && !e.isInstanceOf[UnknownTopicOrPartitionException]
+  /** Whether a broker has given it: a client that cannot be made says nothing about a leader. */
+  private def isAnswer(e: Throwable): Boolean = e match {
+    case _: UnknownTopicOrPartitionException => true
+    case _: RetriableException => false
+    case other => other.isInstanceOf[ApiException]
+  }
 }

@@ -2,7 +2,7 @@ package io.github.dynamickafka.source.cluster
 
 import java.io.RandomAccessFile
 import java.nio.file.{Files, Path}
-import java.util.concurrent.{Executors, TimeUnit}
+import java.util.concurrent.{CompletableFuture, Executors, TimeUnit}
 
 import scala.collection.immutable.SortedMap
 import scala.concurrent.duration.DurationInt
@@ -137,11 +137,16 @@ class HangingClientSuite extends AnyFunSuite with TimeLimit with Eventually {
       )
       val silent = Map(new TopicPartition("t", 0) -> Unanswered(Some(1), "frozen"))
       leaders.found(silent)
+      def remain() = assert(returns(20)(leaders.current()) == silent)
       (1 to 20).foreach { _ =>
-        assert(returns(20)(leaders.current()) == silent)
+        remain()
         clock.advanceMs(TimeUnit.MINUTES.toMillis(1))
       }
       eventually(assert(opened == 1))
+      // After the time limit of its requests as well, which is in real time.
+      val limit = CompletableFuture.delayedExecutor(1200, TimeUnit.MILLISECONDS)
+      CompletableFuture.runAsync(() => (), limit).join()
+      remain()
       returns(20)(leaders.close())
     }
   }
