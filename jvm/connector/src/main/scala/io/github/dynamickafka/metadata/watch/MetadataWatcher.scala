@@ -169,7 +169,15 @@ private[dynamickafka] final class MetadataWatcher private (
         }
         pause(ended(result).fold(Long.MaxValue)(MILLISECONDS.toNanos))
       }
-    catch { case _: InterruptedException | _: RejectedExecutionException => () }
+    catch {
+      case _: InterruptedException | _: RejectedExecutionException => ()
+      case e: Throwable =>
+        // Nothing polls any more: a class is missing, or a thread could not be started.
+        val failures = known.consecutiveFailures + 1
+        val error = Errors.metadataUnavailable(s"'$name'", failures, FailureText.of(e), e)
+        known = known.copy(fatal = Some(error))
+        Seq(firstAnswer, firstAttempt).foreach(_.completeExceptionally(error))
+    }
 
   private def pause(nanos: Long): Unit = {
     val since = System.nanoTime()

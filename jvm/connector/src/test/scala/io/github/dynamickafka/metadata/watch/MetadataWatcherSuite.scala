@@ -5,7 +5,7 @@ import java.util.concurrent.{ConcurrentLinkedQueue, TimeUnit}
 
 import scala.jdk.CollectionConverters._
 
-import io.github.dynamickafka.base.ManualClock
+import io.github.dynamickafka.base.{Clock, ManualClock}
 import io.github.dynamickafka.config.Subscription
 import io.github.dynamickafka.metadata.Streams._
 import io.github.dynamickafka.metadata.{KafkaStream, ScriptedService}
@@ -220,6 +220,21 @@ class MetadataWatcherSuite extends WatcherTest {
       watcher.awaitFirst()
       assert(inCall.get.isDaemon)
       assert(inCall.get.getName == "dynamic-kafka-metadata-scripted-call")
+    }
+  }
+
+  test("who waits for the first answer gets the error that ends the polling") {
+    object Broken extends Clock {
+      override def currentTimeMillis(): Long = 0L
+      override def nanoTime(): Long =
+        if (Thread.currentThread.getName.startsWith("dynamic-kafka-metadata"))
+          throw new NoClassDefFoundError("Gone")
+        else 0L
+      override def pauseMs(ms: Long): Unit = ()
+    }
+    watching(new ScriptedService(() => Seq(one)), timing = WatcherTiming(clock = Broken)) { watcher =>
+      val e = unavailable(watcher.awaitFirst())
+      assert(e.getMessage.contains("Gone") && watcher.current.fatal.isDefined)
     }
   }
 
