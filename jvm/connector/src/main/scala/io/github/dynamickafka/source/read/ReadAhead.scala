@@ -28,7 +28,12 @@ private[source] final class ReadAhead(pool: ConsumerPool, threads: Executor, clo
   def begin(bundles: Seq[RangeBundle]): Unit = bundles.foreach { bundle =>
     val fetch = new Fetch(bundle)
     // A full pool would close the consumer before the task uses it.
-    if (pool.hasRoom && running.putIfAbsent(key(bundle), fetch) == null) threads.execute(fetch)
+    if (pool.hasRoom && running.putIfAbsent(key(bundle), fetch) == null)
+      try threads.execute(fetch)
+      catch {
+        // A fetch that never runs would never be handed over.
+        case e: Throwable => fetch.end(); throw e
+      }
   }
 
   /**
@@ -52,10 +57,12 @@ private[source] final class ReadAhead(pool: ConsumerPool, threads: Executor, clo
       try if (!wanted) prefetch()
       catch {
         case NonFatal(e) => log.debug("Cluster '{}': nothing is fetched ahead", bundle.cluster, e)
-      } finally {
-        running.remove(key(bundle))
-        done.countDown()
-      }
+      } finally end()
+    }
+
+    def end(): Unit = {
+      running.remove(key(bundle))
+      done.countDown()
     }
 
     private def prefetch(): Unit = {

@@ -43,7 +43,7 @@ class ReadAheadSuite extends AnyFunSuite with TimeLimit with Eventually {
     }
   }
 
-  private final class Scene(client: => Client, capacity: Int = 8) {
+  private class Scene(client: => Client, capacity: Int = 8) {
     val opened = new ConcurrentLinkedQueue[Client]
     val pool = new ConsumerPool(
       settings => {
@@ -56,8 +56,8 @@ class ReadAheadSuite extends AnyFunSuite with TimeLimit with Eventually {
       3600000L,
       new ManualClock
     )
-    val threads: Executor = task => new Thread(task).start()
-    val ahead = new ReadAhead(pool, threads, Clock.System)
+    def threads: Executor = task => new Thread(task).start()
+    lazy val ahead = new ReadAhead(pool, threads, Clock.System)
     val noCheck: () => Unit = () => ()
 
     def rows(): Seq[Byte] = {
@@ -73,6 +73,14 @@ class ReadAheadSuite extends AnyFunSuite with TimeLimit with Eventually {
     s.ahead.begin(Seq(bundle))
     eventually(assert(s.pool.size == 1))
     assert(s.rows() == Seq(0, 1) && s.opened.asScala.map(_.polls).toSeq == Seq(1))
+  }
+
+  test("a fetch that cannot be started is not waited for") {
+    val s = new Scene(new Client(records = 2)) {
+      override def threads: Executor = _ => throw new OutOfMemoryError("unable to create native thread")
+    }
+    intercept[OutOfMemoryError](s.ahead.begin(Seq(bundle)))
+    s.ahead.handOver(bundle, () => fail("it waits"))
   }
 
   test("a range is fetched once, however many tasks name it") {
