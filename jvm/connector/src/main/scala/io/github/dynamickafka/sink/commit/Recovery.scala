@@ -279,7 +279,11 @@ private[commit] final class Leftovers(names: () => TransactionName, context: Com
 
   def ofEarlierRuns(): Unit = search(asked, isOwn = false)
 
-  def ofThisRun(): Unit = search(asked, isOwn = true)
+  def ofThisRun(): Unit = {
+    // A cluster that is back may have been written to by the batch that has failed.
+    silent &= known
+    search(asked, isOwn = true)
+  }
 
   /**
    * An executor of an earlier run, or an attempt that lost, may have opened transactions since the last search: Spark does not

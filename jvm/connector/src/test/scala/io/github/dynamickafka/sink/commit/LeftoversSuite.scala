@@ -109,6 +109,23 @@ class LeftoversSuite extends AnyFunSuite with TimeLimit {
     assert(ids(of) == Set(left.transactionalId))
   }
 
+  test("a cluster that is back is searched for what a batch that failed has opened on it") {
+    val of = new CommitScene
+    (0L to 9L).foreach(of.plan(_))
+    of.kafka.setDown("green")
+    val query = of.recovered("first")
+    val accepted = prepared("blue", 0)
+    of.kafka.put(ONGOING, accepted)
+    of.clusters.leaveOut(Set("green"))
+    query.commit(0L, tasks(accepted), of.clock.nanoTime(), TransactionTimeoutMs)
+    of.kafka.setDown()
+    of.clusters.leaveOut(Set.empty)
+    val lost = prepared("green", 1)
+    of.kafka.put(ONGOING, lost)
+    query.abort(1L, Nil)
+    assert(ids(of) == Set(lost.transactionalId))
+  }
+
   test("a cluster that takes no writes is only searched if the last decision has it") {
     val of = new CommitScene
     (0L to 1L).foreach(of.plan(_))
