@@ -215,8 +215,9 @@ private[sink] final class SinkWrite(sink: QuerySink)
     commit(sink.streaming(), epochId, messages)
 
   private def commit(run: SinkRun, batch: Long, messages: Array[WriterCommitMessage]): Unit = {
-    run.commit(batch, reports(messages))
-    written = run.datasets(reports(messages))
+    val tasks = reports(messages)
+    run.commit(batch, tasks)
+    written = run.datasets(tasks)
   }
 
   override def abort(messages: Array[WriterCommitMessage]): Unit =

@@ -83,7 +83,7 @@ private[sink] final class Committer(
       failures: Int = 0
   )(attempt: Int => A): A = {
     val result = attempt(failures)
-    if (isFinal(result) || clock.nanoTime() >= deadline) result
+    if (clock.nanoTime() >= deadline || isFinal(result)) result
     else {
       // Usually the client has waited already; if not, this prevents a busy loop.
       val leftMs = TimeUnit.NANOSECONDS.toMillis(deadline - clock.nanoTime())

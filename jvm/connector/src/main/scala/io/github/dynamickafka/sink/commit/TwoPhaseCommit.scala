@@ -127,7 +127,7 @@ private[sink] final class TwoPhaseCommit(
       leftovers.afterBatch(transactions.map(_.cluster).toSet, isStalled)
     }
     // Spark may have reported one only now.
-    ids.ended(tasks.flatMap(_.prepared).headOption.map(_.cluster), !isRetried, secondAttempts() || isStalled)
+    ids.ended(tasks.flatMap(_.prepared).headOption.map(_.cluster), !isRetried, isStalled || secondAttempts())
   }
 
   /** Whether the transactions are young enough to be decided; otherwise TRANSACTIONS_ABORTED. */
