@@ -423,6 +423,8 @@ private[admin] final class QueryPlan(
   }
 
   private def ask(id: String, work: ClusterTransition): ClusterView.Reachable = on(id) { (config, client) =>
+    // First, so that the time of a log-in is none of the attempt.
+    val kafkaId = KafkaOffsets.kafkaId(config, client)
     val until = Clock.System.monotonicMs() + config.attemptMs
     val question = TriggerPlanner.question(work, complete = true, afterwards = true)
     val functions = new FunctionCalls(id, () => config.attemptMs)
@@ -433,7 +435,7 @@ private[admin] final class QueryPlan(
     view.unanswered.headOption.foreach { case ((topic, p), why) =>
       refuse(s"cluster '$id', topic '$topic', partition $p: $why")
     }
-    view.copy(kafkaId = KafkaOffsets.kafkaId(config, client))
+    view.copy(kafkaId = kafkaId)
   }
 
   /** What the query would fail with, or skip. */
