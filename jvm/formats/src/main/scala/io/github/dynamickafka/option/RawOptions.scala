@@ -1,5 +1,6 @@
 package io.github.dynamickafka.option
 
+import scala.collection.immutable.SortedMap
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -82,7 +83,7 @@ private[dynamickafka] object RawOptions {
       }
       .map { case (name, value) => specOf(name, value, table) -> Written(name, value) }
 
-    new RawOptions(single(declared), ofClusters, formats, all.toMap)
+    new RawOptions(single(declared), ofClusters, formats, SortedMap.from(all))
   }
 
   /** Checks also what the options require of each other. */
