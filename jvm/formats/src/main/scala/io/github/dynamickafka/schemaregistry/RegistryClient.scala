@@ -1,6 +1,7 @@
 package io.github.dynamickafka.schemaregistry
 
 import java.io.IOException
+import java.net.HttpURLConnection._
 import java.net.http.HttpRequest.BodyPublishers
 import java.net.http.{HttpClient, HttpRequest, HttpResponse}
 import java.net.{URI, URLEncoder}
@@ -130,7 +131,8 @@ private[schemaregistry] final class RegistryClient(
         else secured(HttpExchange.client(limitMs, Some(RegistrySecurity.found.tls(resolved.tls))))
       try {
         val response = HttpExchange.send(client, message.build(), limitMs)
-        if (response.statusCode == Unauthorized && token.exists(!_.isNew)) Left(Refused) else judge(response)
+        if (response.statusCode == HTTP_UNAUTHORIZED && token.exists(!_.isNew)) Left(Refused)
+        else judge(response)
       } catch {
         case e: ResponseTooLong => throw unavailable(e.getMessage)
         // No further attempt changes the certificate.
@@ -147,16 +149,16 @@ private[schemaregistry] final class RegistryClient(
       val json = Try(mapper.readTree(response.body)).toOption.filter(n => n != null && n.isObject)
       val code = json.fold(0)(_.path("error_code").asInt)
       response.statusCode match {
-        case Ok =>
+        case HTTP_OK =>
           val found = json.filter(request.isAnswer)
           found.map(_ => Right(found)).toRight("the response is not that of a schema registry")
-        case status @ (Unauthorized | Forbidden) =>
+        case status @ (HTTP_UNAUTHORIZED | HTTP_FORBIDDEN) =>
           throw Errors.registryAuthenticationFailed(settings.shown, settings.cluster, request.what, status)
         // A proxy, or a wrong path, also answers 404: only the registry says what it does not know.
-        case NotFound if code / 100 == NotFound => Right(Right(None))
-        case Conflict | Unprocessable => Right(Left(s"error code $code"))
-        case status @ (RequestTimeout | TooManyRequests) => Left(s"status $status")
-        case status if status >= ServerError => Left(s"status $status")
+        case HTTP_NOT_FOUND if code / 100 == HTTP_NOT_FOUND => Right(Right(None))
+        case HTTP_CONFLICT | Unprocessable => Right(Left(s"error code $code"))
+        case status @ (HTTP_CLIENT_TIMEOUT | TooManyRequests) => Left(s"status $status")
+        case status if status >= HTTP_INTERNAL_ERROR => Left(s"status $status")
         case status => throw unavailable(s"status $status")
       }
     }
@@ -181,15 +183,8 @@ private[schemaregistry] object RegistryClient {
   private val Accepted = "application/vnd.schemaregistry.v1+json, application/json"
   private val ContentType = "application/vnd.schemaregistry.v1+json"
   private val Refused = "its token was refused"
-  private val Ok = 200
-  private val Unauthorized = 401
-  private val Forbidden = 403
-  private val NotFound = 404
-  private val RequestTimeout = 408
-  private val Conflict = 409
   private val Unprocessable = 422
   private val TooManyRequests = 429
-  private val ServerError = 500
 
   private val Pauses = Backoff(firstMs = 100L, longestMs = 5000L)
   private val ConnectMs = 10000L

@@ -1,6 +1,5 @@
 package io.github.dynamickafka.source.cluster
 
-import org.apache.kafka.clients.consumer.ConsumerConfig
 import org.apache.kafka.common.IsolationLevel
 import org.slf4j.LoggerFactory
 
@@ -241,13 +240,8 @@ private[dynamickafka] final case class ClusterConfig(
   def bootstrapServers: String = properties.bootstrapServers
 
   /** What the latest offset of a partition is: the end of the log, or the last stable offset. */
-  val isolation: IsolationLevel =
-    if (
-      properties.client.get(ConsumerConfig.ISOLATION_LEVEL_CONFIG).exists(_.equalsIgnoreCase(
-        "read_committed"
-      ))
-    ) IsolationLevel.READ_COMMITTED
-    else IsolationLevel.READ_UNCOMMITTED
+  def isolation: IsolationLevel =
+    if (consumer.readsCommitted) IsolationLevel.READ_COMMITTED else IsolationLevel.READ_UNCOMMITTED
 
   /** The time limit of one attempt with one client; see [[AttemptLimit]]. */
   def attemptMs: Long = AttemptLimit.ms(requestTimeoutMs)
