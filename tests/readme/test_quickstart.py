@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -38,19 +40,27 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def shell(script: str, folder: Path) -> str:
-    """The output of the commands, each of which has to succeed."""
-    done = subprocess.run(
+    """The output of the commands, each of which has to succeed. Of a command that hangs, the stacks of its JVM are part of the error."""
+    running = subprocess.Popen(
         ["bash", "-e"],
-        input=script,
         cwd=docs.ROOT,
         env=environment(folder),
-        capture_output=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        timeout=LIMIT_S,
-        check=False,
+        start_new_session=True,
     )
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-6000:]
-    return done.stdout
+    try:
+        out, err = running.communicate(script, timeout=LIMIT_S)
+    except subprocess.TimeoutExpired:
+        os.killpg(running.pid, signal.SIGQUIT)  # The shell ignores it, Python ends, and a JVM prints its stacks before it does.
+        time.sleep(5)
+        os.killpg(running.pid, signal.SIGKILL)
+        out, err = running.communicate()
+        raise AssertionError(f"took longer than {LIMIT_S} s\n{out}\n{err[-6000:]}") from None
+    assert running.returncode == 0, out[-3000:] + err[-6000:]
+    return out
 
 
 @pytest.mark.timeout(LIMIT_S + 60)
