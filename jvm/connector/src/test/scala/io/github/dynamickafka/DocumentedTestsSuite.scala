@@ -4,6 +4,7 @@ import java.nio.file.{Files, Path}
 import java.util.regex.Pattern
 
 import scala.jdk.CollectionConverters._
+import scala.util.matching.Regex.Match
 
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -21,6 +22,8 @@ class DocumentedTestsSuite extends AnyFunSuite with TimeLimit {
       ).toMap
     finally walk.close()
   }
+
+  private def file(m: Match): String = if (m.group(1).endsWith(".py")) m.group(1) else s"${m.group(1)}.scala"
 
   private val named = """`(\w+Suite|test_\w+\.py)(?:: ([^`]+))?`( \([^)]*test-all\))?""".r
 
@@ -59,17 +62,22 @@ class DocumentedTestsSuite extends AnyFunSuite with TimeLimit {
       val found = named.findAllMatchIn(text).toSeq
       assert(found.size > 40)
       val wrong = found.filterNot { m =>
-        val file = if (m.group(1).endsWith(".py")) m.group(1) else s"${m.group(1)}.scala"
-        tests.get(file).exists(source => m.group(2) == null || source.contains(m.group(2)))
+        tests.get(file(m)).exists(source => m.group(2) == null || source.contains(m.group(2)))
       }
       assert(wrong.isEmpty, wrong.map(_.matched).mkString("\n"))
       val decided = for {
         m <- found if m.group(2) != null
-        source <- tests.get(if (m.group(1).endsWith(".py")) m.group(1) else s"${m.group(1)}.scala")
+        source <- tests.get(file(m))
         isInTestAll <- isInTestAll(source, m.group(2))
       } yield m -> (isInTestAll == (m.group(3) != null))
       assert(decided.size > found.size / 3, "of others it is not known")
-      val unmarked = decided.filterNot(_._2).map(_._1)
+      // A suite in a table, as a whole, has the mark if it has such tests.
+      val suites = for {
+        m <- text.linesIterator.filter(_.startsWith("|")).flatMap(named.findAllMatchIn).toSeq
+        if m.group(2) == null
+        source <- tests.get(file(m))
+      } yield m -> (Seq("TestAll", "mark.test_all").exists(source.contains) == (m.group(3) != null))
+      val unmarked = (decided ++ suites).filterNot(_._2).map(_._1)
       assert(unmarked.isEmpty, s"the mark is wrong:\n${unmarked.map(_.matched).mkString("\n")}")
     }
 }
