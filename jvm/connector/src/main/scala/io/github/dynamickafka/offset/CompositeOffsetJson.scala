@@ -15,8 +15,8 @@ import com.fasterxml.jackson.databind.JsonNode
 import io.github.dynamickafka.error.Errors
 
 /**
- * The codec of composite offsets (`docs/semantics.md`). Writes one line with keys in a stable order and without empty sections; offsets of
- * more than 64 KiB are packed. Rejects another version and an unknown section, because ignoring it could lose records.
+ * The codec of composite offsets (`docs/dev/composite-offset.md`). Writes one line with keys in a stable order and without empty sections;
+ * offsets of more than 64 KiB are packed. Rejects another version and an unknown section, because ignoring it could lose records.
  */
 private[dynamickafka] object CompositeOffsetJson {
 

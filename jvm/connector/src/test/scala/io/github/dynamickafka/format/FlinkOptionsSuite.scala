@@ -85,15 +85,14 @@ class FlinkOptionsSuite extends AnyFunSuite {
     )
   }
 
-  /** Option, verdict, reason. */
+  /** Option, verdict, reason; a row of the table has the options with the same verdict and reason. */
   private val rows: Seq[(String, String, String)] = {
     val file = Path.of(System.getProperty("dynamickafka.root"), "docs", "formats.md")
     val section = Files.readAllLines(file).asScala.toSeq.dropWhile(_ != "## Flink's options").drop(1)
       .takeWhile(!_.startsWith("## "))
     section.filter(_.startsWith("| `")).map(_.split('|').map(_.trim)).collect {
-      case Array(_, option, verdict, why) =>
-        (option.replace("`", ""), verdict, why)
-    }
+      case Array(_, options, verdict, why) => options.split(", ").toSeq.map(o => (o.replace("`", ""), verdict, why))
+    }.flatten
   }
 
   private val tables = Seq(SourceOptionSpecs.table, SinkOptionSpecs.table)
