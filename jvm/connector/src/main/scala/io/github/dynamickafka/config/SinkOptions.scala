@@ -36,8 +36,9 @@ private[dynamickafka] object SinkOptionSpecs extends OptionSpecs {
     oneOf("key" -> ClusterRouting.Key, "first" -> ClusterRouting.First, "all" -> ClusterRouting.All),
     "key"
   )(
-    "Which writable cluster a record goes to, if its row has no value in the column `cluster` ([where a record " +
-      "goes](sink.md#where-a-record-goes))."
+    "Which writable cluster a record goes to, if its row has no value in the column `cluster`: one by a hash of the " +
+      "key (`key`; without a key, each task of a batch uses one, in turn), the first one in the metadata (`first`), or " +
+      "all ([where a record goes](sink.md#where-a-record-goes))."
   )
 
   val WriteFailover = option(
