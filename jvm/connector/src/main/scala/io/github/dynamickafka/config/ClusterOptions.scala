@@ -27,9 +27,9 @@ private[config] trait ClusterSpecs extends OptionSpecs {
   )
 
   val ClusterRequestTimeoutMs = option("clusterRequestTimeoutMs", duration(min = 1), "60000")(
-    "The time limit for all requests of the driver to one cluster in a trigger, and for one call of the " +
-      "metadata service. Tasks of the source have `spark.network.timeout` (120 s by default) instead, tasks of " +
-      "the sink the timeouts of the producer."
+    "The time limit for all requests of the driver to one cluster in a trigger, and for a call of the " +
+      "metadata service. Tasks of the source have `spark.network.timeout` (120 s by default) instead, those of " +
+      "the sink the producer's timeouts."
   )
 
   val ClusterSnapshotMaxAgeMs = option("clusterSnapshotMaxAgeMs", duration(min = 0), "1000")(

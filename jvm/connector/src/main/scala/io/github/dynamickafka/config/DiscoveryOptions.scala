@@ -58,8 +58,8 @@ private[config] trait DiscoverySpecs extends OptionSpecs {
   )
 
   val UnknownClusterOptions = option("unknownClusterOptions", oneOf("warn" -> false, "fail" -> true), "warn")(
-    "What an option `cluster.<id>.` does whose id the metadata do not have: a warning at each change of the metadata, or, " +
-      "when the DataFrame is created and the metadata service responds, an error for an id that looks misspelt " +
+    "An option `cluster.<id>.` whose id the metadata do not have is a warning in the log. With `fail`, it is " +
+      "an error if it looks misspelt when the DataFrame is created and the metadata service responds " +
       "([UNKNOWN_CLUSTER](errors.md#unknown_cluster))."
   )
 

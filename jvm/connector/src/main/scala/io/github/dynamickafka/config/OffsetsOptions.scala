@@ -73,9 +73,9 @@ private[config] trait PositionSpecs extends OptionSpecs {
     "streaming: none; batch: `latest`",
     perCluster = true
   )(
-    "Where reading stops; -1 in JSON is latest. A streaming query that is there keeps running without reading, " +
-      "and terminates with `Trigger.AvailableNow`. `latest` is resolved once, when the query or the cluster first " +
-      "starts. A partition that JSON does not name has no end."
+    "Where reading stops; -1 in JSON is latest. A streaming query keeps running then, and terminates with " +
+      "`Trigger.AvailableNow`. `latest` is resolved once, when the query or the cluster first starts. A " +
+      "partition that JSON does not name has no end."
   )
 
   val EndingTimestamp = optional("endingTimestamp", timestamp, perCluster = true)(

@@ -61,8 +61,8 @@ private[config] trait ReplacedClusterSpecs extends OptionSpecs {
     "default",
     requires = onlyMirrorMaker
   )(
-    "With `replacedClusterPolicy=mirror-maker`: how MirrorMaker names topics. `default`: `<alias>.<topic>`; " +
-      "`identity`: the same names; or a class that implements `ReplicationPolicy`. " +
+    "With `replacedClusterPolicy=mirror-maker`: whether MirrorMaker names topics `<alias>.<topic>`, or " +
+      "`identity`: the same; or a class that implements `ReplicationPolicy`. " +
       "`mirrorMakerReplicationPolicy.<property>` sets its properties, such as `replication.policy.separator`."
   )
 

@@ -109,8 +109,8 @@ private[dynamickafka] object SinkOptionSpecs extends OptionSpecs {
   )
 
   val CommitTimeoutMs = option("commitTimeoutMs", duration(min = 1), "60000")(
-    "With `exactly-once`: the time limit for committing the transactions of a decided batch. Then the query " +
-      "fails ([COMMIT_INCOMPLETE](errors.md#commit_incomplete))."
+    "With `exactly-once`: the time limit for committing a decided batch " +
+      "([COMMIT_INCOMPLETE](errors.md#commit_incomplete))."
   )
 
   val PartialCommitPolicy = option(
@@ -137,8 +137,7 @@ private[dynamickafka] object SinkOptionSpecs extends OptionSpecs {
   )
 
   val CheckpointLocation = optional("checkpointLocation", text)(
-    "Spark's option. With `exactly-once`, it has the journal of the sink, also for batch jobs. A location that " +
-      "`spark.sql.streaming.checkpointLocation` sets does not reach a sink."
+    "Spark's option. With `exactly-once`, the folder of the journal, also for batch jobs."
   )
 
   include(Seq(

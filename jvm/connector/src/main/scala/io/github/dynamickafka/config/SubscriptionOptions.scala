@@ -9,8 +9,7 @@ private[config] trait SubscriptionSpecs extends OptionSpecs {
   import OptionType._
 
   val MetadataService = optional("metadataService", text, "required")(
-    s"The service that describes the streams: ${MetadataServiceSpecs.names("`")}, or a class that implements " +
-      "`KafkaMetadataService`. Its arguments are `metadataService.<argument>`."
+    "One of the [metadata services](#arguments-of-the-metadata-service), or a class that implements `KafkaMetadataService`."
   )
 
   val StreamIds = optional("streamIds", names, "this or `streamPattern`")("The streams to read.")

@@ -94,12 +94,12 @@ private[dynamickafka] object OptionsDoc {
     """`kafka.<property>` sets a property for all clusters. Some defaults differ from Kafka's. With those of the source's
       |consumers, reading is about twice as fast:""".stripMargin,
     defaults(ClientDefaults.consumerFetch),
-    """The consumer of a task buffers up to `max.partition.fetch.bytes` (8 MiB) of fetched data, compressed as in Kafka, for
-      |each of its partitions, up to `fetch.max.bytes` (50 MiB by Kafka's default) per fetch, but at least one record batch;
-      |and up to `max.poll.records` records that it returned to the task: 20000 records of 1 KB are 20 MB. Executors keep at
-      |most 64 idle consumers (`spark.kafka.consumer.cache.capacity`) for five minutes
-      |(`spark.kafka.consumer.cache.timeout`), with buffers of about a tenth of the heap. With large records, many partitions
-      |or little memory, lower `max.partition.fetch.bytes` and `max.poll.records`.""".stripMargin,
+    """A task buffers, for each of its partitions, up to `max.partition.fetch.bytes` (8 MiB) of fetched data, compressed as in
+      |Kafka, and at most `fetch.max.bytes` (50 MiB by Kafka's default) per fetch, but at least one record batch; and up to
+      |`max.poll.records` records: 20000 records of 1 KB are 20 MB. An executor keeps at most 64 idle consumers
+      |(`spark.kafka.consumer.cache.capacity`) for five minutes (`spark.kafka.consumer.cache.timeout`), with buffers of about a
+      |tenth of the heap. With large records, many partitions or little memory, lower `max.partition.fetch.bytes` and
+      |`max.poll.records`.""".stripMargin,
     "The producers of the sink have these defaults:",
     defaults(ClientDefaults.producerBatches),
     "Other properties:",
@@ -126,10 +126,10 @@ private[dynamickafka] object OptionsDoc {
     ),
     Seq(
       "`request.timeout.ms` with `exactly-once`",
-      "6 s for the producers of tasks, 30 s for those of repeated attempts, and 2.5 s for the clients that look at transactions " +
-        "and commit them, more after failures: a broker that does not respond holds a batch up for 6 to 20 s. " +
-        "`kafka.request.timeout.ms` sets another value for all of them; producers need a longer one if a request with 1 MiB of " +
-        "records takes longer to a distant cluster"
+      "6 s for the producers of tasks, 30 s in repeated attempts, 2.5 s for looking at transactions and " +
+        "committing them, more after failures: a broker that does not respond holds a batch up for 6 to 20 s. " +
+        "`kafka.request.timeout.ms` is used for all; set it if a request with 1 MiB of records takes longer to a " +
+        "distant cluster"
     ),
     Seq(
       "`transaction.timeout.ms`",
@@ -137,8 +137,7 @@ private[dynamickafka] object OptionsDoc {
     ),
     Seq(
       s"`${ClientDefaults.reconnect._1}` in tasks",
-      s"${ClientDefaults.reconnect._2}: with Kafka's default, a client can keep waiting for a leader that does not respond " +
-        "although another broker has been elected"
+      s"${ClientDefaults.reconnect._2}, so that a client does not wait for a leader that has been replaced"
     ),
     Seq(
       "`group.id`",
