@@ -1,4 +1,4 @@
-"""The cases of docs/mistakes.md: what a user types, and what the product answers.
+"""The cases of docs/dev/mistakes.md: what a user types, and what the product answers.
 
     python tests/readme/mistakes.py > target/mistakes.md
 
@@ -30,7 +30,7 @@ sys.path.insert(0, str(docs.ROOT / "jvm" / "testkit" / "python"))
 
 from dynamic_kafka_testkit import Record, Testkit
 
-PAGE = docs.ROOT / "docs" / "mistakes.md"
+PAGE = docs.ROOT / "docs" / "dev" / "mistakes.md"
 # The broker of the page.
 ADDRESS = "localhost:19092"
 _ROW = re.compile(r"^\| (\d+) \| (.+?) \| (.+?) \| (.*?) ?\|$")

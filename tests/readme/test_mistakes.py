@@ -1,4 +1,4 @@
-"""Each row of docs/mistakes.md has the answer that the product gives today."""
+"""Each row of docs/dev/mistakes.md has the answer that the product gives today."""
 
 from __future__ import annotations
 

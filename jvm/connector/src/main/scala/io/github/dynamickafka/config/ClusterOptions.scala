@@ -8,13 +8,13 @@ private[config] trait ClusterSpecs extends OptionSpecs {
   import OptionType._
 
   val ClientMetrics = option("clientMetrics", boolean, "false")(
-    "Whether metrics of Kafka's own clients are [gauges](operations.md#metrics-of-kafkas-clients) in Spark's metrics system, on the " +
-      "driver and on executors. A query with this option has clients of its own."
+    "Whether metrics of Kafka's clients on driver and executors are " +
+      "[gauges](operations.md#metrics-of-kafkas-clients). The query then has clients of its own."
   )
 
   val ClusterFailurePolicy = option("clusterFailurePolicy", oneOf("fail" -> false, "skip" -> true), "fail")(
-    "What happens when a cluster is unreachable: `fail` fails the query; `skip` keeps the offsets of the cluster, " +
-      "continues with the other clusters and retries."
+    "An unreachable cluster fails the query (`fail`), or keeps its offsets and is retried while the others are " +
+      "read (`skip`)."
   )
 
   val ClusterFailureTimeoutMs = option(
@@ -22,21 +22,20 @@ private[config] trait ClusterSpecs extends OptionSpecs {
     duration(min = 1, minusOne = Some("forever")),
     "-1"
   )(
-    "With `clusterFailurePolicy=skip`: how long a cluster may be unreachable, or a partition without offsets, before the " +
-      "query fails. `-1`: forever."
+    "With `clusterFailurePolicy=skip`: how long a cluster may be unreachable, or a partition without offsets, " +
+      "before the query fails. `-1`: forever."
   )
 
   val ClusterRequestTimeoutMs = option("clusterRequestTimeoutMs", duration(min = 1), "60000")(
-    "The time limit for all requests of the driver to one cluster in a trigger, and for one call of the metadata " +
-      "service. The timeouts of the driver's Kafka clients are derived from it. Tasks do not use it: a task of the " +
-      "source fails if a cluster returns no data for `spark.network.timeout` (120 s by default), and a task of the sink " +
-      "uses the timeouts of the Kafka producer."
+    "The time limit for all requests of the driver to one cluster in a trigger, and for a call of the " +
+      "metadata service. Tasks of the source have `spark.network.timeout` (120 s by default) instead, those of " +
+      "the sink the producer's timeouts."
   )
 
   val ClusterSnapshotMaxAgeMs = option("clusterSnapshotMaxAgeMs", duration(min = 0), "1000")(
-    "How old the latest offsets of a cluster may be that a trigger uses. Clusters are asked ahead of the next trigger, so " +
-      "that no trigger waits for a slow one. `0`: each trigger asks and waits for all clusters; `processAllAvailable` is " +
-      "exact only with this."
+    "How old the latest offsets of a cluster may be that a trigger uses ([unreachable " +
+      "clusters](semantics.md#unreachable-clusters)). `0`: each trigger waits for all clusters, which makes " +
+      "`processAllAvailable` exact."
   )
 
   val UnreachableReplay = option(
@@ -48,12 +47,9 @@ private[config] trait ClusterSpecs extends OptionSpecs {
     ),
     "fail"
   )(
-    "What happens at a restart when a batch that was logged but not completed requires a cluster that is unreachable: " +
-      "`fail` fails the query; `skip` skips the records of a cluster that is no longer in the metadata, which are lost, " +
-      "and logs their offsets; `defer` completes the batch without the records of the cluster, and reads them later, when " +
-      "it is reachable. A sink that had already received the batch gets deferred records twice; the sink of this " +
-      "connector with `exactly-once` does not. `defer` needs `clusterFailurePolicy=skip` to continue without a cluster " +
-      "that is still in the metadata."
+    "What happens at a [restart](semantics.md#restart) to a logged batch that was not completed and needs an " +
+      "unreachable cluster: `fail` fails the query; `skip` gives up the records of a cluster that the metadata no " +
+      "longer have; `defer` reads the records later."
   )
 
   val DeferWithState = option(
@@ -62,13 +58,13 @@ private[config] trait ClusterSpecs extends OptionSpecs {
     "false",
     requires = without(UnreachableReplay, "defer")
   )(
-    "Whether `unreachableReplayPolicy=defer` also applies to a query with stateful operators. They receive deferred records " +
-      "late, and drop those that are older than the watermark."
+    "Whether `unreachableReplayPolicy=defer` also applies with stateful operators, which drop deferred records " +
+      "older than the watermark."
   )
 
   val FailOnDataLoss = option("failOnDataLoss", boolean, "true")(
-    "Whether the query fails when unread records are lost: because they have expired, or because their topic was " +
-      "deleted or recreated. If `false`, the query logs a warning and continues with the records that are available."
+    "Whether a query fails when unread records expired, or their topic was deleted or recreated. If `false`, it " +
+      "logs a warning and reads what is available."
   )
 }
 
@@ -77,14 +73,13 @@ private[config] trait ClientSpecs extends OptionSpecs {
   import OptionType._
 
   val ClientIdPrefix = optional("clientIdPrefix", text, "a unique id for each client")(
-    "The prefix of the `client.id` of all clients; `-<cluster id>` is appended. All clients of a cluster then share one " +
-      "`client.id`, for example for the quotas and request logs of the brokers. Has no effect on a cluster with " +
-      "`kafka.client.id`."
+    "The `client.id` of all clients, with `-<cluster id>` appended, for example for quotas and request logs of " +
+      "brokers. No effect on a cluster with `kafka.client.id`."
   )
 
   val GroupIdPrefix = optional("groupIdPrefix", text, "no group")(
-    "The prefix of the group id of consumers; `-<cluster id>` is appended. Consumers commit no offsets and need no " +
-      "group, so without this option they have none. Has no effect on a cluster with `kafka.group.id`."
+    "The group id of consumers, with `-<cluster id>` appended. Consumers commit no offsets and need no group. " +
+      "No effect on a cluster with `kafka.group.id`."
   )
 }
 

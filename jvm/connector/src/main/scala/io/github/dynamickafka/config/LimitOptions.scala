@@ -7,13 +7,13 @@ private[config] trait LimitSpecs extends OptionSpecs {
   import OptionType._
 
   val MaxOffsetsPerTrigger = optional("maxOffsetsPerTrigger", long(min = 1), "no limit", perCluster = true)(
-    "The maximum number of records in a batch, over all clusters, distributed over the partitions in proportion to " +
-      "their lag. Set for one cluster: the maximum number of records of that cluster."
+    "The most records of a batch, over all clusters, shared among partitions by their lag. For one cluster: the " +
+      "most records of that cluster."
   )
 
   val MaxBytesPerTrigger = optional("maxBytesPerTrigger", bytes(min = 1), "no limit")(
-    "The maximum size of the records in a batch, over all clusters: keys, values and headers without compression, by the mean size of the " +
-      "records that tasks have read. See [semantics](semantics.md#limits-in-bytes). With `maxOffsetsPerTrigger`, the smaller one applies."
+    "The greatest size of a batch, over all clusters: keys, values and headers [without " +
+      "compression](semantics.md#limits-in-bytes). The smaller one of this and `maxOffsetsPerTrigger` applies."
   )
 
   val MinOffsetsPerTrigger: OptionSpec[Long] = optional(
@@ -26,12 +26,12 @@ private[config] trait LimitSpecs extends OptionSpecs {
         for (least <- raw.find(MinOffsetsPerTrigger); most <- raw.find(MaxOffsetsPerTrigger) if least > most)
           yield s"it is greater than '${MaxOffsetsPerTrigger.name}', which is $most."
   )(
-    "The minimum number of records, over all clusters, that starts a batch. The first batch, `Trigger.AvailableNow` and " +
-      "a change of the topology do not wait for this number."
+    "The fewest records, over all clusters, that start a batch. The first batch, `Trigger.AvailableNow` and a " +
+      "change of the topology do not wait."
   )
 
   val MaxTriggerDelay = option("maxTriggerDelay", duration(min = 1), "15m")(
-    "With `minOffsetsPerTrigger`: the maximum time to wait for this number of records."
+    "The longest wait for `minOffsetsPerTrigger`."
   )
 }
 
@@ -40,9 +40,8 @@ private[config] trait AlignmentSpecs extends OptionSpecs {
   import OptionType._
 
   val Alignment = option("alignment", oneOf("none" -> false, "timestamp" -> true), "none")(
-    "`timestamp`: the clusters of a streaming query advance together in record time, so that a watermark drops no records of " +
-      "a cluster that lags behind the others. A batch reads only records whose time is less than that of the oldest " +
-      "cluster with unread records, plus `alignmentMaxDrift`."
+    "`timestamp`: the clusters of a streaming query [advance together in record " +
+      "time](event-time.md#aligned-clusters)."
   )
 
   val AlignmentMaxDrift = optional(
@@ -51,7 +50,7 @@ private[config] trait AlignmentSpecs extends OptionSpecs {
     "required with `alignment=timestamp`",
     requires = without(Alignment, "timestamp")
   )(
-    "How far a cluster may be read ahead of the oldest one, in record time. At most the delay of the watermark."
+    "How far a cluster may be ahead of the oldest one, in record time. At most the delay of the watermark."
   )
 
   val AlignmentIdleTimeout = option(
@@ -60,8 +59,7 @@ private[config] trait AlignmentSpecs extends OptionSpecs {
     "30s",
     requires = without(Alignment, "timestamp")
   )(
-    "With `alignment=timestamp`: how long the other clusters wait for a cluster that has no unread records, or that does not " +
-      "respond."
+    "With `alignment=timestamp`: how long clusters wait for one that has no unread records or does not respond."
   )
 
   private[config] def alignment(raw: RawOptions): Option[AlignmentOptions] = Option.when(raw.get(Alignment))(
@@ -80,17 +78,15 @@ private[config] trait TaskSpecs extends OptionSpecs {
   import OptionType._
 
   val MinPartitions = optional("minPartitions", int(min = 1))(
-    "The minimum number of tasks of a batch, over all clusters, if the batch has at least as many records. Large offset " +
-      "ranges are split."
+    "The fewest tasks of a batch, over all clusters, if it has as many records. Large offset ranges are split."
   )
 
   val MaxRecordsPerPartition = optional("maxRecordsPerPartition", long(min = 1))(
-    "The maximum number of records of one task. Larger offset ranges are split."
+    "The most records of a task. Larger offset ranges are split."
   )
 
   val HistoryFilesPerTrigger = option("historyFilesPerTrigger", int(min = 1), "100")(
-    "The maximum number of files of the `history` of streams in a batch, over all streams. A new query reads these files " +
-      "before Kafka. Batch reads do not read them."
+    "The most files of the `history` of all streams in a batch. A new streaming query reads them before Kafka."
   )
 }
 

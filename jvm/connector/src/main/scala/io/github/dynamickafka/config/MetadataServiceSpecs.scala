@@ -30,47 +30,47 @@ private[dynamickafka] object MetadataServiceSpecs {
   import OptionType._
 
   val Path: OptionSpec[String] =
-    required("path", "Path of a YAML or JSON file: any URI that Hadoop reads.")
+    required("path", "A YAML or JSON file: any URI that Hadoop reads.")
   val Document: OptionSpec[String] = required("document", "The text of such a file.")
   val ClusterId: OptionSpec[String] =
-    required("clusterId", "Id of the cluster. Each of its topics is a stream, whose id is the topic's name.")
+    required("clusterId", "Id of the cluster. Each of its topics is a stream of the same name.")
   val BootstrapServers: OptionSpec[String] = required("bootstrapServers", "Bootstrap servers of the cluster.")
-  val HttpUrl: OptionSpec[String] = required("url", "URL of a document as `file` reads it, JSON or YAML.")
+  val HttpUrl: OptionSpec[String] = required("url", "URL of a document as `file` reads it.")
   val TokenUrl: OptionSpec[String] = oauth(
     "tokenUrl",
-    "URL of the token endpoint of an authorization server. Each request has a token of it (client credentials)."
+    "URL of the token endpoint of an authorization server, for tokens by client credentials."
   )
   val ClientId: OptionSpec[String] = oauth("clientId", "Id of the client.")
   val ClientSecret: OptionSpec[String] =
-    oauth("clientSecret", "Secret of the client. The value may hold references.").copy(secret = true)
-  val Scope: OptionSpec[String] = oauth("scope", "Scope of the tokens, names separated by spaces.")
-  val Namespace: OptionSpec[String] = required("namespace", "Kubernetes namespace of the ConfigMap.")
+    oauth("clientSecret", "Secret of the client, or a reference to it.").copy(secret = true)
+  val Scope: OptionSpec[String] = oauth("scope", "Scopes of the tokens, separated by spaces.")
+  val Namespace: OptionSpec[String] = required("namespace", "Namespace of the ConfigMap.")
   val ConfigMapName: OptionSpec[String] = required("name", "Name of the ConfigMap.")
-  val ConfigMapKey: OptionSpec[String] = required("key", "Key under which the ConfigMap holds the document.")
+  val ConfigMapKey: OptionSpec[String] = required("key", "Key of the document in the ConfigMap.")
   val JdbcUrl: OptionSpec[String] = required("url", "JDBC URL of the database.")
   val Query: OptionSpec[String] =
-    required("query", "SQL query for the streams, see [metadata.md](metadata.md#a-database).")
+    required("query", "SQL query for the streams ([a database](metadata.md#a-database)).")
 
   val TopicServers: OptionSpec[String] =
     required("bootstrapServers", "Bootstrap servers of the cluster with the topic.")
   val Topic: OptionSpec[String] =
-    required("topic", "Name of the topic, see [metadata.md](metadata.md#a-kafka-topic).")
+    required("topic", "Name of the topic ([a Kafka topic](metadata.md#a-kafka-topic)).")
 
   val StrimziNamespace: OptionSpec[String] =
-    required("namespace", "Namespace of the resources `KafkaTopic` and `Kafka`, several separated by `,`.")
+    required("namespace", "Namespaces of the resources `KafkaTopic` and `Kafka`, separated by `,`.")
   val StrimziListener: OptionSpec[String] = OptionSpec(
     "listener",
     text,
     Some(""),
     "the only one",
-    "Name of the listener of each `Kafka`. Its annotation `dynamic-kafka/listener` takes precedence."
+    "The listener of each `Kafka`. Its annotation `dynamic-kafka/listener` takes precedence."
   )
   val StrimziLabel: OptionSpec[String] = OptionSpec(
     "label",
     text,
     Some("dynamic-kafka/stream"),
     "`dynamic-kafka/stream`",
-    "Key of the label of a `KafkaTopic` whose value is the id of its stream."
+    "The label of a `KafkaTopic` with the id of its stream."
   )
 
   /** How long one call of a remote service may take, in milliseconds. */
@@ -81,14 +81,14 @@ private[dynamickafka] object MetadataServiceSpecs {
     duration(min = 1).map(math.min(_, Int.MaxValue.toLong)),
     Some(DefaultTimeoutMs),
     s"`$DefaultTimeoutMs`",
-    "Time limit of one call."
+    "Time limit of a call."
   )
   val TtlMs: OptionSpec[Long] = OptionSpec(
     "ttlMs",
     duration(min = 0),
     Some(0L),
     "`0`",
-    "How long an answer is reused before the service is called again."
+    "How long an answer is used again."
   )
 
   val File: MetadataServiceSpec = MetadataServiceSpec("file", Seq(Path, TtlMs))
@@ -101,20 +101,20 @@ private[dynamickafka] object MetadataServiceSpecs {
   val Http: MetadataServiceSpec = MetadataServiceSpec(
     "http",
     Seq(HttpUrl, TokenUrl, ClientId, ClientSecret, Scope, TimeoutMs, TtlMs),
-    Some(ArgumentPrefix("headers.", "<name>", "Header of each request. The value may hold references."))
+    Some(ArgumentPrefix("headers.", "<name>", "A header of each request, or a reference to it."))
   )
   val ConfigMap: MetadataServiceSpec =
     MetadataServiceSpec("configmap", Seq(Namespace, ConfigMapName, ConfigMapKey, TimeoutMs, TtlMs))
   val Jdbc: MetadataServiceSpec = MetadataServiceSpec(
     "jdbc",
     Seq(JdbcUrl, Query, TimeoutMs, TtlMs),
-    properties("<name>", "Property of the JDBC connection. The value may hold references.")
+    properties("<name>", "A property of the connection, or a reference to it.")
   )
 
   val KafkaTopic: MetadataServiceSpec = MetadataServiceSpec(
     "kafka-topic",
     Seq(TopicServers, Topic, TimeoutMs),
-    properties("<kafka property>", "Other properties of this cluster. The value may hold references.")
+    properties("<kafka property>", "Other properties of this cluster, or references to them.")
   )
 
   val Strimzi: MetadataServiceSpec = MetadataServiceSpec(
@@ -122,7 +122,7 @@ private[dynamickafka] object MetadataServiceSpecs {
     Seq(StrimziNamespace, StrimziListener, StrimziLabel, TimeoutMs, TtlMs),
     properties(
       "<kafka property>",
-      "Other properties of each cluster. They take precedence over those of the listener."
+      "Other properties of each cluster, with precedence over the listener's."
     )
   )
 

@@ -31,22 +31,18 @@ private[config] trait PositionSpecs extends OptionSpecs {
   private val timestamp = epochMs.map[OffsetsPolicy](OffsetsPolicy.Timestamp)
 
   val StartingOffsets = option("startingOffsets", startingOffsets, "earliest", perCluster = true)(
-    "The start position of a new query, for streaming and batch queries. A query with a checkpoint resumes from its " +
-      "checkpoint. JSON specifies offsets by cluster, topic and partition, `{\"blue\": {\"orders\": {\"0\": 42}}}`, " +
-      "where -2 is earliest and -1 is latest; the cluster level is optional if there is only one cluster. `committed` " +
-      "uses the committed offsets of the group `commitGroupId`, or of `kafka.group.id` if it is not set. `class:<name>`: " +
-      "[a class of your own](extending.md#offsets) determines the offsets."
+    "Where a new query starts; one with a checkpoint resumes there. JSON: `{\"blue\": {\"orders\": {\"0\": " +
+      "42}}}`, without the cluster if there is only one; -2 is earliest, -1 latest. `committed`: the committed " +
+      "offsets of `commitGroupId`. `class:<name>`: [a class of your own](extending.md#offsets)."
   )
 
   val StartingTimestamp = optional("startingTimestamp", timestamp, perCluster = true)(
-    "The start position as a timestamp: each partition starts at its first record with this timestamp or a later one, " +
-      "or at its latest offset if there is no such record. Takes precedence over `startingOffsetsByTimestamp` and " +
-      "`startingOffsets`."
+    "Each partition starts at its first record with this timestamp or a later one, or at its latest offset if " +
+      "there is none."
   )
 
   val StartingOffsetsByTimestamp = optional("startingOffsetsByTimestamp", timestamps, perCluster = true)(
-    "Same as `startingTimestamp`, by cluster, topic and partition: `{\"blue\": {\"orders\": {\"0\": 1767225600000}}}`. " +
-      "Takes precedence over `startingOffsets`."
+    "The same by cluster, topic and partition: `{\"blue\": {\"orders\": {\"0\": 1767225600000}}}`."
   )
 
   val CommittedOffsetsFallback: OptionSpec[Option[OffsetsPolicy]] = option(
@@ -58,17 +54,17 @@ private[config] trait PositionSpecs extends OptionSpecs {
     ),
     "fail"
   )(
-    "The position that `committed` uses for a partition without a committed offset of the group. `fail` fails the query."
+    "What `committed` uses for a partition without a committed offset; `fail` fails the query."
   )
 
   val NewClusterStartingOffsets = option("newClusterStartingOffsets", enteringOffsets, "earliest")(
-    "The start position of a cluster that is added while the query runs. `earliest` includes records that were " +
-      "produced before the cluster was discovered."
+    "Where a cluster starts that is added while the query runs. `earliest` includes records from before its " +
+      "discovery."
   )
 
   val NewTopicStartingOffsets = option("newTopicStartingOffsets", enteringOffsets, "earliest")(
-    "The start position of a topic that is added to a cluster that the query already reads. New partitions of a " +
-      "known topic are always read from their earliest offset."
+    "Where a topic starts that is added to a cluster that the query reads. New partitions of a topic always " +
+      "start at their earliest offset."
   )
 
   val EndingOffsets = optional(
@@ -77,20 +73,18 @@ private[config] trait PositionSpecs extends OptionSpecs {
     "streaming: none; batch: `latest`",
     perCluster = true
   )(
-    "The stopping offsets. In JSON, -1 is latest. A streaming query keeps running, without reading more records, when " +
-      "it has reached them, and terminates with `Trigger.AvailableNow`. `latest` is resolved once, when the query or " +
-      "the cluster first starts. A partition that JSON does not name has no stopping offset. `class:<name>`: as in " +
-      "`startingOffsets`."
+    "Where reading stops; -1 in JSON is latest. A streaming query keeps running then, and terminates with " +
+      "`Trigger.AvailableNow`. `latest` is resolved once, when the query or the cluster first starts. A " +
+      "partition that JSON does not name has no end."
   )
 
   val EndingTimestamp = optional("endingTimestamp", timestamp, perCluster = true)(
-    "The stopping position as a timestamp: each partition stops before its first record with this timestamp or a later " +
-      "one. Until there is such a record, a streaming query keeps reading. Takes precedence over " +
-      "`endingOffsetsByTimestamp` and `endingOffsets`."
+    "Each partition stops before its first record with this timestamp or a later one; until there is one, a " +
+      "streaming query reads."
   )
 
   val EndingOffsetsByTimestamp = optional("endingOffsetsByTimestamp", timestamps, perCluster = true)(
-    "Same as `endingTimestamp`, by cluster, topic and partition. Takes precedence over `endingOffsets`."
+    "The same by cluster, topic and partition."
   )
 
   /** The options of one position, the highest precedence first. */
@@ -131,9 +125,8 @@ private[config] trait CommitSpecs extends OptionSpecs {
         noGroup("commit the offsets to")
       )
   )(
-    "Whether the offsets of each completed batch are committed to a consumer group on each cluster, for lag monitoring " +
-      "tools: to the group `commitGroupId`, or to `kafka.group.id` if it is not set. A query always resumes from its " +
-      "checkpoint, not from these offsets."
+    "Whether the offsets of completed batches are committed to the group `commitGroupId`, for tools that show " +
+      "lag. A query resumes from its checkpoint."
   )
 
   val CommitGroupId: OptionSpec[String] = optional(
@@ -145,7 +138,8 @@ private[config] trait CommitSpecs extends OptionSpecs {
           s"'${CommitOffsets.name}' is 'true'."
       )
   )(
-    "The consumer group that `startingOffsets=committed` reads from and `commitOffsets` commits to, with the same name on each cluster. If it is not set, `kafka.group.id` is used."
+    "The consumer group of `startingOffsets=committed` and `commitOffsets`, on each cluster. If it is not set, " +
+      "`kafka.group.id`."
   )
 
   /** The policy itself names what it lacks. */

@@ -14,13 +14,12 @@ private[config] trait RealTimeSpecs extends OptionSpecs {
     "Spark's default parallelism",
     requires = since41
   )(
-    "Real-time mode: the maximum number of tasks of a batch. Each task occupies a core as long as the query runs. Requires " +
-      "Spark 4.1 or later."
+    "Real-time mode (Spark 4.1 or later): the most tasks of a batch, each of which occupies a core."
   )
 
   val RealTimeMinBatchMs = option("realTimeMinBatchMs", long(min = 0), "250", requires = since41)(
-    "Real-time mode: how many milliseconds a batch lasts at least before a change of the topology ends it. Requires Spark 4.1 or " +
-      "later."
+    "Real-time mode (Spark 4.1 or later): how long a batch lasts at least, in ms, before a change of the " +
+      "topology ends it."
   )
 }
 

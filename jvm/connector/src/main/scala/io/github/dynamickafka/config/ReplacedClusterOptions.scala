@@ -37,11 +37,9 @@ private[config] trait ReplacedClusterSpecs extends OptionSpecs {
     OptionType(policies.label, name => policies.parse(name).left.map(_ + removed(name))),
     "fail"
   )(
-    "What happens when a cluster id leads to another Kafka cluster than before, which is recognized by Kafka's " +
-      "`cluster.id`, or when a cluster enters whose metadata have `replaces`: `fail` fails the query; the others continue " +
-      "with the new cluster, and drop the offsets of the former one. `earliest` and `latest` continue at its earliest or " +
-      "latest offsets; `same-offsets` at the same offsets, if the new cluster has the same records there; `mirror-maker` " +
-      "where the checkpoints of MirrorMaker 2 say. See [semantics](semantics.md#a-cluster-is-replaced)."
+    "What happens when a cluster id leads to another Kafka cluster, or a cluster enters with `replaces`: `fail` " +
+      "fails the query, the others say where it continues in the new cluster ([a cluster is " +
+      "replaced](semantics.md#a-cluster-is-replaced))."
   )
 
   private def noEffect: String = s"it has no effect unless '${ReplacedPolicy.name}' is '$MirrorMaker'."
@@ -54,7 +52,7 @@ private[config] trait ReplacedClusterSpecs extends OptionSpecs {
     "the cluster id",
     requires = onlyMirrorMaker
   )(
-    "With `replacedClusterPolicy=mirror-maker`: the alias of the former cluster in the configuration of MirrorMaker."
+    "With `replacedClusterPolicy=mirror-maker`: MirrorMaker's alias of the former cluster."
   )
 
   val MirrorMakerReplicationPolicy = option(
@@ -63,9 +61,9 @@ private[config] trait ReplacedClusterSpecs extends OptionSpecs {
     "default",
     requires = onlyMirrorMaker
   )(
-    "With `replacedClusterPolicy=mirror-maker`: how MirrorMaker names topics. `default`: `<alias>.<topic>`; `identity`: the " +
-      "same names; `class:<name>`: a class that implements `ReplicationPolicy`. `mirrorMakerReplicationPolicy.<property>` " +
-      "sets a property of the policy, such as `replication.policy.separator`."
+    "With `replacedClusterPolicy=mirror-maker`: whether MirrorMaker names topics `<alias>.<topic>`, or " +
+      "`identity`: the same; or a class that implements `ReplicationPolicy`. " +
+      "`mirrorMakerReplicationPolicy.<property>` sets its properties, such as `replication.policy.separator`."
   )
 
   val ReplicationPolicyProperty: String = ReplicationPolicies.PropertyPrefix

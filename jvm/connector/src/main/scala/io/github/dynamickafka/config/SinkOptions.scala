@@ -26,7 +26,7 @@ private[dynamickafka] object SinkOptionSpecs extends OptionSpecs {
   include(Seq(SourceOptionSpecs.MetadataService))
 
   val StreamId = optional("streamId", text, "this or a column `stream`")(
-    "The id of the stream to write to. A value in the column `stream` of a row takes precedence."
+    "The stream to write to. A value in the column `stream` of a row takes precedence."
   )
 
   include(WriteOptionSpecs.all)
@@ -36,9 +36,9 @@ private[dynamickafka] object SinkOptionSpecs extends OptionSpecs {
     oneOf("key" -> ClusterRouting.Key, "first" -> ClusterRouting.First, "all" -> ClusterRouting.All),
     "key"
   )(
-    "Which of the writable clusters of the stream a record is written to. `key`: one cluster, chosen by a hash of the " +
-      "key; for records without a key, each task of a batch uses one cluster, chosen in turn. `first`: the first " +
-      "cluster in the metadata. `all`: every cluster. A value in the column `cluster` of a row takes precedence."
+    "Which writable cluster a record goes to, if its row has no value in the column `cluster`: one by a hash of the " +
+      "key (`key`; without a key, each task of a batch uses one, in turn), the first one in the metadata (`first`), or " +
+      "all ([where a record goes](sink.md#where-a-record-goes))."
   )
 
   val WriteFailover = option(
@@ -51,17 +51,14 @@ private[dynamickafka] object SinkOptionSpecs extends OptionSpecs {
           "unreachable."
       )
   )(
-    "With `clusterRouting` `key` or `first`: what happens to a batch if a cluster does not respond, or refuses the " +
-      "credentials, when the batch starts. `none`: the batch fails if it has records for this cluster. `next`: its records " +
-      "go to the other writable clusters of the stream, and the cluster is asked again for a later batch. This moves keys " +
-      "to other clusters and back. Rows with a value in the column `cluster` are not affected, nor are outages in the " +
-      "middle of a batch."
+    "With `clusterRouting` `key` or `first`: whether records go to the other writable clusters while one [does " +
+      "not respond](sink.md#clusters-that-do-not-respond) or refuses the credentials, which moves keys there and " +
+      "back; otherwise their batch fails."
   )
 
   val ClusterDistribution = option("clusterDistribution", oneOf("auto" -> true, "off" -> false), "off")(
-    "With `exactly-once`: whether Spark distributes the rows of a batch to tasks by their target cluster, so that a batch has " +
-      "about as many transactions as clusters, instead of one for each task and cluster. `auto`: if the rows have a column " +
-      "`cluster` that cannot be null. The cost is a shuffle, and fewer tasks that write."
+    "With `exactly-once`: `auto` shuffles rows by their cluster, if they have a column `cluster` that cannot be " +
+      "null, for [fewer transactions](sink.md#number-of-transactions) and fewer tasks that write."
   )
 
   val Guarantee = option(
@@ -73,14 +70,13 @@ private[dynamickafka] object SinkOptionSpecs extends OptionSpecs {
     ),
     "at-least-once"
   )(
-    "`none`: fire and forget, acknowledgements are not awaited. `at-least-once`: a batch is complete when every record " +
-      "is acknowledged. `exactly-once`: for consumers with isolation level `read_committed`, a batch appears once on " +
-      "every cluster or not at all, unless the query ends with `PARTIAL_COMMIT`; queries and jobs then require `checkpointLocation` as an option."
+    "See [delivery guarantees](sink.md#delivery-guarantees). `exactly-once` requires the option " +
+      "`checkpointLocation`."
   )
 
   val TransactionalIdPrefix = option("transactionalIdPrefix", text, "dynamic-kafka")(
-    "With `exactly-once`: the prefix of transactional ids, for ACLs. The ids of the query and of the cluster, and " +
-      "a suffix that is unique for each task attempt, are appended."
+    "With `exactly-once`: the prefix of transactional ids, for ACLs. Ids of query and cluster, and a suffix for " +
+      "each task attempt, follow."
   )
 
   val Partitioner = option(
@@ -88,9 +84,8 @@ private[dynamickafka] object SinkOptionSpecs extends OptionSpecs {
     OptionType("`default`, `fixed`, `round-robin`, class name", PartitionerChoice.parse),
     "default"
   )(
-    "How the partition of a record is chosen if the row has no `partition`. `default`: the default partitioner of the " +
-      "Kafka producer; `fixed`: one partition per task; `round-robin`: all partitions in turn; or the name of a class " +
-      "that implements Kafka's `Partitioner`."
+    "How the partition is chosen if the row has none: by the producer's default, one per task (`fixed`), all in " +
+      "turn (`round-robin`), or a class that implements Kafka's `Partitioner`."
   )
 
   val DeadLetterTopic = optional(
@@ -98,7 +93,8 @@ private[dynamickafka] object SinkOptionSpecs extends OptionSpecs {
     text,
     "none: a row that cannot be routed fails the batch"
   )(
-    "The topic, on the cluster of the row, for rows that cannot be routed. Headers `dynamic-kafka-...` contain the reason."
+    "The topic, on the cluster of the row, for rows that cannot be routed. Headers `dynamic-kafka-...` have the " +
+      "reason."
   )
 
   val DeadLetterCluster = optional(
@@ -113,9 +109,8 @@ private[dynamickafka] object SinkOptionSpecs extends OptionSpecs {
   )
 
   val CommitTimeoutMs = option("commitTimeoutMs", duration(min = 1), "60000")(
-    "With `exactly-once`: the time limit for committing the transactions of a batch after the decision to commit it. When " +
-      "it expires, the query fails. The decision remains valid: the next start of the query commits the pending " +
-      "transactions."
+    "With `exactly-once`: the time limit for committing a decided batch " +
+      "([COMMIT_INCOMPLETE](errors.md#commit_incomplete))."
   )
 
   val PartialCommitPolicy = option(
@@ -123,10 +118,8 @@ private[dynamickafka] object SinkOptionSpecs extends OptionSpecs {
     oneOf("fail" -> false, "replay-lost-partitions" -> true),
     "fail"
   )(
-    "What happens at the start of a query if Kafka aborted some transactions of a batch after others were committed, " +
-      "because an outage was longer than `transaction.timeout.ms`. `fail` fails the query and lists the missing " +
-      "transactions. `replay-lost-partitions` writes only the missing parts again; it requires that each run of a batch " +
-      "gives every task the same rows."
+    "At a start after [PARTIAL_COMMIT](errors.md#partial_commit): fail, or write the lost parts again, which " +
+      "requires that each run of a batch gives every task the same rows."
   )
 
   val UnknownCommit = option(
@@ -138,17 +131,13 @@ private[dynamickafka] object SinkOptionSpecs extends OptionSpecs {
     ),
     "fail"
   )(
-    "What happens if Kafka cannot say whether a transaction of a decided batch was committed: its id has expired " +
-      "(`transactional.id.expiration.ms` of the brokers, 7 days by default), or the cluster id leads to another Kafka cluster. " +
-      "`fail` fails the query with `TRANSACTION_UNKNOWN` and lists the transactions. `assume-committed` does not write them " +
-      "again: if they were aborted, their records are lost. `assume-aborted` writes them again, or treats them as lost if " +
-      "another part of the batch is committed: if they were committed, their records are duplicated. Unset it when the query " +
-      "runs again."
+    "What is assumed of transactions after [TRANSACTION_UNKNOWN](errors.md#transaction_unknown). With " +
+      "`assume-committed`, aborted ones are lost; with `assume-aborted`, committed ones are duplicated. For one " +
+      "start only."
   )
 
   val CheckpointLocation = optional("checkpointLocation", text)(
-    "Spark's option. With `exactly-once`, the journal of the sink is stored in this location, also for batch jobs. Spark " +
-      "does not pass a location that is set by `spark.sql.streaming.checkpointLocation` to a sink."
+    "Spark's option. With `exactly-once`, the folder of the journal, also for batch jobs."
   )
 
   include(Seq(

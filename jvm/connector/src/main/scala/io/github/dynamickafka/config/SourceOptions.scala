@@ -61,7 +61,7 @@ private[dynamickafka] object SourceOptionSpecs extends SubscriptionSpecs
 private[config] trait ColumnSpecs extends OptionSpecs {
 
   val IncludeHeaders = option("includeHeaders", OptionType.boolean, "false")(
-    "Whether rows contain the record headers, in the column `headers`."
+    "Whether rows have the column `headers`."
   )
 }
 

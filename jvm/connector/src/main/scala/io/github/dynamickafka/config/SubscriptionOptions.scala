@@ -9,11 +9,10 @@ private[config] trait SubscriptionSpecs extends OptionSpecs {
   import OptionType._
 
   val MetadataService = optional("metadataService", text, "required")(
-    s"The metadata service that describes the streams: ${MetadataServiceSpecs.names("`")}, or the name of a class that " +
-      "implements `KafkaMetadataService`. Its arguments are the options `metadataService.<argument>`."
+    "One of the [metadata services](#arguments-of-the-metadata-service), or a class that implements `KafkaMetadataService`."
   )
 
-  val StreamIds = optional("streamIds", names, "this or `streamPattern`")("The ids of the streams to read.")
+  val StreamIds = optional("streamIds", names, "this or `streamPattern`")("The streams to read.")
 
   val StreamPattern = optional(
     "streamPattern",
@@ -24,8 +23,7 @@ private[config] trait SubscriptionSpecs extends OptionSpecs {
         s"'${StreamIds.name}' is also set, but only one of the two options is allowed."
       )
   )(
-    "A Java regular expression. The query reads every stream whose whole id matches; streams are added and removed " +
-      "as the set of matching ids changes."
+    "Reads every stream whose whole id matches. Streams enter and leave as the set of matching ids changes."
   )
 
   private[config] def service(raw: RawOptions): ServiceOptions = ServiceOptions(

@@ -11,14 +11,14 @@ private[dynamickafka] object PageOptionSpecs extends OptionSpecs {
   val LeastToken = 16
 
   val Ui = option("ui", boolean, "false")(
-    "Whether the driver serves [a page](page.md) that shows this streaming query while it runs. There is one page per driver, with all queries " +
-      "that set this option."
+    "Whether the driver shows this streaming query on [a page](page.md), together with all others that set this" +
+      " option."
   )
 
   private val withUi = without(Ui, "true")
 
   val UiHost = option("uiHost", text, PageSettings.Loopback, requires = withUi)(
-    "The address that the page listens on. One that other machines reach requires `uiToken`."
+    "The address of the page. One that other machines reach requires `uiToken`."
   )
 
   val UiPort = option(
@@ -30,7 +30,7 @@ private[dynamickafka] object PageOptionSpecs extends OptionSpecs {
     PageSettings.Port.toString,
     requires = withUi
   )(
-    "The port of the page. If it is in use, the 15 next ones are tried. `0`: any free port."
+    "The port of the page, or one of the next 15 if it is in use. `0`: any free port."
   )
 
   val UiToken = optional(
@@ -43,8 +43,8 @@ private[dynamickafka] object PageOptionSpecs extends OptionSpecs {
     secret = true,
     requires = withUi
   )(
-    s"A secret of at least $LeastToken characters that visitors of the page have to enter. Also useful on loopback if other users " +
-      "work on the machine of the driver."
+    s"A secret of at least $LeastToken characters that visitors have to enter; also on loopback, if other users work on " +
+      "the machine."
   )
 
   /** None: the query is not shown. */

@@ -91,7 +91,8 @@ class FlinkOptionsSuite extends AnyFunSuite {
     val section = Files.readAllLines(file).asScala.toSeq.dropWhile(_ != "## Flink's options").drop(1)
       .takeWhile(!_.startsWith("## "))
     section.filter(_.startsWith("| `")).map(_.split('|').map(_.trim)).collect {
-      case Array(_, options, verdict, why) => options.split(", ").toSeq.map(o => (o.replace("`", ""), verdict, why))
+      case Array(_, options, verdict, why) =>
+        options.split(", ").toSeq.map(o => (o.replace("`", ""), verdict, why))
     }.flatten
   }
 

@@ -9,8 +9,8 @@ private[dynamickafka] object RegistryOptionSpecs extends OptionSpecs {
   val Prefix = "registry."
 
   val Url = optionalText("url", "required by formats with a registry")(
-    "The address of the schema registry, or several addresses of one registry, separated by `,`. See " +
-      "[schema registries](formats.md#schema-registries)."
+    "The address of the schema registry, or several of one registry, separated by `,` ([schema " +
+      "registries](formats.md#schema-registries))."
   )
 
   val Subject = optionalText("subject", "`<topic>-value`, `<topic>-key`")(
@@ -18,23 +18,23 @@ private[dynamickafka] object RegistryOptionSpecs extends OptionSpecs {
   )
 
   val TimeoutMs = option(s"${Prefix}timeoutMs", duration(min = 1), "60000", perCluster = true)(
-    "How long one schema may take, with all attempts and all schemas that it refers to."
+    "How long a schema may take, with all attempts and all schemas that it refers to."
   )
 
   val UserInfo = optionalText("basicAuth.userInfo", secret = true)(
-    "User and password, `user:password`. Use a reference to a file instead: it is resolved for each request."
+    "`user:password`; better a reference to a file, which is resolved for each request."
   )
 
   val Token = optionalText("bearerAuth.token", secret = true)("A bearer token, or a reference to it.")
 
   val TokenUrl = optionalText("oauth.tokenUrl")(
-    "URL of the token endpoint of an authorization server. Each request has a token of it (client credentials)."
+    "URL of the token endpoint of an authorization server, for tokens by client credentials."
   )
   val ClientId = optionalText("oauth.clientId")("Id of the client.")
   val ClientSecret = optionalText("oauth.clientSecret", secret = true)(
     "Secret of the client, or a reference to it."
   )
-  val Scope = optionalText("oauth.scope")("Scope of the tokens, names separated by spaces.")
+  val Scope = optionalText("oauth.scope")("Scopes of the tokens, separated by spaces.")
   val LogicalCluster = optionalText("oauth.logicalCluster")(
     "Of Confluent Cloud: id of the registry, `lsrc-...`, the header `target-sr-cluster`."
   )
@@ -60,7 +60,7 @@ private[dynamickafka] object RegistryOptionSpecs extends OptionSpecs {
     ("key.password", true)
   ).map { case (name, secret) =>
     s"ssl.$name" -> optionalText(s"ssl.$name", secret = secret)(
-      s"As `ssl.$name` of a Kafka client, for the connection to the registry."
+      "The property `ssl.*` of Kafka's clients, for the connection to the registry."
     )
   }
 
@@ -69,7 +69,7 @@ private[dynamickafka] object RegistryOptionSpecs extends OptionSpecs {
 
   /** An option of the sink only. */
   val AutoRegister = option(s"${Prefix}autoRegister", boolean, "true", perCluster = true)(
-    "Whether a schema that the subject does not have is registered. With `false`, it is an error (`SCHEMA_NOT_FOUND`)."
+    "Whether a schema that the subject lacks is registered; otherwise it is an error (`SCHEMA_NOT_FOUND`)."
   )
 
   /** Whether an option may be stored: not a secret, unless it is a reference to one. */

@@ -30,9 +30,7 @@ private[dynamickafka] object FormatOptionSpecs extends OptionSpecs {
     "raw",
     aliases = Seq("valueFormat", "value.format")
   )(
-    "The format of the values, also as `valueFormat`. `raw`: the binary columns of Spark's Kafka source; `string`: a " +
-      "column `value` of type STRING; `metadata`: format, schema and options as the [metadata](metadata.md#formats) has them; all " +
-      "others: the columns of `schema`. See [formats](formats.md)."
+    "The format of the values, also as `valueFormat`. `metadata`: that of the [metadata](metadata.md#formats)."
   )
 
   val KeyFormat = optional(
@@ -41,11 +39,12 @@ private[dynamickafka] object FormatOptionSpecs extends OptionSpecs {
     "keys are not decoded",
     aliases = Seq("key.format")
   )(
-    "The format of the keys. `raw` and `string` give one column, `key` or the one of `keyFields`; all others require `keyFields`."
+    "The format of the keys. `raw` and `string` give one column, `key` or that of `keyFields`; others require " +
+      "`keyFields`."
   )
 
   val ValueDeserializer = optional("valueDeserializer", KafkaSerdes.deserializers("valueDeserializer"))(
-    "A class of Kafka's interface `Deserializer` that reads the values, in place of `format`. `valueDeserializer.<property>` sets its " +
+    "A class of Kafka's interface `Deserializer`, in place of `format`; `valueDeserializer.<property>` sets its " +
       "properties. See [extending](extending.md#kafkas-deserializers-and-serializers)."
   )
 
@@ -54,11 +53,11 @@ private[dynamickafka] object FormatOptionSpecs extends OptionSpecs {
   )
 
   val KeyFields = optional("keyFields", names, aliases = Seq("key.fields"))(
-    "The columns of `schema` that keys contain."
+    "The columns that keys contain."
   )
 
   val KeyFieldsPrefix = optional("keyFieldsPrefix", text, "no prefix", aliases = Seq("key.fields-prefix"))(
-    "A prefix of the names in `keyFields` and in `schema` that the fields in the keys do not have. Requires " +
+    "A prefix in `keyFields` and `schema` that the fields in the keys do not have. Requires " +
       "`valueFieldsInclude=EXCEPT_KEY`."
   )
 
@@ -68,13 +67,13 @@ private[dynamickafka] object FormatOptionSpecs extends OptionSpecs {
     "ALL",
     aliases = Seq("value.fields-include")
   )(
-    "Whether values contain the columns of `keyFields` too: with `ALL` they are read from the values, with `EXCEPT_KEY` " +
-      "from the keys."
+    "Whether values have the columns of `keyFields` too, and they are read from the values (`ALL`), or only keys " +
+      "have them."
   )
 
   val Schema = optional("schema", text, "required by formats with fields")(
-    "The columns of the records: DDL (`id BIGINT, name STRING`), the JSON of a `StructType`, an Avro schema of a record, or " +
-      "`registry`: the newest schema in the registry of a format that has one."
+    "The columns of the records: DDL (`id BIGINT, name STRING`), the JSON of a `StructType`, an Avro schema, or " +
+      "`registry`: the newest schema of the subject."
   )
 
   val MetadataColumns = optional(
@@ -85,11 +84,11 @@ private[dynamickafka] object FormatOptionSpecs extends OptionSpecs {
     "The columns after the decoded ones, in this order: " + MetadataColumn.all.map(c =>
       s"`${c.name}`"
     ).mkString(", ") +
-      "; and `value.<key>` for metadata of the format. `<column> AS <name>` renames. Empty: none."
+      ", and `value.<key>` for metadata of the format. `<column> AS <name>` renames. Empty: none."
   )
 
   val MetadataPrefix = optional("metadataPrefix", text, "no prefix")(
-    "The prefix of the names of these columns, if `schema` has a column of the same name."
+    "A prefix of these columns, if `schema` has one of the same name."
   )
 
   val ChangeData = option(
@@ -101,28 +100,29 @@ private[dynamickafka] object FormatOptionSpecs extends OptionSpecs {
     ),
     "rows"
   )(
-    "What a record of a format of changes becomes: `rows`, the rows before and after with a column `_change_type`; " +
-      "`envelope`, one row with `op`, `before`, `after`, `source` and `ts_ms`. See [change data](change-data.md). `upsert`, with any " +
-      "other format: the stream is a table with a key, in which a null value deletes; requires `keyFormat` and `keyFields`. See " +
-      "[upserts](change-data.md#upserts)."
+    "What a record of a format of changes becomes ([change data](change-data.md)). `upsert`, with other " +
+      "formats: null values delete keys; requires `keyFormat` and `keyFields` " +
+      "([upserts](change-data.md#upserts))."
   )
 
   val OnParseErrors = option("parseErrors", parseErrorsType, "fail")(
-    "What happens when a key or value cannot be decoded: `fail` fails the query with `DECODE_FAILED`; with `null`, a field " +
-      "that does not fit is null, and so are all columns if nothing can be parsed; `drop` skips the record and counts it; " +
-      "`keep` is `null` with the columns `_corrupt_record` (the bytes) and `_decode_error` (the reason); " +
-      "`dead-letter`, in streaming queries, writes the record to `deadLetterTopic`."
+    "What happens to a key or value that cannot be decoded ([bad records](formats.md#bad-records)). " +
+      "`dead-letter` is for streaming queries."
   )
 
-  val OnKeyParseErrors = optional("keyParseErrors", parseErrorsType, "`parseErrors`")("The same, for keys.")
+  val OnKeyParseErrors = optional(
+    "keyParseErrors",
+    parseErrorsType,
+    "`parseErrors`"
+  )("Instead of `parseErrors`, for keys or values alone.")
 
   val OnValueParseErrors = optional("valueParseErrors", parseErrorsType, "`parseErrors`")(
-    "The same, for values."
+    "Instead of `parseErrors`, for keys or values alone."
   )
 
   val DeadLetterTopic = optional("deadLetterTopic", text, "required by `parseErrors=dead-letter`")(
-    "The topic for records that cannot be decoded, on the cluster of the record. Headers `dynamic-kafka-...` contain the " +
-      "reason and the place of the record."
+    "The topic for records that cannot be decoded. Headers `dynamic-kafka-...` have the reason and the place of " +
+      "the record."
   )
 
   val DeadLetterCluster = optional("deadLetterCluster", text, "the cluster of the record")(
@@ -141,23 +141,18 @@ private[dynamickafka] object WriteOptionSpecs extends OptionSpecs {
   /** The formats that can be written. */
   val formats: Seq[Format] = Formats.registered.written
 
-  val ValueFormat = declare(FormatOptionSpecs.ValueFormat.copy(
-    valueType = Formats.registered.valuesToWrite,
-    doc =
-      "The format of the values, also as `valueFormat`. `raw`: the column `value`, STRING or BINARY; `string`: the column " +
-        "`value`, STRING; `metadata`: format, schema and options as the [metadata](metadata.md#formats) has them; all others: the " +
-        "columns that do not route the record. See [formats](formats.md#writing)."
-  ))
+  val ValueFormat = declare(FormatOptionSpecs.ValueFormat.copy(valueType = Formats.registered.valuesToWrite))
 
   val KeyFormat = declare(FormatOptionSpecs.KeyFormat.copy(
     valueType = Formats.registered.toWrite,
     defaultText = "with `raw` values: the column `key`, else records have no key",
     doc =
-      "The format of the keys. `raw` and `string`: one column, `key` or the one of `keyFields`; all others: the columns of `keyFields`."
+      "The format of the keys. `raw` and `string`: one column, `key` or that of `keyFields`; others: the " +
+        "columns of `keyFields`."
   ))
 
   val ValueSerializer = optional("valueSerializer", KafkaSerdes.serializers("valueSerializer"))(
-    "A class of Kafka's interface `Serializer` that writes the values, in place of `format`. `valueSerializer.<property>` sets its " +
+    "A class of Kafka's interface `Serializer`, in place of `format`; `valueSerializer.<property>` sets its " +
       "properties. See [extending](extending.md#kafkas-deserializers-and-serializers)."
   )
 
@@ -168,34 +163,30 @@ private[dynamickafka] object WriteOptionSpecs extends OptionSpecs {
   /** See [[FormatOptionSpecs.classes]]. */
   val classes: Seq[OptionSpec[Format]] = Seq(ValueSerializer, KeySerializer)
 
-  val KeyFields = declare(FormatOptionSpecs.KeyFields.copy(doc = "The columns that keys contain."))
+  val KeyFields = declare(FormatOptionSpecs.KeyFields)
 
-  val KeyFieldsPrefix = declare(FormatOptionSpecs.KeyFieldsPrefix.copy(
-    doc = "A prefix of the names in `keyFields` that the fields in the keys do not get. Requires " +
-      "`valueFieldsInclude=EXCEPT_KEY`."
-  ))
+  val KeyFieldsPrefix = declare(FormatOptionSpecs.KeyFieldsPrefix)
 
-  val ValueFieldsInclude = declare(FormatOptionSpecs.ValueFieldsInclude.copy(
-    doc =
-      "Whether values contain the columns of `keyFields` too: with `ALL` they do, with `EXCEPT_KEY` only keys contain them."
-  ))
+  val ValueFieldsInclude = declare(FormatOptionSpecs.ValueFieldsInclude)
 
   val Schema = declare(FormatOptionSpecs.Schema.copy(
     defaultText = "the columns of the DataFrame",
     doc =
-      "The columns of the records: DDL (`id BIGINT, name STRING`), the JSON of a `StructType`, an Avro schema of a record, or " +
-        "`registry`: the newest schema in the registry of a format that has one. The columns of the DataFrame are bound by name and cast by the rules of ANSI SQL's store assignment; a missing one is null."
+      "As for the source. The columns of the DataFrame are bound by name and cast by the rules of ANSI SQL's " +
+        "store assignment; a missing one is null."
   ))
 
   val ChangeData = declare(FormatOptionSpecs.ChangeData.copy(
     doc =
-      "`upsert`: a row with `delete` in the column `_change_type` is written as a null value, so that compaction removes its key; requires " +
-        "`keyFormat` and `keyFields`. See [upserts](change-data.md#upserts). Other values have no effect."
+      "`upsert`: a row with `delete` in the column `_change_type` is written as a null value, so that " +
+        "compaction removes its key; requires `keyFormat` and `keyFields` ([upserts](change-data.md#upserts)). " +
+        "Other values have no effect."
   ))
 
   val MetadataPrefix = declare(FormatOptionSpecs.MetadataPrefix.copy(
     doc =
-      "The prefix of the names of the columns that route a record, such as `topic`, if the records have a field of the same name."
+      "A prefix of the columns that route a record, such as `topic`, if the records have a field of the same " +
+        "name."
   ))
 
   include(RegistryOptionSpecs.all)

@@ -53,7 +53,9 @@ private[dynamickafka] final class Formats(val all: Seq[Format]) {
         s"it is for reading only. Changes are written as ${quoted(written.filter(_.isChange)).mkString(" or ")}."
       else OptionType.notOneOf(text, names ++ more)
     OptionType(
-      (names ++ (s"${ClassFormat.Prefix}<name>" +: more)).map(word => s"`$word`").mkString(", "),
+      ("[format](formats.md)" +: (s"${ClassFormat.Prefix}<name>" +: more).map(word => s"`$word`")).mkString(
+        ", "
+      ),
       text =>
         ClassFormat.parse(text).getOrElse(
           formats.find(_.name.equalsIgnoreCase(text)).toRight(refused(text))

@@ -77,7 +77,11 @@ class FormatTypesSuite extends AnyFunSuite with BeforeAndAfterAll with TimeLimit
       s"`$ddl`" -> Formats.map(f => if (works(f, ddl, value)) "yes" else "no")
     }
     val expected = verdicts.map(_._2).distinct.map { verdict =>
-      (verdicts.collect { case (ddl, `verdict`) => ddl }.mkString(", ") +: verdict).mkString("| ", " | ", " |")
+      (verdicts.collect { case (ddl, `verdict`) => ddl }.mkString(", ") +: verdict).mkString(
+        "| ",
+        " | ",
+        " |"
+      )
     }
     val file = Path.of(System.getProperty("dynamickafka.root"), "docs", "formats.md")
     val found = Files.readAllLines(file).asScala.toSeq.dropWhile(_ != "## Types").takeWhile(l =>
