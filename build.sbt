@@ -130,7 +130,7 @@ def suites(groups: Int) = Seq(
 )
 
 lazy val root = (project in file("."))
-  .aggregate(formats, connector, testkit, benchmark, smoke)
+  .aggregate(formats, connector, admin, testkit, benchmark, smoke)
   .settings(target := SparkLines.target(baseDirectory.value), publish / skip := true)
 
 /**
@@ -167,6 +167,9 @@ lazy val formats = (project in file("jvm/formats"))
     }.taskValue
   )
 
+/** What the connector's jar has beside the connector. By name, because some of them depend on the connector. */
+lazy val modules: Seq[ProjectReference] = Seq("formats", "admin").map(LocalProject(_))
+
 /** The artifact for users. */
 lazy val connector = (project in file("jvm/connector"))
   .enablePlugins(BuildInfoPlugin)
@@ -174,9 +177,9 @@ lazy val connector = (project in file("jvm/connector"))
   .settings(common)
   .settings(LocalJars.settings)
   .settings(Coverage.ofSuites)
-  .settings(Coverage.report(formats))
-  .settings(suites(groups = 4))
-  .settings(OneJar(formats))
+  .settings(Coverage.report((LocalProject("connector") +: modules): _*))
+  .settings(suites(groups = 3))
+  .settings(OneJar(modules: _*))
   .settings(PublicApi.settings)
   .settings(
     Compile / packageBin / mappings ++= Seq("LICENSE", "NOTICE").map { file =>
@@ -213,6 +216,19 @@ lazy val connector = (project in file("jvm/connector"))
     ) ++ sparkSqlKafka ++ postgres.map(_ % Test),
     ownSources,
     ownTests
+  )
+
+/** Commands and procedures, which the connector finds as a service of the JVM. Not an artifact: its classes are in the connector's jar. */
+lazy val admin = (project in file("jvm/admin"))
+  .dependsOn(connector % "compile->compile;test->test")
+  .settings(common)
+  .settings(Coverage.ofSuites)
+  .settings(suites(groups = 1))
+  .settings(
+    name := "dynamic-kafka-admin",
+    publish / skip := true,
+    dependencyOverrides ++= scalaLibrary +: kafkaClientsOverride,
+    libraryDependencies ++= Seq(sparkSql, snakeyaml).map(_ % Provided)
   )
 
 /**

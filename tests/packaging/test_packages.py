@@ -94,6 +94,7 @@ def test_the_published_jar_holds_the_connector_and_nothing_else() -> None:
         "META-INF/MANIFEST.MF",
         "META-INF/NOTICE",
         "META-INF/licenses/uPlot.txt",
+        "META-INF/services/io.github.dynamickafka.catalog.CatalogProcedures",
         "META-INF/services/io.github.dynamickafka.format.KafkaSerdes",
         "META-INF/services/io.github.dynamickafka.schemaregistry.RegistrySecurity",
         "META-INF/services/org.apache.spark.sql.sources.DataSourceRegister",

@@ -7,6 +7,7 @@ import scala.util.Using
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.Modules
 import io.github.dynamickafka.base.Json
 import io.github.dynamickafka.build.BuildInfo
 import io.github.dynamickafka.testkit.TimeLimit
@@ -130,7 +131,7 @@ class MainSuite extends AnyFunSuite with TimeLimit {
 
   test("a command that an error or the program names exists, with the options that follow it") {
     val root = Path.of(sys.props("dynamickafka.root"))
-    val sources = Seq("jvm/connector/src/main", "jvm/formats/src/main", "python/src/dynamic_kafka").flatMap(
+    val sources = (Modules.all.map(module => s"jvm/$module/src/main") :+ "python/src/dynamic_kafka").flatMap(
       folder =>
         Using.resource(Files.walk(root.resolve(folder)))(_.iterator.asScala.filter(file =>
           file.toString.matches(".*\\.(scala|py|json)")

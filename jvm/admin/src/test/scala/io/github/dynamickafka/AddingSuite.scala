@@ -100,11 +100,11 @@ class AddingSuite extends AnyFunSuite with TimeLimit {
       )).out.contains("--above NUMBER  Only streams with more topics"))
       assert(line(Seq("count-topic", s"$file")).err.contains("Did you mean 'count-topics'?"))
 
-      val context = Context.ofFile(Some(s"$file"), None, () => new Configuration)
-      val procedures = new Procedures(context, CountTopicsCommand.all)
+      val streams = Context.ofFile(Some(s"$file"), None, () => new Configuration).catalog
+      val procedures = new Procedures(CountTopicsCommand.all)
       val system = Array("system")
       assert(procedures.list(system).map(_.name).toSeq == Seq("count_topics"))
-      val procedure = procedures.load(Identifier.of(system, "count_topics"))
+      val procedure = procedures.load(Identifier.of(system, "count_topics"), streams, () => "operator")
         .bind(new StructType).asInstanceOf[BoundProcedure]
       assert(procedure.description.startsWith("count_topics(above BIGINT DEFAULT 0): "))
       val scan = procedure.call(InternalRow(1L)).asScala.next().asInstanceOf[LocalScan]
@@ -113,7 +113,7 @@ class AddingSuite extends AnyFunSuite with TimeLimit {
   }
 
   test("docs/dev/adding.md has the code of what is added here") {
-    val sources = Seq("connector/src/test", "formats/src/test/scala/io/github/dynamickafka/format/pairs")
+    val sources = Modules.all.map(module => s"$module/src/test")
       .flatMap(folder =>
         Using.resource(Files.walk(root.resolve(s"jvm/$folder")))(_.iterator.asScala.filter(file =>
           Names(file.getFileName.toString)

@@ -18,26 +18,29 @@ import org.apache.spark.sql.connector.read.{LocalScan, Scan}
 import org.apache.spark.sql.types.{StringType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
+import io.github.dynamickafka.catalog.{CatalogProcedures, StreamCatalog}
 import io.github.dynamickafka.error.{DynamicKafkaError, Errors}
 import io.github.dynamickafka.option.Suggestions
 
-/** The procedures of a catalog, all in the namespace `system`. Thread-safe. */
-private[dynamickafka] final class Procedures(context: Context, commands: Seq[Command] = Commands.all) {
+/** All procedures are in the namespace `system`. Thread-safe. */
+private[dynamickafka] final class Procedures(commands: Seq[Command]) extends CatalogProcedures {
   import Procedures._
+
+  /** The service of the JVM. */
+  def this() = this(Commands.all)
 
   private val all = commands.filter(_.isProcedure)
 
-  /** The procedures of a namespace; of the catalog if there is none. */
-  def list(namespace: Array[String]): Array[Identifier] =
+  override def list(namespace: Array[String]): Array[Identifier] =
     if (namespace.isEmpty || isSystem(namespace))
       all.map(p => Identifier.of(Array(Namespace), p.name)).toArray
     else Array.empty
 
-  def load(ident: Identifier): UnboundProcedure =
+  override def load(ident: Identifier, streams: StreamCatalog, user: () => String): UnboundProcedure =
     all.find(p => isSystem(ident.namespace) && p.name == ident.name.toLowerCase(Locale.ROOT))
-      .map(new SparkProcedure(_, context))
+      .map(new SparkProcedure(_, new Context(streams, None, user)))
       .getOrElse(throw Errors.unknownProcedure(
-        context.catalog.name,
+        streams.name,
         (ident.namespace :+ ident.name).mkString("."),
         Suggestions.closest(ident.name, all.map(_.name)).map(name => s"$Namespace.$name"),
         all.map(_.name)
