@@ -130,7 +130,7 @@ def suites(groups: Int) = Seq(
 )
 
 lazy val root = (project in file("."))
-  .aggregate(formats, connector, admin, testkit, benchmark, smoke)
+  .aggregate(formats, connector, services, admin, testkit, benchmark, smoke)
   .settings(target := SparkLines.target(baseDirectory.value), publish / skip := true)
 
 /**
@@ -168,7 +168,7 @@ lazy val formats = (project in file("jvm/formats"))
   )
 
 /** What the connector's jar has beside the connector. By name, because some of them depend on the connector. */
-lazy val modules: Seq[ProjectReference] = Seq("formats", "admin").map(LocalProject(_))
+lazy val modules: Seq[ProjectReference] = Seq("formats", "services", "admin").map(LocalProject(_))
 
 /** The artifact for users. */
 lazy val connector = (project in file("jvm/connector"))
@@ -204,32 +204,38 @@ lazy val connector = (project in file("jvm/connector"))
     libraryDependencies ++= Seq(
       sparkSql % Provided,
       snakeyaml % Provided,
-      kubernetesClient % Provided,
       scalaTest % Test,
       scalaTestCheck % Test,
       jacksonYaml % Test,
-      kubernetesServer % Test,
       kerberosServer % Test,
       mirrorClient % Test,
       protobuf % Test,
       sparkAvro % Test
-    ) ++ sparkSqlKafka ++ postgres.map(_ % Test),
+    ) ++ sparkSqlKafka,
     ownSources,
     ownTests
   )
 
-/** Commands and procedures, which the connector finds as a service of the JVM. Not an artifact: its classes are in the connector's jar. */
-lazy val admin = (project in file("jvm/admin"))
+/** What uses the connector, which finds it as a service of the JVM. Not an artifact: its classes are in the connector's jar. */
+def module(id: String): Project = Project(id, file(s"jvm/$id"))
   .dependsOn(connector % "compile->compile;test->test")
   .settings(common)
   .settings(Coverage.ofSuites)
   .settings(suites(groups = 1))
   .settings(
-    name := "dynamic-kafka-admin",
+    name := s"dynamic-kafka-$id",
     publish / skip := true,
     dependencyOverrides ++= scalaLibrary +: kafkaClientsOverride,
     libraryDependencies ++= Seq(sparkSql, snakeyaml).map(_ % Provided)
   )
+
+/** Metadata services that need a library which the connector does without. */
+lazy val services = module("services").settings(
+  libraryDependencies ++= Seq(kubernetesClient % Provided, kubernetesServer % Test) ++ postgres.map(_ % Test)
+)
+
+/** Commands and procedures. */
+lazy val admin = module("admin").dependsOn(services % "test->test")
 
 /**
  * Lineage: what OpenLineage's listener loads. An artifact of its own, because a class of the connector's jar that needs OpenLineage's

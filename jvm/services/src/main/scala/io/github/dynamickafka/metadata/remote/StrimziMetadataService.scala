@@ -1,4 +1,4 @@
-package io.github.dynamickafka.metadata.service
+package io.github.dynamickafka.metadata.remote
 
 import java.io.IOException
 import java.net.HttpURLConnection
@@ -17,6 +17,7 @@ import io.fabric8.kubernetes.client.{Config, KubernetesClientException}
 import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Errors}
 import io.github.dynamickafka.metadata.document.{DocumentParts, Names}
+import io.github.dynamickafka.metadata.service.ServiceArguments
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
 import io.github.dynamickafka.option.Suggestions
 

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.metadata.service
+package io.github.dynamickafka.metadata.remote
 
 import java.io.IOException
 import java.net.ServerSocket
@@ -16,7 +16,8 @@ import org.scalatest.time.{Millis, Seconds, Span}
 import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, FailureText}
 import io.github.dynamickafka.metadata.KafkaMetadataService
-import io.github.dynamickafka.metadata.service.ApiServerDouble.withServer
+import io.github.dynamickafka.metadata.remote.ApiServerDouble.withServer
+import io.github.dynamickafka.metadata.service.{ServiceArguments, ServiceByName}
 import io.github.dynamickafka.testkit.TimeLimit
 
 class KubernetesConfigMapMetadataServiceSuite extends AnyFunSuite with TimeLimit with Eventually {

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.metadata.service
+package io.github.dynamickafka.metadata.remote
 
 import java.io.IOException
 import java.sql.{Connection, Driver, DriverManager, ResultSet, SQLFeatureNotSupportedException}
@@ -16,6 +16,7 @@ import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Errors}
 import io.github.dynamickafka.kafka.SecretReferences
 import io.github.dynamickafka.metadata.document.{DocumentParts, MetadataDocument, Names}
+import io.github.dynamickafka.metadata.service.{DocumentMetadataService, ServiceArguments}
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
 import io.github.dynamickafka.option.{NamedClass, Suggestions}
 

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.metadata.service
+package io.github.dynamickafka.metadata.remote
 
 import java.io.IOException
 
@@ -10,6 +10,7 @@ import io.fabric8.kubernetes.client.dsl.Watchable
 import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.document.MetadataDocument
+import io.github.dynamickafka.metadata.service.ServiceArguments
 
 /**
  * Reads the streams from a document in a ConfigMap, in the format of the metadata file. Each call reads the ConfigMap.

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.metadata.service
+package io.github.dynamickafka.metadata.remote
 
 import java.io.IOException
 import java.util.concurrent.CompletableFuture
@@ -19,9 +19,10 @@ import io.fabric8.kubernetes.client.{
 
 import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.kafka.Opening
+import io.github.dynamickafka.metadata.service.{DocumentMetadataService, Opened, ServiceArguments, Watched}
 
 /** A service whose source is resources of Kubernetes, which are watched. The time limit is that for connecting and for a response, each. */
-private[service] abstract class KubernetesService(arguments: ServiceArguments, config: () => Config)
+private[remote] abstract class KubernetesService(arguments: ServiceArguments, config: () => Config)
     extends DocumentMetadataService(arguments(MetadataServiceSpecs.TtlMs))
     with Watched {
   import KubernetesService._
@@ -62,7 +63,7 @@ private[service] abstract class KubernetesService(arguments: ServiceArguments, c
   }
 }
 
-private[service] object KubernetesService {
+private[remote] object KubernetesService {
   private def opened[A](watched: Watchable[A], changed: () => Unit, ended: CompletableFuture[Unit]): Watch =
     watched.watch(new Watcher[A] {
       override def eventReceived(action: Watcher.Action, resource: A): Unit = changed()

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.metadata.service
+package io.github.dynamickafka.metadata.remote
 
 import java.io.IOException
 import java.nio.file.Files
@@ -15,6 +15,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.config.Options.{reference, refused}
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, FailureText}
+import io.github.dynamickafka.metadata.service.{ServiceArguments, ServiceByName}
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaMetadataService}
 import io.github.dynamickafka.testkit.TimeLimit
 

@@ -20,7 +20,8 @@ import org.apache.hadoop.fs.{FSDataInputStream, Path, RawLocalFileSystem}
 
 import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.metadata.service.ApiServerDouble.{Faults, withFaults}
+import io.github.dynamickafka.metadata.remote.ApiServerDouble.{Faults, withFaults}
+import io.github.dynamickafka.metadata.remote._
 import io.github.dynamickafka.metadata.service._
 import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
 

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.metadata.service
+package io.github.dynamickafka.metadata.remote
 
 import java.util.concurrent.CountDownLatch
 import java.util.logging.{Level, Logger}
