@@ -7,7 +7,7 @@ RUN := $(VENV)/bin/python
 IVY := target/ivy/.ready
 JARS := jvm/connector/target/jars/.ready
 # Whose classes are in the jar.
-MODULES := formats connector services admin
+MODULES := formats connector services page admin
 BUILD_JARS := connector/localJars testkit/testkitClasspath testkit/brokerArchives benchmark/package
 SOURCES := $(shell git ls-files 'jvm/*/src/main/**' build.sbt version.sbt project 2>/dev/null)
 

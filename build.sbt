@@ -130,7 +130,7 @@ def suites(groups: Int) = Seq(
 )
 
 lazy val root = (project in file("."))
-  .aggregate(formats, connector, services, admin, testkit, benchmark, smoke)
+  .aggregate(formats, connector, services, page, admin, testkit, benchmark, smoke)
   .settings(target := SparkLines.target(baseDirectory.value), publish / skip := true)
 
 /**
@@ -168,7 +168,7 @@ lazy val formats = (project in file("jvm/formats"))
   )
 
 /** What the connector's jar has beside the connector. By name, because some of them depend on the connector. */
-lazy val modules: Seq[ProjectReference] = Seq("formats", "services", "admin").map(LocalProject(_))
+lazy val modules: Seq[ProjectReference] = Seq("formats", "services", "page", "admin").map(LocalProject(_))
 
 /** The artifact for users. */
 lazy val connector = (project in file("jvm/connector"))
@@ -234,8 +234,11 @@ lazy val services = module("services").settings(
   libraryDependencies ++= Seq(kubernetesClient % Provided, kubernetesServer % Test) ++ postgres.map(_ % Test)
 )
 
-/** Commands and procedures. */
-lazy val admin = module("admin").dependsOn(services % "test->test")
+/** The page of a driver, with the files that it serves. */
+lazy val page = module("page")
+
+/** Commands and procedures. Also has the suites that need all of the jar on brokers, which one JVM starts for them. */
+lazy val admin = module("admin").dependsOn(services % "test->test", page % "test->test")
 
 /**
  * Lineage: what OpenLineage's listener loads. An artifact of its own, because a class of the connector's jar that needs OpenLineage's

@@ -97,6 +97,7 @@ def test_the_published_jar_holds_the_connector_and_nothing_else() -> None:
         "META-INF/services/io.github.dynamickafka.catalog.CatalogProcedures",
         "META-INF/services/io.github.dynamickafka.format.KafkaSerdes",
         "META-INF/services/io.github.dynamickafka.metadata.service.ServiceConstructors",
+        "META-INF/services/io.github.dynamickafka.page.DriverPage",
         "META-INF/services/io.github.dynamickafka.schemaregistry.RegistrySecurity",
         "META-INF/services/org.apache.spark.sql.sources.DataSourceRegister",
         "error/dynamic-kafka-error-conditions.json",

@@ -2,5 +2,5 @@ package io.github.dynamickafka
 
 /** The modules whose classes are in the jar. */
 object Modules {
-  val all: Seq[String] = Seq("formats", "connector", "services", "admin")
+  val all: Seq[String] = Seq("formats", "connector", "services", "page", "admin")
 }

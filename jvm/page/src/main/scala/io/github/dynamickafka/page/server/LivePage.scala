@@ -1,4 +1,4 @@
-package io.github.dynamickafka.page
+package io.github.dynamickafka.page.server
 
 import java.io.IOException
 import java.net.{BindException, InetSocketAddress, URLDecoder}
@@ -18,27 +18,51 @@ import org.apache.spark.scheduler.{SparkListener, SparkListenerApplicationEnd}
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.base.{Clock, DaemonThreads, Json}
+import io.github.dynamickafka.page.{DriverPage, PageQuery, PageSettings}
 
 /**
  * The page of a driver, with all of its queries that are shown. It is opened with the first one, and closed with the application.
  * Thread-safe. Whatever happens to the page, no query fails because of it.
  */
-private[page] final class LivePage(clock: Clock) extends AutoCloseable {
+private[server] final class LivePage(clock: Clock) extends DriverPage with AutoCloseable {
   import LivePage._
 
-  private var queries = Vector.empty[PageQuery]
+  private var closes = Option.empty[SparkContext]
+  private var queries = Vector.empty[LiveQuery]
   private var open = Option.empty[Open]
 
-  def address: Option[String] = synchronized(open.map(_.server.address))
+  /** The service of the JVM. */
+  def this() = this(Clock.System)
 
-  /** None: the query is not shown. The reason is logged. */
+  override def address: Option[String] = synchronized(open.map(_.server.address))
+
+  override def show(
+      settings: PageSettings,
+      spark: SparkContext,
+      name: String,
+      part: String,
+      title: String
+  ): Option[PageQuery] = {
+    closeWith(spark)
+    show(settings, spark.appName, name, part, title)
+  }
+
+  private def closeWith(spark: SparkContext): Unit = synchronized {
+    if (!closes.contains(spark)) {
+      closes = Some(spark)
+      spark.addSparkListener(new SparkListener {
+        override def onApplicationEnd(end: SparkListenerApplicationEnd): Unit = LivePage.this.close()
+      })
+    }
+  }
+
   def show(
       settings: PageSettings,
       application: String,
       name: String,
       part: String,
       title: String
-  ): Option[PageQuery] =
+  ): Option[LiveQuery] =
     synchronized {
       try {
         // A notebook starts its queries again, perhaps with other options.
@@ -52,7 +76,7 @@ private[page] final class LivePage(clock: Clock) extends AutoCloseable {
         } else {
           val of = open.getOrElse(start(settings, application))
           open = Some(of)
-          val query = new PageQuery(name, part, title, clock)
+          val query = new LiveQuery(name, part, title, clock)
           queries = newest(queries :+ query)
           log.info(s"The page ${of.server.address} shows the query '$name'")
           Some(query)
@@ -75,7 +99,7 @@ private[page] final class LivePage(clock: Clock) extends AutoCloseable {
     Open(settings, server, timer)
   }
 
-  private def shown: Seq[PageQuery] = synchronized(queries)
+  private def shown: Seq[LiveQuery] = synchronized(queries)
 
   private def points(): Unit =
     try shown.foreach(_.point())
@@ -91,12 +115,12 @@ private[page] final class LivePage(clock: Clock) extends AutoCloseable {
   }
 }
 
-private[dynamickafka] object LivePage {
+private[server] object LivePage {
   private val log = LoggerFactory.getLogger(classOf[LivePage])
   private val PointMs = 2000L
 
   /** How many queries that have ended are still shown. */
-  private[page] val MostEnded = 20
+  val MostEnded = 20
 
   private final case class Open(
       settings: PageSettings,
@@ -104,35 +128,8 @@ private[dynamickafka] object LivePage {
       timer: ScheduledExecutorService
   )
 
-  private lazy val ofDriver = new LivePage(Clock.System)
-  private var closes = Option.empty[SparkContext]
-
-  /** Where the page of this driver is, if it is open. */
-  def address: Option[String] = ofDriver.address
-
-  /** Shows a source or the sink of a query on the page of this driver. None: it is not shown. */
-  def show(
-      settings: PageSettings,
-      spark: SparkContext,
-      name: String,
-      part: String,
-      title: String
-  ): Option[PageQuery] = {
-    closeWith(spark)
-    ofDriver.show(settings, spark.appName, name, part, title)
-  }
-
-  private def closeWith(spark: SparkContext): Unit = synchronized {
-    if (!closes.contains(spark)) {
-      closes = Some(spark)
-      spark.addSparkListener(new SparkListener {
-        override def onApplicationEnd(end: SparkListenerApplicationEnd): Unit = ofDriver.close()
-      })
-    }
-  }
-
   /** All that run, and the newest ones of the others. */
-  private def newest(queries: Vector[PageQuery]): Vector[PageQuery] = {
+  private def newest(queries: Vector[LiveQuery]): Vector[LiveQuery] = {
     val ended = queries.filterNot(_.isRunning)
     val gone = ended.dropRight(MostEnded).toSet
     queries.filterNot(gone)
@@ -140,17 +137,17 @@ private[dynamickafka] object LivePage {
 }
 
 /** What the page's script gets. Pure. */
-private[page] object PageJson {
+private[server] object PageJson {
 
   /** @param sinceMs only points of the charts after this moment are included */
-  def write(application: String, nowMs: Long, queries: Seq[PageQuery.View], sinceMs: Long): Array[Byte] =
+  def write(application: String, nowMs: Long, queries: Seq[LiveQuery.View], sinceMs: Long): Array[Byte] =
     Json.write(Json.fields(
       "application" -> application,
       "now" -> nowMs,
       "queries" -> queries.map(json(_, sinceMs))
     )).getBytes(UTF_8)
 
-  private def json(query: PageQuery.View, sinceMs: Long): Json.Fields = Json.fields(
+  private def json(query: LiveQuery.View, sinceMs: Long): Json.Fields = Json.fields(
     "name" -> query.name,
     "part" -> query.part,
     "title" -> query.title,
@@ -187,7 +184,7 @@ private[page] object PageJson {
  * @param data the JSON for a request, from the time of the last point that the script has
  * @param threads closed with the server
  */
-private[page] final class PageServer(
+private[server] final class PageServer(
     settings: PageSettings,
     data: Long => Array[Byte],
     threads: PageThreads = new PageThreads
@@ -289,7 +286,7 @@ private[page] final class PageServer(
   }
 }
 
-private[page] object PageServer {
+private[server] object PageServer {
   private val log = LoggerFactory.getLogger(classOf[PageServer])
 
   /** How many ports are tried. */
@@ -326,7 +323,7 @@ private[page] object PageServer {
  * With a token, a visitor has to know it: in the header `Authorization: Bearer`, or in a form, which sets a cookie. Without one, only
  * requests are answered that are addressed to this machine: a page of another site, whose name resolves to 127.0.0.1, cannot read it.
  */
-private[page] final class PageAccess(settings: PageSettings) {
+private[server] final class PageAccess(settings: PageSettings) {
   import PageAccess._
 
   /** The token is not in the cookie. Another driver on another port of the same host has a cookie of another name. */
@@ -359,7 +356,7 @@ private[page] final class PageAccess(settings: PageSettings) {
   private def withoutPort(host: String) = host.replaceFirst(":\\d+$", "")
 }
 
-private[page] object PageAccess {
+private[server] object PageAccess {
   sealed trait Decision extends Product with Serializable
   case object Allowed extends Decision
 
@@ -372,7 +369,7 @@ private[page] object PageAccess {
  * A daemon thread for each request. A request that takes too long is interrupted, which closes its connection, and so is the oldest one
  * when there are too many: a visitor who sends or reads slowly, with the token or without, blocks no other visitor.
  */
-private[page] final class PageThreads(limitMs: Long = PageThreads.LimitMs) extends Executor
+private[server] final class PageThreads(limitMs: Long = PageThreads.LimitMs) extends Executor
     with AutoCloseable {
   private val running = new ju.LinkedHashSet[Thread]
 
@@ -398,7 +395,7 @@ private[page] final class PageThreads(limitMs: Long = PageThreads.LimitMs) exten
   override def close(): Unit = synchronized(running.forEach(_.interrupt()))
 }
 
-private[page] object PageThreads {
+private[server] object PageThreads {
 
   /** Far more than a browser opens. */
   val Most = 32

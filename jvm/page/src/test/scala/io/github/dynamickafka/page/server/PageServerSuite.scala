@@ -1,4 +1,4 @@
-package io.github.dynamickafka.page
+package io.github.dynamickafka.page.server
 
 import java.net.http.HttpResponse.BodyHandlers
 import java.net.http.{HttpClient, HttpRequest}
@@ -11,6 +11,7 @@ import scala.util.{Random, Success, Try, Using}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.TestSeed
+import io.github.dynamickafka.page.PageSettings
 import io.github.dynamickafka.testkit.TimeLimit
 
 class PageServerSuite extends AnyFunSuite with TimeLimit {

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.page
+package io.github.dynamickafka.page.server
 
 import org.scalatest.funsuite.AnyFunSuite
 

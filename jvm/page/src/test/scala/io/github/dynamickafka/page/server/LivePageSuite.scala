@@ -1,4 +1,4 @@
-package io.github.dynamickafka.page
+package io.github.dynamickafka.page.server
 
 import java.net.http.HttpClient.Redirect
 import java.net.http.HttpRequest.BodyPublishers
@@ -13,6 +13,7 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.base.ManualClock
+import io.github.dynamickafka.page.PageSettings
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** The page over HTTP, with gauges of the tests. */
@@ -40,7 +41,7 @@ class LivePageSuite extends AnyFunSuite with TimeLimit {
       page: LivePage,
       name: String,
       settings: PageSettings = PageSettings(port = 0)
-  ): Option[PageQuery] =
+  ): Option[LiveQuery] =
     page.show(settings, "app", name, "0", "streams: orders")
 
   private def gauges(of: (String, Long)*) = of.map { case (name, value) => name -> (() => value) }.toMap

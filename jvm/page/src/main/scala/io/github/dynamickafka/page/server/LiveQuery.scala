@@ -1,6 +1,7 @@
-package io.github.dynamickafka.page
+package io.github.dynamickafka.page.server
 
 import io.github.dynamickafka.base.Clock
+import io.github.dynamickafka.page.PageQuery
 
 /**
  * One source or the sink of a query, as the page shows it. The thread of the query calls all methods but `point` and `view`, which
@@ -10,17 +11,13 @@ import io.github.dynamickafka.base.Clock
  * @param part the index of the source in the query, or `sink`
  * @param title what is read or written, as in progress
  */
-private[dynamickafka] final class PageQuery(
-    name: String,
-    part: String,
-    title: String,
-    clock: Clock
-) {
+private[server] final class LiveQuery(name: String, part: String, title: String, clock: Clock)
+    extends PageQuery {
   private var total = Map.empty[String, () => Long]
   private var clusters = Map.empty[String, Map[String, () => Long]]
   private var state = {
     val now = clock.currentTimeMillis()
-    PageQuery.View(
+    LiveQuery.View(
       name,
       part,
       title,
@@ -31,18 +28,19 @@ private[dynamickafka] final class PageQuery(
     )
   }
 
-  /** Exactly these gauges exist from now on. */
-  def show(ofQuery: Map[String, () => Long], ofClusters: Map[String, Map[String, () => Long]]): Unit =
+  override def show(
+      ofQuery: Map[String, () => Long],
+      ofClusters: Map[String, Map[String, () => Long]]
+  ): Unit =
     synchronized {
       total = ofQuery
       clusters = ofClusters
       changed()
     }
 
-  /** Values have changed: a state that lasts only shortly is not missed. */
-  def changed(): Unit = read(_.read(_))
+  override def changed(): Unit = read(_.read(_))
 
-  def event(what: String, cluster: String, detail: String): Unit = synchronized {
+  override def event(what: String, cluster: String, detail: String): Unit = synchronized {
     val event = PageEvent(clock.currentTimeMillis(), what, cluster, detail)
     state = state.copy(history = state.history.event(event))
   }
@@ -50,8 +48,7 @@ private[dynamickafka] final class PageQuery(
   /** A point of the charts. */
   def point(): Unit = read(_.point(_))
 
-  /** The values of the last moment stay. */
-  def close(): Unit = synchronized {
+  override def close(): Unit = synchronized {
     if (isRunning) {
       changed()
       event("ended", "", "")
@@ -63,7 +60,7 @@ private[dynamickafka] final class PageQuery(
 
   def isRunning: Boolean = synchronized(state.endedMs.isEmpty)
 
-  private[page] def view: PageQuery.View = synchronized {
+  private[server] def view: LiveQuery.View = synchronized {
     read((history, _) => history)
     state
   }
@@ -80,7 +77,7 @@ private[dynamickafka] final class PageQuery(
   }
 }
 
-private[page] object PageQuery {
+private[server] object LiveQuery {
 
   /** A query at one moment. */
   final case class View(
@@ -95,19 +92,19 @@ private[page] object PageQuery {
 }
 
 /** The values of all gauges of a query at one moment, as [[io.github.dynamickafka.page.GaugeSet]] has them. */
-private[page] final case class Reading(
+private[server] final case class Reading(
     atMs: Long,
     total: Map[String, Long] = Map.empty,
     clusters: Map[String, Map[String, Long]] = Map.empty
 )
 
 /** What the charts show of one cluster: its lag, and the number of records since the query started. */
-private[page] final case class Counts(lag: Long, records: Long)
+private[server] final case class Counts(lag: Long, records: Long)
 
-private[page] final case class Point(atMs: Long, clusters: Map[String, Counts])
+private[server] final case class Point(atMs: Long, clusters: Map[String, Counts])
 
 /** A cluster had this state during this time, by its readings. */
-private[page] final case class Span(cluster: String, state: String, fromMs: Long, untilMs: Long)
+private[server] final case class Span(cluster: String, state: String, fromMs: Long, untilMs: Long)
 
 /**
  * Something that has happened to a query.
@@ -115,7 +112,7 @@ private[page] final case class Span(cluster: String, state: String, fromMs: Long
  * @param what one word: `enters`, `leaves`, `drains`, `stops`, `unreachable`, `reachable`, `started`, `ended`
  * @param cluster empty if it concerns the whole query
  */
-private[dynamickafka] final case class PageEvent(
+private[server] final case class PageEvent(
     atMs: Long,
     what: String,
     cluster: String = "",
@@ -123,7 +120,7 @@ private[dynamickafka] final case class PageEvent(
 )
 
 /** What the page shows of the past of a query: the newest part of it. Immutable and pure. */
-private[page] final case class QueryHistory(
+private[server] final case class QueryHistory(
     points: Vector[Point] = Vector.empty,
     spans: Vector[Span] = Vector.empty,
     events: Vector[PageEvent] = Vector.empty,
@@ -172,7 +169,7 @@ private[page] final case class QueryHistory(
   def allSpans: Vector[Span] = spans ++ current.values.toVector.sortBy(_.cluster)
 }
 
-private[page] object QueryHistory {
+private[server] object QueryHistory {
 
   /** A quarter of an hour, as [[LivePage]] makes points. */
   val MostPoints = 450
