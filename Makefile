@@ -6,6 +6,8 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 IVY := target/ivy/.ready
 JARS := jvm/connector/target/jars/.ready
+# Whose classes are in the jar.
+MODULES := formats connector services page admin
 BUILD_JARS := connector/localJars testkit/testkitClasspath testkit/brokerArchives benchmark/package
 SOURCES := $(shell git ls-files 'jvm/*/src/main/**' build.sbt version.sbt project 2>/dev/null)
 
@@ -81,7 +83,7 @@ beside-sbt:
 	@nice -n 5 $(MAKE) --no-print-directory test-e2e
 
 test-fast: $(VENV)/ready ## The tests that need no brokers
-	$(call TIMED,suites without brokers) ./sbt -Dtests=fast formats/test connector/test testkit/test
+	$(call TIMED,suites without brokers) ./sbt -Dtests=fast "all $(MODULES:=/test) testkit/test"
 	cd python && $(call TIMED,python) ../$(RUN) -m pytest -q
 
 test-all: lint-python ## Everything, on each Spark line, with new seeds: hours. SEED=n repeats a run
@@ -119,7 +121,7 @@ CLIENTS ?= 4.3.1
 ALL_CLIENTS := 3.9.1 4.1.1 4.3.1
 CLIENT_SUITES := *.sink.* *.kafka.* *ClusterPropertiesSuite *ClientNamesSuite *.source.read.*
 extra-clients: $(VENV)/ready ## The sink and the reader with another Kafka client: CLIENTS=4.1.1
-	$(call TIMED,sbt with Kafka client $(CLIENTS)) ./sbt -DkafkaClients=$(CLIENTS) $(SBT_TESTS) 'connector/testOnly $(CLIENT_SUITES)'
+	$(call TIMED,sbt with Kafka client $(CLIENTS)) ./sbt -DkafkaClients=$(CLIENTS) $(SBT_TESTS) 'connector/testOnly $(CLIENT_SUITES)' 'admin/testOnly *.sink.*'
 
 extra-lines: ## Each other Spark line with all tests, and a smoke of PySpark 4.3 with the jars of 4.2
 	@for line in $(LINES); do $(MAKE) --no-print-directory extra-line LINE=$$line; done
@@ -130,7 +132,7 @@ extra-line: $(JARS) $(call ready_jars,$(LINE)) $(LINE_VENV)/ready ## One Spark l
 	@$(MAKE) --no-print-directory -j2 suites-of-line end-to-end-of-line
 
 suites-of-line:
-	$(call TIMED,sbt on $(LINE)) ./sbt -DsparkLine=$(LINE) $(SBT_TESTS) formats/test connector/test
+	$(call TIMED,sbt on $(LINE)) ./sbt -DsparkLine=$(LINE) $(SBT_TESTS) "all $(MODULES:=/test)"
 
 end-to-end-of-line:
 	$(call TIMED,end to end on $(LINE)) $(LINE_RUN) $(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(LINE_TESTS)
@@ -258,7 +260,7 @@ bench: $(JARS) ## Ratios against Spark's built-in source; prints a table, writes
 SUITES := *
 extra-coverage: $(VENV)/ready ## Lines and branches that the suites and python/tests run: a table, HTML in target/coverage; SUITES="*offset.*"
 	rm -rf target/coverage && mkdir -p target/coverage
-	./sbt -Dcoverage=true 'formats/testOnly $(SUITES)' 'connector/testOnly $(SUITES)' connector/coverageReport
+	./sbt -Dcoverage=true $(foreach module,$(MODULES),'$(module)/testOnly $(SUITES)') connector/coverageReport
 	cd python && ../$(RUN) -m coverage run -m pytest -q
 	cd python && ../$(RUN) -m coverage html --quiet && ../$(RUN) -m coverage report
 

@@ -130,7 +130,7 @@ def suites(groups: Int) = Seq(
 )
 
 lazy val root = (project in file("."))
-  .aggregate(formats, connector, testkit, benchmark, smoke)
+  .aggregate(formats, connector, services, page, admin, testkit, benchmark, smoke)
   .settings(target := SparkLines.target(baseDirectory.value), publish / skip := true)
 
 /**
@@ -167,6 +167,9 @@ lazy val formats = (project in file("jvm/formats"))
     }.taskValue
   )
 
+/** What the connector's jar has beside the connector. By name, because some of them depend on the connector. */
+lazy val modules: Seq[ProjectReference] = Seq("formats", "services", "page", "admin").map(LocalProject(_))
+
 /** The artifact for users. */
 lazy val connector = (project in file("jvm/connector"))
   .enablePlugins(BuildInfoPlugin)
@@ -174,9 +177,9 @@ lazy val connector = (project in file("jvm/connector"))
   .settings(common)
   .settings(LocalJars.settings)
   .settings(Coverage.ofSuites)
-  .settings(Coverage.report(formats))
-  .settings(suites(groups = 4))
-  .settings(OneJar(formats))
+  .settings(Coverage.report((LocalProject("connector") +: modules): _*))
+  .settings(suites(groups = 3))
+  .settings(OneJar(modules: _*))
   .settings(PublicApi.settings)
   .settings(
     Compile / packageBin / mappings ++= Seq("LICENSE", "NOTICE").map { file =>
@@ -201,19 +204,41 @@ lazy val connector = (project in file("jvm/connector"))
     libraryDependencies ++= Seq(
       sparkSql % Provided,
       snakeyaml % Provided,
-      kubernetesClient % Provided,
       scalaTest % Test,
       scalaTestCheck % Test,
       jacksonYaml % Test,
-      kubernetesServer % Test,
       kerberosServer % Test,
       mirrorClient % Test,
       protobuf % Test,
       sparkAvro % Test
-    ) ++ sparkSqlKafka ++ postgres.map(_ % Test),
+    ) ++ sparkSqlKafka,
     ownSources,
     ownTests
   )
+
+/** What uses the connector, which finds it as a service of the JVM. Not an artifact: its classes are in the connector's jar. */
+def module(id: String): Project = Project(id, file(s"jvm/$id"))
+  .dependsOn(connector % "compile->compile;test->test")
+  .settings(common)
+  .settings(Coverage.ofSuites)
+  .settings(suites(groups = 1))
+  .settings(
+    name := s"dynamic-kafka-$id",
+    publish / skip := true,
+    dependencyOverrides ++= scalaLibrary +: kafkaClientsOverride,
+    libraryDependencies ++= Seq(sparkSql, snakeyaml).map(_ % Provided)
+  )
+
+/** Metadata services that need a library which the connector does without. */
+lazy val services = module("services").settings(
+  libraryDependencies ++= Seq(kubernetesClient % Provided, kubernetesServer % Test) ++ postgres.map(_ % Test)
+)
+
+/** The page of a driver, with the files that it serves. */
+lazy val page = module("page")
+
+/** Commands and procedures. Also has the suites that need all of the jar on brokers, which one JVM starts for them. */
+lazy val admin = module("admin").dependsOn(services % "test->test", page % "test->test")
 
 /**
  * Lineage: what OpenLineage's listener loads. An artifact of its own, because a class of the connector's jar that needs OpenLineage's

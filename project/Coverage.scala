@@ -37,14 +37,15 @@ object Coverage {
         s"-javaagent:${agent.value}=destfile=${folder.value / "scala.exec"},includes=io.github.dynamickafka.*"
     )
 
-  /** The report is about this project and a module of it. */
-  def report(module: Project): Seq[Setting[_]] =
+  /** The report is about these projects. */
+  def report(modules: ProjectReference*): Seq[Setting[_]] = {
+    val all = ScopeFilter(inProjects(modules: _*), inConfigurations(Compile))
     if (!isMeasured) Nil
     else Seq(
       coverageReport := {
         val csv = folder.value / "scala.csv"
-        val classes = Seq((Compile / classDirectory).value, (module / Compile / classDirectory).value)
-        val sources = Seq((Compile / scalaSource).value, (module / Compile / scalaSource).value)
+        val classes = classDirectory.all(all).value
+        val sources = scalaSource.all(all).value
         val command = Seq("java", "-cp", jars.value.mkString(java.io.File.pathSeparator)) ++
           Seq("org.jacoco.cli.internal.Main", "report", (folder.value / "scala.exec").toString, "--quiet") ++
           classes.flatMap(folder => Seq("--classfiles", folder.toString)) ++
@@ -54,6 +55,7 @@ object Coverage {
         println(table(IO.readLines(csv)))
       }
     )
+  }
 
   private def table(csv: Seq[String]): String = {
     val header = csv.head.split(',').toSeq

@@ -4,8 +4,8 @@ import sbt._
 object SuiteGroups {
 
   /**
-   * As many groups run at a time. Each has one JVM and brokers of its own, and runs one suite after the other. The connector's four
-   * start together and end together, beside the simulations, the suites of the small modules and the end-to-end tests: a group that
+   * As many groups run at a time. Each has one JVM and brokers of its own, and runs one suite after the other. The connector's three
+   * start together and end together, beside the simulations, the suites of the other modules and the end-to-end tests: a group that
    * waits for a small one ends alone, on cores that are half idle.
    */
   val AtATime = 6

@@ -12,6 +12,8 @@ object Mutation extends AutoPlugin {
   override def globalSettings: Seq[Setting[_]] = Seq(commands += mutation)
 
   private val connector = LocalProject("connector")
+  // With suites about classes of the connector, and the connector's suites on its class path.
+  private val admin = LocalProject("admin")
   private val root = "io/github/dynamickafka/"
   private val GraceMs = 15000L
 
@@ -24,7 +26,7 @@ object Mutation extends AutoPlugin {
       )
     val sources = extracted.get(connector / Compile / scalaSource)
     val mutants = new Mutants(sources, folder / "sources", packages.map(root + _), state.log)
-    val classpath = value(state, connector / Test / fullClasspath).files
+    val classpath = value(state, admin / Test / fullClasspath).files
     val compiler = Seq("java", "-Xss4m", "-XX:+UseSerialGC") ++
       classpathOf(value(state, connector / scalaInstance).allJars.toSeq) ++
       Seq("scala.tools.nsc.Main", "-nowarn", "-d", (folder / "classes").toString) ++ classpathOf(classpath)
@@ -32,8 +34,8 @@ object Mutation extends AutoPlugin {
     val worker = extracted.get(ThisBuild / baseDirectory) / "project" / "mutation" / "Worker.java"
     val run = ("java" +: value(state, connector / Test / javaOptions)) ++
       classpathOf((folder / "classes") +: classpath) :+ worker.toString
-    val suites =
-      value(state, connector / Test / definedTests).map(_.name).groupBy(_.split('.').init.mkString("."))
+    val suites = Seq(connector, admin).flatMap(project => value(state, project / Test / definedTests))
+      .map(_.name).groupBy(_.split('.').init.mkString("."))
     val lines = mutants.all.groupBy(_.pkg).toSeq.sortBy(_._1).flatMap { case (pkg, of) =>
       val workers = new Workers(run, suites(pkg))
       try report(

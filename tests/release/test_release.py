@@ -188,7 +188,7 @@ def test_a_fault_of_files_of_other_projects(tmp_path: Path, changed: dict[str, s
 
 def test_what_the_page_of_a_driver_contains_is_known(tmp_path: Path) -> None:
     root = Path(__file__).resolve().parents[2]
-    resources = root / "jvm" / "connector" / "src" / "main" / "resources"
+    resources = root / "jvm" / "page" / "src" / "main" / "resources"
     files = {str(file.relative_to(resources)): file.read_text() for file in resources.rglob("*") if file.is_file()}
     notice = {"META-INF/NOTICE": (root / "NOTICE").read_text()}
     found, faults = bundled(jar_with(tmp_path / "a.jar", files | notice), BUNDLED)

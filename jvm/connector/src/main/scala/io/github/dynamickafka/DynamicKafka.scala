@@ -3,7 +3,7 @@ package io.github.dynamickafka
 import org.apache.spark.sql.streaming.StreamingQuery
 import org.apache.spark.sql.{DataFrame, SparkSession}
 
-import io.github.dynamickafka.page.LivePage
+import io.github.dynamickafka.page.DriverPage
 import io.github.dynamickafka.source.realtime.RealTimeQueries
 
 /**
@@ -25,7 +25,7 @@ object DynamicKafka {
   def stop(query: StreamingQuery): Unit = RealTimeQueries.stop(query)
 
   /** The address of the page of this driver, if a query with the option `ui=true` has opened it. */
-  def uiAddress: Option[String] = LivePage.address
+  def uiAddress: Option[String] = DriverPage.ofJar.address
 
   /**
    * A builder for writing to a stream: set the metadata service and the stream, then call `start(checkpoint)` or

@@ -20,8 +20,7 @@ import org.apache.spark.sql.connector.catalog.{
 import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.admin.{Context, Procedures}
-import io.github.dynamickafka.catalog.StreamCatalog
+import io.github.dynamickafka.catalog.{CatalogProcedures, StreamCatalog}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.storage.SessionConfiguration
 
@@ -51,8 +50,6 @@ final class DynamicKafkaCatalog extends TableCatalog with ProcedureCatalog {
     options.asCaseSensitiveMap.asScala.toMap,
     () => SessionConfiguration.of(SparkSession.active)
   )
-  private lazy val procedures =
-    new Procedures(new Context(streams, None, () => SparkSession.active.sparkContext.sparkUser))
 
   /** Called by Spark. Asks nothing. */
   override def initialize(name: String, options: CaseInsensitiveStringMap): Unit = {
@@ -100,10 +97,12 @@ final class DynamicKafkaCatalog extends TableCatalog with ProcedureCatalog {
   override def renameTable(from: Identifier, to: Identifier): Unit = throw refused("rename", from)
 
   /** A procedure of the namespace `system`. An unknown one is `UNKNOWN_PROCEDURE`, with the nearest name. */
-  override def loadProcedure(ident: Identifier): UnboundProcedure = procedures.load(ident)
+  override def loadProcedure(ident: Identifier): UnboundProcedure =
+    CatalogProcedures.ofJar.load(ident, streams, () => SparkSession.active.sparkContext.sparkUser)
 
   /** For `SHOW PROCEDURES`. Spark 4.0 has neither, so nothing is overridden there. */
-  def listProcedures(namespace: Array[String]): Array[Identifier] = procedures.list(namespace)
+  def listProcedures(namespace: Array[String]): Array[Identifier] =
+    CatalogProcedures.ofJar.list(namespace)
 
   private def idOf(ident: Identifier) = (ident.namespace :+ ident.name).mkString(".")
 

@@ -48,14 +48,8 @@ class DocumentedTestsSuite extends AnyFunSuite with TimeLimit {
 
   for (document <- Seq("promises.md", "flink-tests.md"))
     test(document) {
-      val tests = Seq(
-        "jvm/formats/src/test/scala",
-        "jvm/connector/src/test/scala",
-        "jvm/connector/src/test/spark-4.0",
-        "jvm/connector/src/test/spark-4.1",
-        "jvm/iceberg/src/test/scala",
-        "jvm/stores/src/test/scala"
-      ).flatMap(files(_, "Suite.scala")).toMap ++
+      val modules = Modules.all ++ Seq("iceberg", "stores")
+      val tests = modules.flatMap(module => files(s"jvm/$module/src/test", "Suite.scala")).toMap ++
         Seq("python/tests", "tests/e2e", "tests/lines", "tests/connect", "tests/packaging")
           .flatMap(files(_, ".py"))
       val text = Files.readString(root.resolve("docs/dev").resolve(document))

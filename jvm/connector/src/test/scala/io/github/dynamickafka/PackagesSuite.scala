@@ -10,7 +10,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.github.dynamickafka.testkit.TimeLimit
 
 /**
- * The packages and their dependencies, read from the imports of the main sources of connector and formats: no cycle, and
+ * The packages and their dependencies, read from the imports of the main sources of all modules: no cycle, and
  * exactly the dependencies that the table "Packages" of docs/dev/architecture.md names.
  */
 class PackagesSuite extends AnyFunSuite with TimeLimit {
@@ -34,9 +34,9 @@ class PackagesSuite extends AnyFunSuite with TimeLimit {
       .map { case (pkg, found) => name(pkg) -> found }
   }
 
-  private val ofFormats = read("formats")
-  private val ofConnector = read("connector")
-  private val files = ofFormats ++ ofConnector
+  private val ofModules = Modules.all.map(module => module -> read(module)).toMap
+  private val ofFormats = ofModules("formats")
+  private val files = ofModules.values.flatten.toMap
 
   /** Packages that each package imports from; the generated `build` has no sources here. */
   private val dependencies: Map[String, Set[String]] = files.map { case (pkg, texts) =>
@@ -67,7 +67,7 @@ class PackagesSuite extends AnyFunSuite with TimeLimit {
 
   test("the files that the document names exist") {
     val sources =
-      Seq("connector", "formats").map(m => root.resolve(s"jvm/$m/src/main/scala/io/github/dynamickafka"))
+      Modules.all.map(m => root.resolve(s"jvm/$m/src/main/scala/io/github/dynamickafka"))
     val named =
       "`([a-z]+(?:/[a-z]+)*(?:/[A-Z][A-Za-z0-9]*\\.scala))`".r.findAllMatchIn(document).map(_.group(1)).toSeq
     assert(named.size >= 9 && named.filterNot(file =>
@@ -76,7 +76,7 @@ class PackagesSuite extends AnyFunSuite with TimeLimit {
   }
 
   test("no package is in two modules") {
-    assert(ofFormats.keySet.intersect(ofConnector.keySet).isEmpty)
+    assert(files.size == ofModules.values.map(_.size).sum)
   }
 
   test("formats depend neither on Kafka's clients nor on packages of the connector") {
@@ -85,8 +85,13 @@ class PackagesSuite extends AnyFunSuite with TimeLimit {
         dependencies(pkg).diff(ofFormats.keySet).map(other => s"$pkg: $other")
     }
     assert(wrong.isEmpty, wrong.mkString(", "))
-    val said = document.linesIterator.find(_.startsWith("The module `jvm/formats` has ")).get
-    assert("`([^`]+)`".r.findAllMatchIn(said).map(_.group(1)).toSet.excl("jvm/formats") === ofFormats.keySet)
+  }
+
+  test("docs/dev/architecture.md names the packages of each module beside the connector") {
+    val said = "(?m)^The module `jvm/(.*)` has (.*?)\\.$".r.findAllMatchIn(document).map(found =>
+      found.group(1) -> "`([^`]+)`".r.findAllMatchIn(found.group(2)).map(_.group(1)).toSet
+    )
+    assert(said.toMap === (ofModules - "connector").view.mapValues(_.keySet).toMap)
   }
 
   test("the SPI of metadata services stands alone") {

@@ -20,7 +20,7 @@ class WalksSuite extends AnyFunSuite with TimeLimit {
   /** @param calls what the sentence says that the file calls */
   private case class Step(file: String, calls: Seq[String]) {
     val code: String = {
-      val found = Seq("connector", "formats").map(module =>
+      val found = Modules.all.map(module =>
         root.resolve(s"jvm/$module/src/main/scala/io/github/dynamickafka").resolve(file)
       ).filter(Files.exists(_))
       assert(found.size == 1, s"there is no file $file")

@@ -15,7 +15,7 @@ import io.github.dynamickafka.error.{Errors, PythonServiceException}
 import io.github.dynamickafka.metadata.document.MetadataDocument
 import io.github.dynamickafka.metadata.service.ServiceRegistry
 import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
-import io.github.dynamickafka.page.LivePage
+import io.github.dynamickafka.page.DriverPage
 import io.github.dynamickafka.sink.StreamWriter
 import io.github.dynamickafka.source.realtime.RealTimeQueries
 
@@ -53,7 +53,7 @@ private[dynamickafka] object PythonApi {
   def stop(query: StreamingQuery): Unit = RealTimeQueries.stop(query)
 
   /** `DynamicKafka.uiAddress`; null if there is no page. */
-  def uiAddress(): String = LivePage.address.orNull
+  def uiAddress(): String = DriverPage.ofJar.address.orNull
 
   /** Does not close the service, because Python owns it. */
   def unregister(handle: String): Unit = ServiceRegistry.unregister(handle)

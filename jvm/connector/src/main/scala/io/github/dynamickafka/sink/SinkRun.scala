@@ -27,7 +27,7 @@ import io.github.dynamickafka.metadata.service.MetadataServices
 import io.github.dynamickafka.metadata.watch.{MetadataWatcher, WrittenTopologies}
 import io.github.dynamickafka.metadata.{KafkaStream, TopicDataset, Topology, WriteEntry}
 import io.github.dynamickafka.option.OptionName
-import io.github.dynamickafka.page.{GaugeNames, GaugeSet, LivePage, PageQuery}
+import io.github.dynamickafka.page.{DriverPage, GaugeNames, GaugeSet, PageQuery}
 import io.github.dynamickafka.schemaregistry.{Frame, SchemaCache}
 import io.github.dynamickafka.sink.commit.{
   Clusters,
@@ -240,7 +240,7 @@ private[sink] final class SinkRun(
 
   private def isStreaming = earlier.isEmpty
 
-  private def page: Option[PageQuery] = options.page.flatMap(LivePage.show(
+  private def page: Option[PageQuery] = options.page.flatMap(DriverPage.ofJar.show(
     _,
     spark,
     GaugeNames.query(Thread.currentThread.getName),

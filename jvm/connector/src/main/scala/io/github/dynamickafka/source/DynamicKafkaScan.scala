@@ -32,7 +32,7 @@ import io.github.dynamickafka.metadata.{
   Topology
 }
 import io.github.dynamickafka.offset.{CompositeOffset, NextOffset, OffsetRange, Reconcile}
-import io.github.dynamickafka.page.{GaugeNames, LivePage}
+import io.github.dynamickafka.page.{DriverPage, GaugeNames}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStream, ClusterStreams, TopologyCheck}
 import io.github.dynamickafka.source.history.{HistoryPartition, HistoryReader}
@@ -108,7 +108,7 @@ private[source] final class DynamicKafkaScan(
         (since, at) => checkpoint.history.fold(TimeLags.noFiles)(_.clusters)(since, at)
       ),
       () => DynamicKafkaQueries.watermarkMs(SparkSession.active),
-      options.page.flatMap(LivePage.show(
+      options.page.flatMap(DriverPage.ofJar.show(
         _,
         spark,
         GaugeNames.query(thread),

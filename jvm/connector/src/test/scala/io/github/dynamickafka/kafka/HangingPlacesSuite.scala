@@ -24,7 +24,6 @@ import org.scalatest.concurrent.Eventually
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.{Millis, Seconds, Span}
 
-import io.github.dynamickafka.TestSeed
 import io.github.dynamickafka.base.{Clock, ManualClock}
 import io.github.dynamickafka.config.{DiscoveryOptions, ServiceOptions, Subscription}
 import io.github.dynamickafka.error.FailureText
@@ -37,6 +36,7 @@ import io.github.dynamickafka.schemaregistry.{RegistryServer, SchemaCache}
 import io.github.dynamickafka.sink.HangingReporter
 import io.github.dynamickafka.source.cluster.FunctionCalls
 import io.github.dynamickafka.testkit.TimeLimit
+import io.github.dynamickafka.{Modules, TestSeed}
 
 /**
  * Foreign code hangs: clients, services, functions, registries and file systems, while they are made, asked and closed. What does not
@@ -51,7 +51,7 @@ class HangingPlacesSuite extends AnyFunSuite with TimeLimit with Eventually {
   private val root = Path.of(System.getProperty("dynamickafka.root"))
 
   private def sources(folder: String, ending: String): Seq[Path] =
-    Seq("formats", "connector").map(module => root.resolve(s"jvm/$module/src/$folder")).flatMap(from =>
+    Modules.all.map(module => root.resolve(s"jvm/$module/src/$folder")).flatMap(from =>
       Using.resource(Files.walk(from))(_.iterator.asScala.filter(_.toString.endsWith(ending)).toVector)
     )
 

@@ -1,7 +1,5 @@
 package io.github.dynamickafka.format
 
-import java.util.ServiceLoader
-
 import scala.annotation.unused
 
 import org.apache.spark.TaskContext
@@ -11,7 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression}
 import org.apache.spark.sql.types.{DataType, StructType}
 
 import io.github.dynamickafka.extension.TargetRecord
-import io.github.dynamickafka.option.{OptionName, OptionType}
+import io.github.dynamickafka.option.{NamedClass, OptionName, OptionType}
 import io.github.dynamickafka.schemaregistry.{RegisteredSchema, RegistryOptionSpecs}
 
 /**
@@ -341,10 +339,7 @@ private[dynamickafka] trait KafkaSerdes {
 }
 
 private[dynamickafka] object KafkaSerdes {
-  private lazy val found: Option[KafkaSerdes] = {
-    val service = ServiceLoader.load(classOf[KafkaSerdes], getClass.getClassLoader).findFirst
-    if (service.isPresent) Some(service.get) else None
-  }
+  private lazy val found: Option[KafkaSerdes] = NamedClass.registered(classOf[KafkaSerdes]).headOption
 
   def deserializers(option: String): OptionType[Format] = ofClass(_.deserializer(option, _))
   def serializers(option: String): OptionType[Format] = ofClass(_.serializer(option, _))

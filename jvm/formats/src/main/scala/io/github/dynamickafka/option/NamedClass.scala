@@ -1,7 +1,9 @@
 package io.github.dynamickafka.option
 
 import java.lang.reflect.InvocationTargetException
+import java.util.ServiceLoader
 
+import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import io.github.dynamickafka.error.FailureText
@@ -41,6 +43,10 @@ private[dynamickafka] object NamedClass {
       val _ = Class.forName(name, false, getClass.getClassLoader)
       None
     } catch { case e @ (_: ClassNotFoundException | _: LinkageError) => Some(e) }
+
+  /** What modules of the jar register. The class loader of the jar is not the one that the JVM began with, if Spark has fetched the jar. */
+  def registered[A](service: Class[A]): Seq[A] =
+    ServiceLoader.load(service, getClass.getClassLoader).asScala.toSeq
 
   /** Tries the context class loader first, which has the jars of `--jars`. */
   def loaders: Seq[ClassLoader] =

@@ -7,7 +7,6 @@ import java.net.http.{HttpClient, HttpRequest, HttpResponse}
 import java.net.{URI, URLEncoder}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.security.cert.CertificateException
-import java.util.ServiceLoader
 
 import scala.annotation.tailrec
 import scala.util.Try
@@ -28,6 +27,7 @@ import io.github.dynamickafka.base.{
   TokenRefused
 }
 import io.github.dynamickafka.error.{Errors, FailureText}
+import io.github.dynamickafka.option.NamedClass
 
 /**
  * A request to a registry.
@@ -260,7 +260,7 @@ private[dynamickafka] final class RegistrySecurityException(message: String) ext
 private[schemaregistry] object RegistrySecurity {
 
   lazy val found: RegistrySecurity =
-    ServiceLoader.load(classOf[RegistrySecurity], getClass.getClassLoader).findFirst.orElse(WithoutKafka)
+    NamedClass.registered(classOf[RegistrySecurity]).headOption.getOrElse(WithoutKafka)
 
   /** Without the connector there is neither: values are literal, and TLS is that of the JVM. */
   private object WithoutKafka extends RegistrySecurity {

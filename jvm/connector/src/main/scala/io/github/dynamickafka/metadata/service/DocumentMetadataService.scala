@@ -89,7 +89,7 @@ private[metadata] trait Watched extends DocumentMetadataService {
  *
  * @param limitMs how long a call waits for it
  */
-private[service] final class Opened[A](open: => Opening[A], limitMs: Long) extends AutoCloseable {
+private[metadata] final class Opened[A](open: => Opening[A], limitMs: Long) extends AutoCloseable {
   private var current: Option[Opening[A]] = None
 
   def apply(): A = {

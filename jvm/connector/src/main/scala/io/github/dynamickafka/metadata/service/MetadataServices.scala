@@ -10,7 +10,6 @@ import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.spark.SPARK_VERSION
 
 import io.github.dynamickafka.config.{MetadataServiceSpec, MetadataServiceSpecs, ServiceOptions}
 import io.github.dynamickafka.error.{Errors, FailureText}
@@ -25,7 +24,7 @@ private[dynamickafka] object MetadataServices {
   /** How a service of the connector is made, with what reaches file systems. */
   type Constructor = (ServiceArguments, Configuration) => KafkaMetadataService
 
-  val constructors: Map[MetadataServiceSpec, Constructor] = Map(
+  private val own: Map[MetadataServiceSpec, Constructor] = Map(
     File -> (new FileMetadataService(_, _)),
     Static -> ((arguments, _) => {
       val streams = MetadataDocument.parse(arguments(Document), "the document of the service 'static'")
@@ -33,18 +32,13 @@ private[dynamickafka] object MetadataServices {
     }),
     SingleCluster -> ((arguments, _) => new SingleClusterMetadataService(arguments)),
     Http -> ((arguments, _) => new HttpMetadataService(arguments)),
-    ConfigMap -> ((arguments, _) => {
-      requireKubernetes(ConfigMap.name)
-      new KubernetesConfigMapMetadataService(arguments)
-    }),
-    Strimzi -> ((arguments, _) => {
-      requireKubernetes(Strimzi.name)
-      new StrimziMetadataService(arguments)
-    }),
-    Jdbc -> ((arguments, _) => new JdbcMetadataService(arguments)),
     KafkaTopic -> ((arguments, _) => new KafkaTopicMetadataService(arguments)),
     ServiceRegistry.Spec -> ((arguments, _) => registered(arguments(ServiceRegistry.Handle)))
   )
+
+  /** Also those of other modules of the jar. */
+  val constructors: Map[MetadataServiceSpec, Constructor] =
+    own ++ NamedClass.registered(classOf[ServiceConstructors]).flatMap(_.all)
 
   /**
    * The service, for one query: it may be closed when the query ends, even if others use the same instance.
@@ -64,18 +58,6 @@ private[dynamickafka] object MetadataServices {
     }.orElse(ofClass(options.copy(name = options.name.trim))).getOrElse(unknown(options))
     known.fold(service)(new KnownAnswer(_, service))
   }
-
-  /** Spark's Kubernetes client is not a dependency of the connector. Refers to none of its classes, which may be missing. */
-  private def requireKubernetes(service: String): Unit =
-    NamedClass.missing("io.fabric8.kubernetes.client.KubernetesClientBuilder").foreach { cause =>
-      val scala = util.Properties.versionNumberString.split('.').take(2).mkString(".")
-      refuse(
-        service,
-        "it requires the Kubernetes client, which is not on the class path. Add " +
-          s"'org.apache.spark:spark-kubernetes_$scala:$SPARK_VERSION', for example to spark.jars.packages",
-        cause
-      )
-    }
 
   private def registered(handle: String): KafkaMetadataService =
     ServiceRegistry.lookup(handle).getOrElse(ServiceArguments.refuse(
@@ -130,6 +112,11 @@ private[dynamickafka] object MetadataServices {
       case e: LinkageError => refuse(service, s"the class cannot be loaded: ${FailureText.of(e)}", e)
     }
   }.nextOption()
+}
+
+/** Constructors of further services. The module `services` registers its own as a service of the JVM. */
+private[dynamickafka] trait ServiceConstructors {
+  def all: Map[MetadataServiceSpec, MetadataServices.Constructor]
 }
 
 /** A service in front of another one. */

@@ -1,0 +1,186 @@
+package io.github.dynamickafka.page.server
+
+import io.github.dynamickafka.base.Clock
+import io.github.dynamickafka.page.PageQuery
+
+/**
+ * One source or the sink of a query, as the page shows it. The thread of the query calls all methods but `point` and `view`, which
+ * the page calls. Thread-safe. Gauges are read under the lock of the object, so they must not wait for the query.
+ *
+ * @param name of the query; its id if it has none
+ * @param part the index of the source in the query, or `sink`
+ * @param title what is read or written, as in progress
+ */
+private[server] final class LiveQuery(name: String, part: String, title: String, clock: Clock)
+    extends PageQuery {
+  private var total = Map.empty[String, () => Long]
+  private var clusters = Map.empty[String, Map[String, () => Long]]
+  private var state = {
+    val now = clock.currentTimeMillis()
+    LiveQuery.View(
+      name,
+      part,
+      title,
+      now,
+      None,
+      Reading(now),
+      QueryHistory().event(PageEvent(now, "started"))
+    )
+  }
+
+  override def show(
+      ofQuery: Map[String, () => Long],
+      ofClusters: Map[String, Map[String, () => Long]]
+  ): Unit =
+    synchronized {
+      total = ofQuery
+      clusters = ofClusters
+      changed()
+    }
+
+  override def changed(): Unit = read(_.read(_))
+
+  override def event(what: String, cluster: String, detail: String): Unit = synchronized {
+    val event = PageEvent(clock.currentTimeMillis(), what, cluster, detail)
+    state = state.copy(history = state.history.event(event))
+  }
+
+  /** A point of the charts. */
+  def point(): Unit = read(_.point(_))
+
+  override def close(): Unit = synchronized {
+    if (isRunning) {
+      changed()
+      event("ended", "", "")
+      state = state.copy(endedMs = Some(clock.currentTimeMillis()))
+      total = Map.empty
+      clusters = Map.empty
+    }
+  }
+
+  def isRunning: Boolean = synchronized(state.endedMs.isEmpty)
+
+  private[server] def view: LiveQuery.View = synchronized {
+    read((history, _) => history)
+    state
+  }
+
+  private def read(next: (QueryHistory, Reading) => QueryHistory): Unit = synchronized {
+    if (isRunning) {
+      val now = Reading(
+        clock.currentTimeMillis(),
+        total.map { case (gauge, value) => gauge -> value() },
+        clusters.map { case (id, gauges) => id -> gauges.map { case (gauge, value) => gauge -> value() } }
+      )
+      state = state.copy(last = now, history = next(state.history, now))
+    }
+  }
+}
+
+private[server] object LiveQuery {
+
+  /** A query at one moment. */
+  final case class View(
+      name: String,
+      part: String,
+      title: String,
+      startedMs: Long,
+      endedMs: Option[Long],
+      last: Reading,
+      history: QueryHistory
+  )
+}
+
+/** The values of all gauges of a query at one moment, as [[io.github.dynamickafka.page.GaugeSet]] has them. */
+private[server] final case class Reading(
+    atMs: Long,
+    total: Map[String, Long] = Map.empty,
+    clusters: Map[String, Map[String, Long]] = Map.empty
+)
+
+/** What the charts show of one cluster: its lag, and the number of records since the query started. */
+private[server] final case class Counts(lag: Long, records: Long)
+
+private[server] final case class Point(atMs: Long, clusters: Map[String, Counts])
+
+/** A cluster had this state during this time, by its readings. */
+private[server] final case class Span(cluster: String, state: String, fromMs: Long, untilMs: Long)
+
+/**
+ * Something that has happened to a query.
+ *
+ * @param what one word: `enters`, `leaves`, `drains`, `stops`, `unreachable`, `reachable`, `started`, `ended`
+ * @param cluster empty if it concerns the whole query
+ */
+private[server] final case class PageEvent(
+    atMs: Long,
+    what: String,
+    cluster: String = "",
+    detail: String = ""
+)
+
+/** What the page shows of the past of a query: the newest part of it. Immutable and pure. */
+private[server] final case class QueryHistory(
+    points: Vector[Point] = Vector.empty,
+    spans: Vector[Span] = Vector.empty,
+    events: Vector[PageEvent] = Vector.empty,
+    current: Map[String, Span] = Map.empty
+) {
+  import QueryHistory._
+
+  /** A reading may come between two points: it changes the states and the last moment of the past only. */
+  def read(reading: Reading): QueryHistory = {
+    val states = reading.clusters.map { case (id, values) => id -> stateOf(values) }
+    val stay = current.filter { case (id, span) => states.get(id).contains(span.state) }
+    val ended = (current -- stay.keySet).values.toVector.map(_.copy(untilMs = reading.atMs))
+    val begun = (states -- stay.keySet).map { case (id, state) =>
+      id -> Span(id, state, reading.atMs, reading.atMs)
+    }
+    val outages = (current.keySet ++ begun.keySet).toVector.sorted.flatMap { id =>
+      val (before, now) = (current.get(id).map(_.state), states.get(id))
+      if (now.contains(Unreachable) && !before.contains(Unreachable))
+        Some(PageEvent(reading.atMs, "unreachable", id))
+      else if (before.contains(Unreachable) && now.exists(_ != Unreachable))
+        Some(PageEvent(reading.atMs, "reachable", id))
+      else None
+    }
+    copy(
+      spans = (spans ++ ended.sortBy(_.cluster)).takeRight(MostSpans),
+      current = stay.map { case (id, span) => id -> span.copy(untilMs = reading.atMs) } ++ begun,
+      events = (events ++ outages).takeRight(MostEvents)
+    )
+  }
+
+  /** With a point of the charts. */
+  def point(reading: Reading): QueryHistory = read(reading).copy(points =
+    (points :+ Point(
+      reading.atMs,
+      reading.clusters.map { case (id, v) =>
+        id -> Counts(
+          v.getOrElse("pendingRecords", 0L),
+          v.getOrElse("recordsRead", v.getOrElse("recordsWritten", 0L))
+        )
+      }
+    )).takeRight(MostPoints)
+  )
+
+  def event(event: PageEvent): QueryHistory = copy(events = (events :+ event).takeRight(MostEvents))
+
+  def allSpans: Vector[Span] = spans ++ current.values.toVector.sortBy(_.cluster)
+}
+
+private[server] object QueryHistory {
+
+  /** A quarter of an hour, as [[LivePage]] makes points. */
+  val MostPoints = 450
+  val MostSpans = 1000
+  val MostEvents = 200
+
+  val Unreachable = "unreachable"
+
+  /** The gauge `state` of a query that reads. */
+  private val states = Map(0L -> "reading", 1L -> "draining", 2L -> Unreachable)
+
+  def stateOf(values: Map[String, Long]): String =
+    values.get("state").fold("writing")(states.getOrElse(_, "reading"))
+}
