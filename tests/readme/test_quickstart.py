@@ -40,7 +40,10 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def shell(script: str, folder: Path) -> str:
-    """The output of the commands, each of which has to succeed. Of a command that hangs, the stacks of its JVM are part of the error."""
+    """The output of the commands, each of which has to succeed.
+
+    The error of a command that hangs has the stacks of its JVM.
+    """
     running = subprocess.Popen(
         ["bash", "-e"],
         cwd=docs.ROOT,
@@ -54,7 +57,8 @@ def shell(script: str, folder: Path) -> str:
     try:
         out, err = running.communicate(script, timeout=LIMIT_S)
     except subprocess.TimeoutExpired:
-        os.killpg(running.pid, signal.SIGQUIT)  # The shell ignores it, Python ends, and a JVM prints its stacks before it does.
+        # The shell ignores it, Python ends, and a JVM prints its stacks.
+        os.killpg(running.pid, signal.SIGQUIT)
         time.sleep(5)
         os.killpg(running.pid, signal.SIGKILL)
         out, err = running.communicate()

@@ -234,7 +234,7 @@ private[source] object SilentLeaders {
     }.toSet
   }
 
-  /** Whether a broker has given it: a client that cannot be made says nothing about a leader. */
+  /** Whether a broker has given it, and not a client that could not be made. */
   private def isAnswer(e: Throwable): Boolean = e match {
     case _: UnknownTopicOrPartitionException => true
     case _: RetriableException => false
