@@ -9,15 +9,17 @@ import sbt._
  */
 object OneJar {
 
-  def apply(modules: ProjectReference*): Seq[Setting[_]] = modules.flatMap(module => Seq[Setting[_]](
-    // What the module depends on is part of Spark.
-    projectDependencies := {
-      val name = (module / moduleName).value
-      projectDependencies.value.filterNot(_.name == name)
-    },
-    Compile / packageBin / mappings ++= (module / Compile / packageBin / mappings).value,
-    Compile / packageSrc / mappings ++= (module / Compile / packageSrc / mappings).value,
-    Compile / doc / sources ++= (module / Compile / doc / sources).value,
-    mimaCurrentClassfiles := (Compile / packageBin).value
-  ))
+  def apply(modules: ProjectReference*): Seq[Setting[_]] = modules.flatMap(module =>
+    Seq[Setting[_]](
+      // What the module depends on is part of Spark.
+      projectDependencies := {
+        val name = (module / moduleName).value
+        projectDependencies.value.filterNot(_.name == name)
+      },
+      Compile / packageBin / mappings ++= (module / Compile / packageBin / mappings).value,
+      Compile / packageSrc / mappings ++= (module / Compile / packageSrc / mappings).value,
+      Compile / doc / sources ++= (module / Compile / doc / sources).value,
+      mimaCurrentClassfiles := (Compile / packageBin).value
+    )
+  )
 }

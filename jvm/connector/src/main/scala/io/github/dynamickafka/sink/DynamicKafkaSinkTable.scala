@@ -76,7 +76,7 @@ private[dynamickafka] final class DynamicKafkaSinkTable(
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = synchronized {
     val sink = sinks.getOrElse(info.queryId, newSink(info))
     sinks += info.queryId -> sink
-    new SinkWrite(sink)
+    sink.distribution.fold(new SinkWrite(sink))(new DistributedSinkWrite(sink, _))
   }
 
   private def newSink(info: LogicalWriteInfo): QuerySink = {
@@ -149,14 +149,27 @@ private[dynamickafka] object DynamicKafkaSinkTable {
 }
 
 /**
+ * A task gets the rows of one cluster, or of a few. Not strictly: adaptive execution may split the rows of a large cluster, each part
+ * with its own transaction. A class of its own, because Spark analyzes the plan of such a write once more, in each batch.
+ */
+private[sink] final class DistributedSinkWrite(sink: QuerySink, column: String)
+    extends SinkWrite(sink)
+    with RequiresDistributionAndOrdering {
+  override def requiredDistribution(): Distribution =
+    Distributions.clustered(Array[Expression](Expressions.column(column)))
+  override def distributionStrictlyRequired(): Boolean = false
+  override def requiredOrdering(): Array[SortOrder] = Array.empty
+}
+
+/**
  * Created for a batch job, and for each batch of a streaming query. All output modes append the rows of the query, as
  * in Spark's Kafka sink.
  */
-private[sink] final class SinkWrite(sink: QuerySink)
+private[sink] class SinkWrite(sink: QuerySink)
     extends WriteBuilder
     with SupportsTruncate
     with SupportsStreamingUpdateAsAppend
-    with RequiresDistributionAndOrdering
+    with Write
     with BatchWrite
     with StreamingWrite
     with HasDatasets {
@@ -168,17 +181,6 @@ private[sink] final class SinkWrite(sink: QuerySink)
   override def description(): String = sink.toString
   override def toBatch: BatchWrite = this
   override def toStreaming: StreamingWrite = this
-
-  /**
-   * A task gets the rows of one cluster, or of a few. Not strictly: adaptive execution may split the rows of a large cluster, each part
-   * with its own transaction.
-   */
-  override def requiredDistribution(): Distribution =
-    sink.distribution.fold[Distribution](Distributions.unspecified())(column =>
-      Distributions.clustered(Array[Expression](Expressions.column(column)))
-    )
-  override def distributionStrictlyRequired(): Boolean = false
-  override def requiredOrdering(): Array[SortOrder] = Array.empty
 
   /** The topics that are written, once the batch or the job is committed. */
   override def datasets: Seq[TopicDataset] = written()

@@ -2,7 +2,7 @@ package io.github.dynamickafka.sink
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.connector.distributions.{ClusteredDistribution, UnspecifiedDistribution}
+import org.apache.spark.sql.connector.distributions.ClusteredDistribution
 import org.apache.spark.sql.connector.write.{LogicalWriteInfo, RequiresDistributionAndOrdering, Write}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -32,10 +32,10 @@ class DistributionSuite extends SinkTest {
           assert(r.requiredOrdering().isEmpty && r.requiredNumPartitions() == 0)
           assert(!r.distributionStrictlyRequired())
           c.clustering().toSeq.map(_.describe())
-        case _: UnspecifiedDistribution => Nil
+        // Spark would analyze the plan of each batch once more for nothing.
         case other => fail(s"$other")
       }
-    case other => fail(s"$other")
+    case _ => Nil
   }
 
   private def named(frame: DataFrame): DataFrame =
