@@ -113,6 +113,11 @@ private[dynamickafka] final case class CompositeOffset(
     identities = identities.updated(cluster, ClusterIdentity(Some(kafkaId)))
   )
 
+  /** When a cluster was last read; the greatest number if it is read now, the least if it is not known. */
+  def lastRead(cluster: String): Long =
+    if (position(cluster).nonEmpty) Long.MaxValue
+    else retained.get(cluster).flatMap(_.topics.values.map(_.since).maxOption).getOrElse(Long.MinValue)
+
   def endsOf(cluster: String): StoppingOffsets.ByTopic =
     ends.getOrElse(cluster, SortedMap.empty[String, TopicEnds])
 
@@ -171,7 +176,7 @@ private[dynamickafka] object ClusterIdentity {
  * The positions of topics of one cluster that have left the topology.
  *
  * @param drained topics that left because they reached their drain target, or whose place another cluster has taken. They are not read
- *                again until they are active, as long as they are retained, or the metadata list them as draining
+ *                again until they are active, as long as a topic of the cluster is retained, or the metadata list them as draining
  * @param past topics that were read, and whose positions have been dropped, as far as their start position was one for the first
  *             start of the query
  */

@@ -88,9 +88,11 @@ private[dynamickafka] object Reconcile {
     // Topics of the metadata that are not read: they return, enter, or remain unread because they were drained, or another cluster
     // has taken their place.
     val absent = named.keySet.toSet -- live.topics
-    // A topic that was never read here is read in the cluster that has replaced this one.
+    // A topic that was never read here is read in the cluster that has replaced this one: it continues it, or was read later.
     def hasReplaced(by: String) = start.position(by).nonEmpty ||
-      start.retained.get(by).exists(_.topics.valuesIterator.exists(_.former.exists(_.id == id)))
+      start.retained.get(by).exists(_.topics.valuesIterator.exists(of =>
+        of.former.fold(kept.exists(_.topics.nonEmpty) && of.since > start.lastRead(id))(_.id == id)
+      ))
     val copied = topology.clusters.valuesIterator
       .filter(by => by.replaces.contains(id) && hasReplaced(by.id))
       .flatMap(_.topics.keySet).filter(t => !kept.exists(_.topics.contains(t))).toSet
@@ -135,8 +137,8 @@ private[dynamickafka] object Reconcile {
     val retained = kept.getOrElse(Retained.empty)
       .map((topic, of) => of.only(!returning.of(topic).contains(_))) ++
       Retained.at(now, left, ids = topicIds.get, epochs = epochs)
-    val drained = leaving.topics.filter(isDraining) ++ retained.drained.filter(t =>
-      isDraining(t) || (!named.contains(t) && retained.topics.contains(t))
+    val drained = leaving.topics.filter(isDraining) ++ away ++ retained.drained.filter(t =>
+      isDraining(t) || (!named.contains(t) && retained.topics.nonEmpty)
     )
     val past = retained.past ++ startingOnce(leaving.topics -- left.topics)
     (work, Some(retained.copy(drained = drained, past = past)).filterNot(_.isEmpty))

@@ -33,7 +33,7 @@ private[dynamickafka] object ReplacingClusters {
     val former = for {
       (id, cluster) <- topology.clusters.toMap
       other <- cluster.replaces
-      if start.position(id).isEmpty && lastKnown(start, topology, other) > lastRead(start, id)
+      if start.position(id).isEmpty && lastKnown(start, topology, other) > start.lastRead(id)
     } yield id -> other
     if (former.isEmpty) ReplacingClusters(former, start, topology)
     else {
@@ -94,16 +94,11 @@ private[dynamickafka] object ReplacingClusters {
     )
   }
 
-  /** When a cluster was last read; the least number if it is not known. */
-  private def lastRead(start: CompositeOffset, id: String): Long =
-    if (start.position(id).nonEmpty) Long.MaxValue
-    else start.retained.get(id).flatMap(_.topics.values.map(_.since).maxOption).getOrElse(Long.MinValue)
-
   /** The same, where a cluster that was never read is to take the place of another one: when that was read. */
   private def lastKnown(start: CompositeOffset, topology: Topology, id: String): Long = {
     val others = topology.copy(clusters = topology.clusters - id)
     topology.clusters.get(id).flatMap(_.replaces)
-      .fold(Long.MinValue)(lastKnown(start, others, _)).max(lastRead(start, id))
+      .fold(Long.MinValue)(lastKnown(start, others, _)).max(start.lastRead(id))
   }
 
   /** Whether a cluster that is replaced is read further in the same streams: it drains, or its removal is not confirmed. */

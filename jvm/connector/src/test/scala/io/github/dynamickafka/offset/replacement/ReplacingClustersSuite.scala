@@ -210,6 +210,29 @@ class ReplacingClustersSuite extends AnyFunSuite with TimeLimit {
     assert(found.forall(!_.position("blue").topics("u")) && found.last.clusters.keySet == Set("green"))
   }
 
+  /** Green has taken the place of blue, which has never read `u`. */
+  private val withoutU = topology(naming("blue", "t")()) +:
+    Seq.fill(4)(topology(naming("blue", "t")(draining = true), naming("green", "t")("blue")))
+
+  // History 30556812 of copies.
+  test("... nor a topic that it has never read, and the cluster in its place has") {
+    val drains = topology(naming("blue", "t", "u")(draining = true))
+    val both = topology(naming("blue", "t", "u")(draining = true), naming("green", "t", "u")("blue"))
+    val replaced = withoutU :+ both
+    assert(after(replaced: _*).position("green").topics == Set("t", "u"))
+    assert(after(replaced :+ drains: _*).clusters.isEmpty)
+    // For a moment, the metadata lack the topic.
+    val without = topology(naming("blue", "t")(draining = true))
+    assert(after(replaced :+ without :+ drains: _*).clusters.isEmpty)
+  }
+
+  // History 30558648 of copies.
+  test("... nor when both return at once") {
+    val both = topology(naming("blue", "t", "u")(draining = true), naming("green", "t", "u")("blue"))
+    assert(after(withoutU: _*).clusters.keySet == Set("green"))
+    assert(after(withoutU :+ Topology.empty :+ both: _*).clusters.keySet == Set("green"))
+  }
+
   test("... of a topic that a third cluster had") {
     val there = topology(naming("green", "u")("blue"))
     val back = topology(naming("blue", "u")("green"))

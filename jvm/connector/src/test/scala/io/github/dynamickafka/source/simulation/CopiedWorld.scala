@@ -239,6 +239,8 @@ private[simulation] final class CopiedWorld(
     if (all) copy(1000, reached)
     // What is still retained of an earlier cluster may be in none of the copies.
     val isOwing = reached.retained.valuesIterator.flatMap(_.topics.valuesIterator).exists(_.former.isDefined)
+    // A topic that has not arrived is perhaps another one in the standby.
+    isForeign ||= late.exists(standby.topics.contains)
     isComplete = all && !isOwing && !isForeign && (isComplete || isKnown)
     late = active.topics.keySet -- standby.topics.keySet
     val from = active
