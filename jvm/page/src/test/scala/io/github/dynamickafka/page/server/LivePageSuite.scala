@@ -72,7 +72,8 @@ class LivePageSuite extends AnyFunSuite with TimeLimit {
       assert(one.at("/spans/0/from").asLong == 1000)
       assert(one.at("/events/1/detail").asText == "orders: 2 partitions")
       val later = new ObjectMapper().readTree(get(s"${page.address.get}data.json?since=1000").body)
-      assert(later.at("/queries/0/points/at").isEmpty)
+      // The page has a timer of its own, which may have added a later one.
+      assert(later.at("/queries/0/points/at").elements.asScala.forall(_.asLong > 1000))
     }
   }
 
