@@ -105,8 +105,10 @@ private[simulation] final class CopiedWorld(
       case 11 if retentionMs < 0 || (retentionMs > 0 && (awaySince.isDefined || !isReturning)) =>
         hidden = Names.filter(_ => chance(30)).toSet
         world.tell(s"hidden $hidden")
-      // What has just returned is seen before it leaves again.
-      case 12 if retentionMs < 0 || (retentionMs > 0 && reached.position(id).nonEmpty) =>
+      // What has just returned is seen before it leaves again, a topic and a cluster.
+      case 12
+          if retentionMs < 0 ||
+            (retentionMs > 0 && reached.position(id).nonEmpty && (awaySince.isDefined || !isReturning)) =>
         isAway = chance(50)
         world.tell(s"away $isAway")
       case 13 if other.isDefined =>
