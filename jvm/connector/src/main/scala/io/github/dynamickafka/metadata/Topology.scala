@@ -40,6 +40,9 @@ private[dynamickafka] final case class Topology(
   def leavingOut(ids: Set[String]): Topology =
     if (ids.isEmpty) this else copy(streams = streams.map { case (id, s) => id -> s.without(ids) })
 
+  /** The id of a cluster, and of the one that it replaces. */
+  def withReplaced(id: String): Seq[String] = id +: clusters.get(id).flatMap(_.replaces).toSeq
+
   /** Whether the last answer of the service has this topic. */
   def names(cluster: String, topic: String): Boolean =
     clusters.get(cluster).exists(_.topics.contains(topic)) && !unconfirmed.get(cluster).exists(_(topic))

@@ -173,9 +173,15 @@ private[dynamickafka] final case class UnreadFiles(
   /** The least timestamp of these files; None if all are read. */
   def least: Option[Long] = tables.flatMap { case (stream, table) => table.least(read(stream)) }.minOption
 
-  /** Whether Kafka's records of a partition have to wait, because some of these files have earlier records of it. */
-  def precede(cluster: String, topic: String, partition: Int): Boolean =
-    tables.exists { case (stream, table) => table.precedes(cluster, topic, partition, read(stream)) }
+  /**
+   * Whether Kafka's records of a partition have to wait, because some of these files have earlier records of it.
+   *
+   * @param clusters the id of its cluster, and of the one that it replaces, whose records the files may have
+   */
+  def precede(clusters: Seq[String], topic: String, partition: Int): Boolean =
+    tables.exists { case (stream, table) =>
+      clusters.exists(table.precedes(_, topic, partition, read(stream)))
+    }
 
   /**
    * The files that are left after the next batch, in the order of their greatest timestamps over all streams; None if the batch is one

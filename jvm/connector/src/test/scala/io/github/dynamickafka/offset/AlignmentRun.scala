@@ -108,7 +108,7 @@ final class AlignmentRun(
     ahead = decided.from.ahead(read, leastOf(files))
   }
 
-  private def precede(key: LogKey) = files.precede(key.cluster, key.topic, key.partition)
+  private def precede(key: LogKey) = files.precede(Seq(key.cluster), key.topic, key.partition)
 
   private def leastOf(files: UnreadFiles) = if (defect == FilesHoldNobody) None else files.least
 

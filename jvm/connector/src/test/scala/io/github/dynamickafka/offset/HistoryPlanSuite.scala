@@ -109,10 +109,12 @@ class HistoryPlanSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
         "green" -> ("u", 7),
         "green" -> ("t", 0)
       )
-        .map { case (id, (topic, p)) => files.precede(id, topic, p) }
+        .map { case (id, (topic, p)) => files.precede(Seq(id), topic, p) }
     assert(waiting(unread) == Seq(true, true, false, true, false))
     assert(waiting(unread.next(Some(21), 50).get) == Seq(false, true, false, true, false))
     assert(waiting(unread.next(Some(26), 50).get) == Seq(false, true, false, false, false))
+    // A cluster that replaces another one has its records.
+    assert(unread.precede(Seq("blue-2", "blue"), "t", 0) && !unread.precede(Seq("blue-2"), "t", 0))
   }
 
   test("without unread files there are none to align") {

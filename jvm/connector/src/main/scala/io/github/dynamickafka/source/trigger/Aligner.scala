@@ -54,8 +54,9 @@ private[source] final class Aligner(
       waits: Boolean,
       files: Option[UnreadFiles]
   ): Readable = options.fold(Readable(snapshot.next.spans, None)) { alignedBy =>
-    val (waiting, spans) =
-      snapshot.next.spans.partition(s => files.exists(_.precede(s.cluster, s.topic, s.partition)))
+    val (waiting, spans) = snapshot.next.spans.partition(s =>
+      files.exists(_.precede(snapshot.topology.withReplaced(s.cluster), s.topic, s.partition))
+    )
     val drift = alignedBy.maxDriftMs
     val begun = alignment.reported(read(snapshot.next)).begin(
       Alignment.Rules(drift, alignedBy.idleTimeoutMs, waits),

@@ -62,6 +62,9 @@ private[simulation] sealed abstract class Defect(val name: String) {
   /** Whether records of a partition wait for files with older ones. */
   def waitsForFiles: Boolean = true
 
+  /** The clusters whose files the records of a cluster wait for. */
+  def ofFiles(id: String, topology: Topology): Seq[String] = topology.withReplaced(id)
+
   /** Whether limits in bytes use what tasks have reported. */
   def knowsSizes: Boolean = true
 
@@ -354,6 +357,12 @@ private[simulation] object Defect {
     override def waitsForFiles = false
   }
 
+  case object CopiesOvertakeFiles
+      extends Defect("records of a copy do not wait for files of the cluster that it replaces") {
+    override def skipped = 33254420
+    override def ofFiles(id: String, topology: Topology): Seq[String] = Seq(id)
+  }
+
   /** Of clusters that are replaced by copies. */
   val ofCopies: Seq[Defect] = Seq(
     DrainedIsForgotten,
@@ -361,7 +370,8 @@ private[simulation] object Defect {
     NewTopicsAreCopies,
     ReturnIsRetained,
     PinnedEndsApply,
-    FilesAreOvertaken
+    FilesAreOvertaken,
+    CopiesOvertakeFiles
   )
 
   val all: Seq[Defect] = Seq(

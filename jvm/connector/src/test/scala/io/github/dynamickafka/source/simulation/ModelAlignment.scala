@@ -1,5 +1,6 @@
 package io.github.dynamickafka.source.simulation
 
+import io.github.dynamickafka.metadata.Topology
 import io.github.dynamickafka.offset.{
   AlignedTrigger,
   Alignment,
@@ -39,9 +40,10 @@ private[simulation] final class ModelAlignment(world: World, rules: Alignment.Ru
   def align(
       spans: IndexedSeq[Span],
       views: Map[String, ClusterView],
-      files: Option[UnreadFiles]
+      files: Option[UnreadFiles],
+      topology: Topology
   ): (IndexedSeq[Span], Option[UnreadFiles]) = {
-    val (waiting, ready) = spans.partition(isWaiting(files, _))
+    val (waiting, ready) = spans.partition(isWaiting(files, topology, _))
     val known = if (reports) kept.reported(reported) else kept
     val clusters = views.map { case (id, view) =>
       id -> (view match {
@@ -75,8 +77,9 @@ private[simulation] final class ModelAlignment(world: World, rules: Alignment.Ru
     )
   }
 
-  private def isWaiting(files: Option[UnreadFiles], span: Span) =
-    defect.waitsForFiles && files.exists(_.precede(span.cluster, span.topic, span.partition))
+  private def isWaiting(files: Option[UnreadFiles], topology: Topology, span: Span) =
+    defect.waitsForFiles &&
+      files.exists(_.precede(defect.ofFiles(span.cluster, topology), span.topic, span.partition))
 
   /**
    * @param views the responses of the trigger, whose topics the spans are about
@@ -88,12 +91,13 @@ private[simulation] final class ModelAlignment(world: World, rules: Alignment.Ru
       granted: IndexedSeq[Long],
       views: Map[String, ClusterView],
       files: Option[UnreadFiles],
-      left: Option[UnreadFiles]
+      left: Option[UnreadFiles],
+      topology: Topology
   ): Unit =
     current.foreach { trigger =>
       // The others need not wait for a cluster that does not respond, and its records are not read.
       val ready = spans.zip(granted).filterNot { case (span, _) =>
-        trigger.failed(span.key) || isWaiting(files, span)
+        trigger.failed(span.key) || isWaiting(files, topology, span)
       }
       check(ready, views, files, left)
       val positions = spans.zip(granted).map { case (s, n) => s.key -> (s.from + n) }.toMap

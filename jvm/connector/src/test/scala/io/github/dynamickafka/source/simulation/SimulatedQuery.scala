@@ -232,7 +232,8 @@ private[simulation] final class SimulatedQuery(
     val (spans, read) = alignment.fold((advance.spans, Option.empty[UnreadFiles]))(_.align(
       advance.spans,
       views,
-      files
+      files,
+      trigger.topology
     ))
     val granted =
       if (read.isDefined) spans.map(_ => 0L)
@@ -248,7 +249,7 @@ private[simulation] final class SimulatedQuery(
           _(spans, most, ofCluster, log.next)
         )
     val left = read.orElse(files)
-    alignment.foreach(_.planned(advance.spans, granted, views, files, left))
+    alignment.foreach(_.planned(advance.spans, granted, views, files, left, trigger.topology))
     checkLimit(advance.spans, granted, most)
     if (defect.granted.isEmpty) sizes.check(advance.spans, granted, most)
     val ofKafka = advance.offset(granted)
