@@ -59,7 +59,7 @@ def python_version(version: str) -> str:
 
 
 def build(name: str, lines: list[str]) -> list[list[Path]]:
-    """Build a clone of what is committed; return the class paths of what each line's artifacts depend on."""
+    """Build a clone of what is committed; return the class paths of the dependencies of each line."""
     clone, out = FOLDER / name, FOLDER / "artifacts-of" / name
     subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
     names = ("connector", "lineage")

@@ -15,7 +15,7 @@ _LICENSES = "META-INF/licenses/"
 
 @dataclass(frozen=True)
 class Bundled:
-    """Where the files of a project lie in the jar. The first of them starts with the version, `(v1.2.3)`."""
+    """Where the files of a project lie in the jar. The first file starts with the version, `(v1.2.3)`."""
 
     name: str
     package: str
@@ -23,7 +23,7 @@ class Bundled:
 
     @property
     def license_file(self) -> str:
-        """The text of its license, which the jar contains, too."""
+        """The text of the license, which the jar contains as well."""
         return f"{_LICENSES}{self.name}.txt"
 
 

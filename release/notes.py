@@ -6,7 +6,7 @@ import re
 
 
 def notes(changelog: str, version: str) -> str:
-    """The section of the version, or that of what is not released yet for a snapshot.
+    """The section of the version; for a snapshot, the section of what is not released.
 
     Raises:
         ValueError: if there is none, or it is empty.
