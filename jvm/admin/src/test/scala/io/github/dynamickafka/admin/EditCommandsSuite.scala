@@ -21,6 +21,7 @@ import io.github.dynamickafka.offset.{
   EarlierEntries,
   Entries,
   HandOver,
+  HistoryDataSource,
   HistoryFile,
   HistoryPlan,
   HistoryTable,
@@ -76,10 +77,7 @@ class EditCommandsSuite extends AnyFunSuite with TimeLimit with Checkpoints {
 
   private val initial = {
     val table = HistoryTable(
-      "json",
-      "/p",
-      Map.empty,
-      "{}",
+      HistoryDataSource("json", "/p", Map.empty, "{}"),
       Some("blue"),
       None,
       Vector(HistoryFile("/p/0", 1, 2, SortedMap("blue" -> RowTimes(1, 2)))),
