@@ -31,8 +31,7 @@ class QueryMetricsSuite extends AnyFunSuite with TimeLimit {
     val snapshot = QuerySnapshot(
       consumed,
       ends,
-      metadata = Set("blue", "new"),
-      unreachable = Set("new"),
+      KnownClusters(Set("blue", "new"), unreachable = Set("new")),
       times = Map("blue" -> ClusterTimes(read, isLevel = false, read)),
       counts = RecordCounts(deferred = 4L, lost = 6L)
     )
