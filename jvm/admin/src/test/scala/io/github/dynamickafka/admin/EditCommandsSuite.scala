@@ -28,6 +28,7 @@ import io.github.dynamickafka.offset.{
   LogKey,
   OffsetRange,
   Positions,
+  ReadUntil,
   Retained,
   RowTimes,
   TopicEnds
@@ -52,8 +53,7 @@ class EditCommandsSuite extends AnyFunSuite with TimeLimit with Checkpoints {
     SortedMap("blue" -> some, "green" -> some),
     ofBlue,
     SortedMap("blue" -> Retained.at(1L, Positions.from(Seq(("former", 0, 9L))), Set("gone"))),
-    ofBlue,
-    SortedMap("blue" -> SortedMap("orders" -> TopicEnds("latest", SortedMap(0 -> 9L)))),
+    ReadUntil(ofBlue, SortedMap("blue" -> SortedMap("orders" -> TopicEnds("latest", SortedMap(0 -> 9L))))),
     SortedMap("blue" -> ClusterIdentity(Some("kafka"), SortedMap("orders" -> "id"))),
     Vector(EarlierEntries("digest", Entries(ofBlue, ofBlue))),
     SortedMap("orders" -> 1L)
