@@ -5,7 +5,14 @@ import scala.util.control.NonFatal
 
 import io.github.dynamickafka.metadata.Topology
 import io.github.dynamickafka.offset.replacement.RecordsRead
-import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, Entries, HandOver, HistoryPlan}
+import io.github.dynamickafka.offset.{
+  CompositeOffset,
+  CompositeOffsetJson,
+  Entries,
+  HandOver,
+  HistoryPlan,
+  ReadUntil
+}
 import io.github.dynamickafka.option.{ClusterKeys, Suggestions}
 import io.github.dynamickafka.sink.commit.{BatchInput, JournalJson}
 import io.github.dynamickafka.source.checkpoint.{
@@ -54,8 +61,7 @@ private[admin] final class ClusterRename(old: String, now: String) {
       keys(offset.retained).map { case (cluster, kept) =>
         cluster -> kept.map((_, of) => of.copy(former = of.former.map(f => f.copy(id = id(f.id)))))
       },
-      keys(offset.draining),
-      keys(offset.ends),
+      ReadUntil(keys(offset.draining), keys(offset.ends)),
       keys(offset.identities),
       offset.earlier.map(e => e.copy(entries = Entries(keys(e.entries.positions), keys(e.entries.epochs))))
     )

@@ -205,7 +205,7 @@ private[admin] object PlannedChange {
       PlannedChange("enters", s.cluster, s.topic, s.partition, s.from)
     )
     val from = next.spans.map(s => (s.cluster, s.topic, s.partition) -> s.from).toMap
-    val drains = each(next.draining).map { case (id, topic, p, target) =>
+    val drains = each(next.rest.draining).map { case (id, topic, p, target) =>
       val at = from.get((id, topic, p)).orElse(start.position(id).get(topic, p)).getOrElse(target)
       PlannedChange("drains", id, topic, p, at, Some(target), Some(math.max(0L, target - at)))
     }
@@ -300,7 +300,7 @@ private[admin] final class QueryPlan(
     ).map(c => if (c.change == "enters") c.copy(by = Some(by(c, transition, next))) else c)
     val limit = ReadLimit.maxRows(options.limits.maxOffsetsPerTrigger.getOrElse(Long.MaxValue))
     val granted = new Limits()
-      .grant(next.spans, limit, trigger.topologyConfigs.maxOffsetsPerTrigger, now = 0L, wait = false)
+      .grant(next.spans, limit, trigger.configs.ofTopology.maxOffsetsPerTrigger, now = 0L, wait = false)
     Planned(
       changes.map(c => c.copy(bytes = bytes(c))),
       next.spans.map(_.cluster).zip(granted).groupMapReduce(_._1)(_._2)(_ + _).toSeq,
@@ -435,7 +435,7 @@ private[admin] final class QueryPlan(
     view.unanswered.headOption.foreach { case ((topic, p), why) =>
       refuse(s"cluster '$id', topic '$topic', partition $p: $why")
     }
-    view.copy(kafkaId = kafkaId)
+    view.in(kafkaId)
   }
 
   /** What the query would fail with, or skip. */

@@ -21,12 +21,14 @@ import io.github.dynamickafka.offset.{
   EarlierEntries,
   Entries,
   HandOver,
+  HistoryDataSource,
   HistoryFile,
   HistoryPlan,
   HistoryTable,
   LogKey,
   OffsetRange,
   Positions,
+  ReadUntil,
   Retained,
   RowTimes,
   TopicEnds
@@ -51,8 +53,7 @@ class EditCommandsSuite extends AnyFunSuite with TimeLimit with Checkpoints {
     SortedMap("blue" -> some, "green" -> some),
     ofBlue,
     SortedMap("blue" -> Retained.at(1L, Positions.from(Seq(("former", 0, 9L))), Set("gone"))),
-    ofBlue,
-    SortedMap("blue" -> SortedMap("orders" -> TopicEnds("latest", SortedMap(0 -> 9L)))),
+    ReadUntil(ofBlue, SortedMap("blue" -> SortedMap("orders" -> TopicEnds("latest", SortedMap(0 -> 9L))))),
     SortedMap("blue" -> ClusterIdentity(Some("kafka"), SortedMap("orders" -> "id"))),
     Vector(EarlierEntries("digest", Entries(ofBlue, ofBlue))),
     SortedMap("orders" -> 1L)
@@ -76,10 +77,7 @@ class EditCommandsSuite extends AnyFunSuite with TimeLimit with Checkpoints {
 
   private val initial = {
     val table = HistoryTable(
-      "json",
-      "/p",
-      Map.empty,
-      "{}",
+      HistoryDataSource("json", "/p", Map.empty, "{}"),
       Some("blue"),
       None,
       Vector(HistoryFile("/p/0", 1, 2, SortedMap("blue" -> RowTimes(1, 2)))),

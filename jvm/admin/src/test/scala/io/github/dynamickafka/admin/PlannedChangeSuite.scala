@@ -11,7 +11,14 @@ import io.github.dynamickafka.metadata.{
   TopologyCluster,
   TopologyTopic
 }
-import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, NextOffset, Positions, Reconcile}
+import io.github.dynamickafka.offset.{
+  ClusterView,
+  CompositeOffset,
+  NextOffset,
+  Positions,
+  ReadUntil,
+  Reconcile
+}
 
 /** The changes that `plan` shows. What is decided is in the suites of `offset`. */
 class PlannedChangeSuite extends AnyFunSuite {
@@ -64,7 +71,7 @@ class PlannedChangeSuite extends AnyFunSuite {
   test("nothing is lost that was drained, or that another cluster continues") {
     val start = CompositeOffset(at("blue" -> 4L))
     assert(changes(start, topology(), drainRemoved = true).map(_.change) == Seq("drains"))
-    val drained = changes(start.copy(draining = at("blue" -> 4L)), topology("blue" -> true))
+    val drained = changes(start.copy(until = ReadUntil(at("blue" -> 4L))), topology("blue" -> true))
     assert(drained == Seq(PlannedChange("leaves", "blue", "t", 0, 4L, None, Some(6L), end = Some(10L))))
     assert(changes(
       start,

@@ -95,9 +95,7 @@ private final class OffsetBenchmark(clusters: Int, partitions: Int) {
     id -> ClusterView.Reachable(
       ends = all,
       earliest = start.position(id),
-      topicIds = known.topics,
-      kafkaId = known.kafkaId,
-      epochs = known.epochs
+      identity = known
     )
   }
   private val rules = Reconcile.Rules(-1, drainRemoved = false, (_, _, _, _) => OffsetsPolicy.Earliest)

@@ -5,9 +5,7 @@ package io.github.dynamickafka.offset
  * allows. Pure: what has to be asked is returned as [[Alignment.Ask]]. The clusters of the oldest records always advance.
  *
  * @param files the least time of the files of histories that are not read, which count as unread records
- * @param searched the partitions whose times were not known, or not well enough to advance
- * @param failed partitions whose times were asked for without a response
- * @param asked the bound for which ends were asked
+ * @param asked what has been asked in this trigger
  */
 private[dynamickafka] final case class AlignedTrigger(
     rules: Alignment.Rules,
@@ -16,9 +14,7 @@ private[dynamickafka] final case class AlignedTrigger(
     now: Long,
     monotonicMs: Long,
     files: Option[Long] = None,
-    searched: Set[LogKey] = Set.empty,
-    failed: Set[LogKey] = Set.empty,
-    asked: Option[Long] = None
+    asked: Alignment.Asked = Alignment.Asked()
 ) {
   import AlignedTrigger._
   import Alignment._
@@ -26,7 +22,7 @@ private[dynamickafka] final case class AlignedTrigger(
   private def times = alignment.times
 
   private def isSilent(key: LogKey): Boolean =
-    failed(key) || !clusters.get(key.cluster).exists(c => c.responds && !c.unanswered(key))
+    asked.failed(key) || !clusters.get(key.cluster).exists(c => c.responds && !c.unanswered(key))
 
   private lazy val (silent, responding) = times.partition { case (key, _) => isSilent(key) }
 
@@ -38,10 +34,10 @@ private[dynamickafka] final case class AlignedTrigger(
   private lazy val respondingOf = byCluster(responding)
 
   def next: Step = {
-    val unknown = searched ++ open.iterator.collect { case (key, p) if p.least.isEmpty => key }
+    val unknown = asked.times ++ open.iterator.collect { case (key, p) if p.least.isEmpty => key }
     val questions =
       TimeSearch.questions(open.filter { case (key, _) => unknown(key) }, open.values, now, rules.driftMs)
-    if (questions.nonEmpty) Ask(questions, copy(searched = unknown)) else align
+    if (questions.nonEmpty) Ask(questions, copy(asked = asked.copy(times = unknown))) else align
   }
 
   private def align: Step =
@@ -57,23 +53,23 @@ private[dynamickafka] final case class AlignedTrigger(
     def endBefore(time: Long)(p: PartitionTimes) = p.endAt(time, now).getOrElse(p.at)
     // Positions of which only a lower limit was known: they are searched, instead of being approached drift by drift.
     lazy val inexact = open.collect {
-      case (key, p) if !searched(key) && p.least.exists(p.below - _ > rules.driftMs) => key
+      case (key, p) if !asked.times(key) && p.least.exists(p.below - _ > rules.driftMs) => key
     }.toSet
-    asked match {
+    asked.bound match {
       case Some(before) if before < bound && open.valuesIterator.exists(p => p.at < endBefore(before)(p)) =>
         aligned(Some(before), endBefore(before))
       case Some(before) if before < bound && inexact.nonEmpty =>
-        copy(searched = searched ++ inexact, asked = None).next
+        copy(asked = asked.copy(asked.times ++ inexact, bound = None)).next
       case _ =>
         val missing = open.collect { case (key, p) if p.endAt(bound, now).isEmpty => key -> bound }
-        if (missing.nonEmpty) Ask(missing, copy(asked = Some(bound)))
+        if (missing.nonEmpty) Ask(missing, copy(asked = asked.copy(bound = Some(bound))))
         else aligned(Some(bound), endBefore(bound))
     }
   }
 
   /** Partitions whose times were asked for without a response are not read. */
   private def aligned(bound: Option[Long], endOf: PartitionTimes => Long): Step = {
-    val unknown = failed.iterator.flatMap(key => times.get(key).map(key -> _.at))
+    val unknown = asked.failed.iterator.flatMap(key => times.get(key).map(key -> _.at))
     Aligned(bound, open.map { case (key, p) => key -> endOf(p) } ++ unknown, this)
   }
 
@@ -104,7 +100,7 @@ private[dynamickafka] final case class AlignedTrigger(
     alignment = alignment.copy(times = answers.foldLeft(times) { case (all, (key, answer)) =>
       all.updatedWith(key)(_.map(_.answered(answer)))
     }),
-    failed = failed ++ (questions.keySet -- answers.keySet)
+    asked = asked.copy(failed = asked.failed ++ (questions.keySet -- answers.keySet))
   )
 
   /** The latest offset of a partition. */
@@ -119,8 +115,7 @@ private[dynamickafka] final case class AlignedTrigger(
     val after = copy(
       alignment = alignment.after(positions),
       files = left,
-      searched = Set.empty,
-      asked = None
+      asked = Asked(failed = asked.failed)
     )
     after.next match {
       case Ask(questions, _) => questions
@@ -132,7 +127,7 @@ private[dynamickafka] final case class AlignedTrigger(
   def ended(positions: Map[LogKey, Long]): Alignment = {
     def at(id: String, kept: Map[String, Long], isNow: Boolean) =
       id -> (if (isNow) monotonicMs else kept.getOrElse(id, monotonicMs))
-    val hasFailed = failed.map(_.cluster)
+    val hasFailed = asked.failed.map(_.cluster)
     val hasUnread = times.iterator.filter(_._2.isUnread).map(_._1.cluster).toSet
     alignment.after(positions).copy(
       unread = clusters.map { case (id, _) => at(id, alignment.unread, hasUnread(id)) },
@@ -261,6 +256,19 @@ private[dynamickafka] object Alignment {
 
   /** @param unanswered partitions without a response of a cluster that has responded */
   final case class Cluster(responds: Boolean, unanswered: Set[LogKey] = Set.empty)
+
+  /**
+   * What has been asked in a trigger.
+   *
+   * @param times partitions whose times were not known, or not well enough to advance
+   * @param failed partitions whose times were asked for without a response
+   * @param bound the bound for which ends were asked
+   */
+  final case class Asked(
+      times: Set[LogKey] = Set.empty,
+      failed: Set[LogKey] = Set.empty,
+      bound: Option[Long] = None
+  )
 
   sealed trait Step extends Product with Serializable
 

@@ -20,9 +20,8 @@ private[dynamickafka] object ClusterView {
    * @param missing requested topics that the cluster does not have
    * @param endings the stopping offsets that were resolved now; a partition that is absent has none
    * @param unanswered (topic, partition) pairs that exist, but whose offsets the cluster did not return, with the reason
-   * @param topicIds the topic ids of Kafka (KIP-516) of the topics; absent where the broker gives none
-   * @param kafkaId the `cluster.id` of Kafka (KIP-78), if the broker gives one
-   * @param epochs the leader epochs (KIP-320) that belong to `ends`; absent where the broker gives none
+   * @param identity what Kafka calls the cluster and the topics, and the leader epochs that belong to `ends`; absent where the broker
+   *                 gives none
    */
   final case class Reachable(
       ends: Positions,
@@ -31,16 +30,17 @@ private[dynamickafka] object ClusterView {
       missing: Set[String] = Set.empty,
       endings: Positions = Positions.empty,
       unanswered: Map[(String, Int), String] = Map.empty,
-      topicIds: Map[String, String] = Map.empty,
-      kafkaId: Option[String] = None,
-      epochs: Positions = Positions.empty
+      identity: ClusterIdentity = ClusterIdentity.unknown
   ) extends ClusterView {
+    def kafkaId: Option[String] = identity.kafkaId
+    def topicIds: SortedMap[String, String] = identity.topics
+    def epochs: Positions = identity.epochs
+
+    def in(kafkaId: Option[String]): Reachable = copy(identity = identity.copy(kafkaId = kafkaId))
 
     /** Whether an earlier response is about the same logs, so that its offsets apply to them. */
-    def continues(earlier: Reachable): Boolean = {
-      val identity = ClusterIdentity(earlier.kafkaId, SortedMap.from(earlier.topicIds))
-      earlier.topicIds.keys.forall(identity.isOf(this)) &&
-      !ClusterIdentity.differ(earlier.kafkaId, kafkaId)
-    }
+    def continues(earlier: Reachable): Boolean =
+      earlier.topicIds.keys.forall(earlier.identity.isOf(identity)) &&
+        !ClusterIdentity.differ(earlier.kafkaId, kafkaId)
   }
 }

@@ -18,8 +18,7 @@ import org.apache.spark.sql.connector.read.streaming.Offset
  * @param entered positions at which partitions enter in the batch that ends here (or return, or are reset after lost
  *                records). They take precedence over the start offset of the batch
  * @param retained positions of clusters and topics that have left the topology, and of partitions that Kafka no longer has
- * @param draining drain targets: the offsets up to which draining topics are read
- * @param ends stopping offsets by cluster and topic
+ * @param until up to where topics are read
  * @param identities what Kafka calls the clusters and the topics in `clusters`
  * @param earlier what entered in batches before, as far as Spark may not have logged them, oldest first
  * @param history the number of files of histories that are read, by stream; empty if there is no history, or once Kafka is read
@@ -28,8 +27,7 @@ private[dynamickafka] final case class CompositeOffset(
     clusters: SortedMap[String, Positions],
     entered: SortedMap[String, Positions] = SortedMap.empty,
     retained: SortedMap[String, Retained] = SortedMap.empty,
-    draining: SortedMap[String, Positions] = SortedMap.empty,
-    ends: StoppingOffsets.ByCluster = StoppingOffsets.none,
+    until: ReadUntil = ReadUntil.none,
     identities: SortedMap[String, ClusterIdentity] = SortedMap.empty,
     earlier: Vector[EarlierEntries] = Vector.empty,
     history: SortedMap[String, Long] = SortedMap.empty
@@ -54,6 +52,10 @@ private[dynamickafka] final case class CompositeOffset(
   /** The digest of the text, which is what Spark logs. */
   lazy val digest: String =
     HexFormat.of.formatHex(MessageDigest.getInstance("SHA-256").digest(json.getBytes(UTF_8)))
+
+  def draining: SortedMap[String, Positions] = until.draining
+
+  def ends: StoppingOffsets.ByCluster = until.ends
 
   def position(cluster: String): Positions = clusters.getOrElse(cluster, Positions.empty)
 
@@ -99,7 +101,7 @@ private[dynamickafka] final case class CompositeOffset(
    */
   def sameAs(start: CompositeOffset): Boolean =
     entered.isEmpty && clusters == start.clusters && retained == start.retained &&
-      draining == start.draining && ends == start.ends && hasNamesOf(start) && start.hasNamesOf(this)
+      until == start.until && hasNamesOf(start) && start.hasNamesOf(this)
 
   /** Without leader epochs: an election changes no position, so it starts no batch. */
   private def hasNamesOf(other: CompositeOffset): Boolean =
@@ -108,8 +110,7 @@ private[dynamickafka] final case class CompositeOffset(
   /** With another Kafka cluster under this id: what is known of the former one, but for the positions, does not apply to it. */
   def inKafka(cluster: String, kafkaId: String): CompositeOffset = copy(
     retained = retained - cluster,
-    draining = draining - cluster,
-    ends = ends - cluster,
+    until = ReadUntil(draining - cluster, ends - cluster),
     identities = identities.updated(cluster, ClusterIdentity(Some(kafkaId)))
   )
 
@@ -129,12 +130,27 @@ private[dynamickafka] final case class CompositeOffset(
 
   override def hashCode: Int = parts.hashCode
 
-  private def parts = (clusters, entered, retained, draining, ends, identities, earlier, history)
+  private def parts = (clusters, entered, retained, until, identities, earlier, history)
 }
 
 private[dynamickafka] object CompositeOffset {
   val Version = 2
   val empty: CompositeOffset = CompositeOffset(SortedMap.empty[String, Positions])
+}
+
+/**
+ * Offsets up to which topics are read, by cluster.
+ *
+ * @param draining drain targets: those of draining topics
+ * @param ends stopping offsets by cluster and topic
+ */
+private[dynamickafka] final case class ReadUntil(
+    draining: SortedMap[String, Positions] = SortedMap.empty,
+    ends: StoppingOffsets.ByCluster = StoppingOffsets.none
+)
+
+private[dynamickafka] object ReadUntil {
+  val none: ReadUntil = ReadUntil()
 }
 
 /**
@@ -158,10 +174,10 @@ private[dynamickafka] final case class ClusterIdentity(
   /** Whether the ids are the same, whatever the leader epochs are. */
   def hasNamesOf(that: ClusterIdentity): Boolean = kafkaId == that.kafkaId && topics == that.topics
 
-  /** Whether a topic is the one that has responded, as far as both are known. */
-  def isOf(view: ClusterView.Reachable)(topic: String): Boolean =
-    !ClusterIdentity.differ(kafkaId, view.kafkaId) &&
-      !ClusterIdentity.differ(topics.get(topic), view.topicIds.get(topic))
+  /** Whether a topic is the same in both, as far as it is known. */
+  def isOf(that: ClusterIdentity)(topic: String): Boolean =
+    !ClusterIdentity.differ(kafkaId, that.kafkaId) &&
+      !ClusterIdentity.differ(topics.get(topic), that.topics.get(topic))
 }
 
 private[dynamickafka] object ClusterIdentity {

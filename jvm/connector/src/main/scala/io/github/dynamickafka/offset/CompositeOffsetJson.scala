@@ -220,8 +220,10 @@ private[dynamickafka] final class OffsetForms(numbers: JsonForm[SortedMap[Int, L
       clusters,
       entered,
       f.orElse("retained", of.retained, SortedMap.empty[String, Retained])(byName(retained)),
-      f.orElse("draining", of.draining, none)(byCluster),
-      f.orElse("ends", of.ends, StoppingOffsets.none)(byName(byName(ends))),
+      ReadUntil(
+        f.orElse("draining", of.draining, none)(byCluster),
+        f.orElse("ends", of.ends, StoppingOffsets.none)(byName(byName(ends)))
+      ),
       f.orElse("identities", of.identities, SortedMap.empty[String, ClusterIdentity])(
         byNames(id => identity(in(clusters, id), in(entered, id)))
       ),

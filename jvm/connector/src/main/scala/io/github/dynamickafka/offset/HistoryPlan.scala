@@ -83,12 +83,23 @@ private[dynamickafka] final case class HistoryPlan(
 }
 
 /**
- * Files with older records of a stream.
+ * How Spark reads the files of a history.
  *
  * @param format the name of Spark's data source
  * @param path as the metadata has it
  * @param options for the data source, with the base path of columns in the names of folders
  * @param schema all columns of the files, as JSON
+ */
+private[dynamickafka] final case class HistoryDataSource(
+    format: String,
+    path: String,
+    options: Map[String, String],
+    schema: String
+)
+
+/**
+ * Files with older records of a stream.
+ *
  * @param cluster the cluster of the rows; None: the column `cluster`
  * @param topic the topic of the rows; None: the column `topic`
  * @param files in the order of their greatest timestamps, in which they are read
@@ -96,10 +107,7 @@ private[dynamickafka] final case class HistoryPlan(
  *             of a topic whose rows have no partition
  */
 private[dynamickafka] final case class HistoryTable(
-    format: String,
-    path: String,
-    options: Map[String, String],
-    schema: String,
+    source: HistoryDataSource,
     cluster: Option[String],
     topic: Option[String],
     files: Vector[HistoryFile],

@@ -10,6 +10,7 @@ import io.github.dynamickafka.metadata.{OffsetsPolicy, ReplacedClusterPolicy}
  * @param spans the ranges that can be read, before limits
  * @param losses positions that Kafka no longer serves; the spans start at the first available record
  * @param waiting (cluster, topic) pairs of the metadata that do not exist in Kafka and were never read
+ * @param rest the offset without the partitions of the spans
  * @param replaced clusters that are other Kafka clusters than those that were read
  * @param renamed topics that continue at the retained offsets of another cluster id of the same Kafka cluster
  */
@@ -17,11 +18,7 @@ private[dynamickafka] final case class NextOffset(
     spans: IndexedSeq[Span],
     losses: Seq[Loss],
     waiting: Seq[(String, String)],
-    carried: SortedMap[String, Positions],
-    retained: SortedMap[String, Retained],
-    draining: SortedMap[String, Positions],
-    ends: StoppingOffsets.ByCluster,
-    identities: SortedMap[String, ClusterIdentity],
+    rest: CompositeOffset,
     replaced: Seq[ReplacedCluster],
     renamed: Seq[RenamedTopic]
 ) {
@@ -35,21 +32,20 @@ private[dynamickafka] final case class NextOffset(
       (s.cluster, s.topic, s.partition, s.from + n)
     }
     val from = spans.iterator.filter(_.enters).map(s => (s.cluster, s.topic, s.partition, s.from))
-    CompositeOffset(
-      NextOffset.merge(carried, Positions.byCluster(to)),
-      Positions.byCluster(from),
-      retained,
-      draining,
-      ends,
-      identitiesAt(granted)
+    rest.copy(
+      clusters = NextOffset.merge(rest.clusters, Positions.byCluster(to)),
+      entered = Positions.byCluster(from),
+      identities = identitiesAt(granted)
     )
   }
 
   /** All that can be read now, without identities. */
   def latest: CompositeOffset = {
     val to = spans.iterator.map(s => (s.cluster, s.topic, s.partition, s.from + s.lag))
-    val all = NextOffset.merge(carried, Positions.byCluster(to))
-    CompositeOffset(all, retained = retained, draining = draining, ends = ends)
+    rest.copy(
+      clusters = NextOffset.merge(rest.clusters, Positions.byCluster(to)),
+      identities = SortedMap.empty
+    )
   }
 
   private def identitiesAt(granted: IndexedSeq[Long]): SortedMap[String, ClusterIdentity] = {
@@ -60,7 +56,7 @@ private[dynamickafka] final case class NextOffset(
     val entered = Positions.byCluster(spans.iterator.filter(_.enters).flatMap(s =>
       s.known.orElse(s.newest).map((s.cluster, s.topic, s.partition, _))
     ))
-    (at.keySet ++ entered.keySet).foldLeft(identities) { (all, id) =>
+    (at.keySet ++ entered.keySet).foldLeft(rest.identities) { (all, id) =>
       val known = all.getOrElse(id, ClusterIdentity.unknown)
       all.updated(
         id,
@@ -131,16 +127,16 @@ private[dynamickafka] final case class RenamedTopic(cluster: String, former: Str
  * @param newest the leader epoch of the response that `end` is from
  */
 private[dynamickafka] final case class Span(
-    cluster: String,
-    topic: String,
-    partition: Int,
+    key: LogKey,
     from: Long,
     end: Long,
     enters: Boolean,
     known: Option[Long] = None,
     newest: Option[Long] = None
 ) {
-  def key: LogKey = LogKey(cluster, topic, partition)
+  def cluster: String = key.cluster
+  def topic: String = key.topic
+  def partition: Int = key.partition
   def lag: Long = math.max(0L, end - from)
 
   /**
@@ -166,79 +162,51 @@ private[dynamickafka] object NextOffset {
       isLost: Loss => Boolean,
       continued: Map[String, Continuation] = Map.empty
   ): NextOffset = {
-    val renamed = transition.clusters.toSeq.flatMap { case (id, work) =>
-      RenamedTopics(id, work, views.get(id), start, transition.retained)
-    }
     val parts = transition.clusters.map { case (id, work) =>
       id -> (views.getOrElse(id, ClusterView.Unreachable) match {
-        case ClusterView.Unreachable | ClusterView.Pending => carried(id, start, work, ifReplaced)
+        case ClusterView.Unreachable | ClusterView.Pending => new SilentCluster(id, start, work, ifReplaced)
         case view: ClusterView.Reachable =>
           val found = replaced(id, start, work, view, ifReplaced)
           // A replaced Kafka cluster concerns all topics, and topics without an answer cannot be judged.
           if (view.unanswered.nonEmpty && found.exists(_.of.isEmpty || start.position(id).isEmpty))
-            carried(id, start, work, ifReplaced).copy(replaced = found)
-          else {
-            val kept =
-              renamed.filter(_._1.cluster == id).map { case (of, positions) => of.topic -> positions }
+            new SilentCluster(id, start, work, ifReplaced, found)
+          else
             new ReachableCluster(
               id,
               start,
               transition,
-              work,
               view,
-              SortedMap.from(kept),
-              found,
+              found.map(_.copy(continued = continued.get(id))),
               ifReplaced,
-              isLost,
-              continued.get(id)
-            ).part
-          }
+              isLost
+            )
       })
     }
-    val gone = renamed.map(_._1)
-    val kept = transition.retained.map { case (id, positions) =>
-      def stays(topic: String) = !gone.exists(r => r.former == id && r.topic == topic)
-      val left = positions.copy(topics = positions.topics.filter { case (topic, _) => stays(topic) })
-      id -> parts.get(id).fold(left)(part => part.retains(left))
+    val renamed = parts.valuesIterator.flatMap(_.renamed).toSeq
+    val others = transition.retained.map { case (id, kept) =>
+      def stays(topic: String) = !renamed.exists(r => r.former == id && r.topic == topic)
+      id -> kept.copy(topics = kept.topics.filter { case (topic, _) => stays(topic) })
     }
-    val retained = parts.foldLeft(kept) { case (all, (id, part)) =>
-      all.updated(id, all.getOrElse(id, Retained.empty) ++ part.retained)
+    val retained = parts.foldLeft(others) { case (all, (id, part)) =>
+      all.updated(id, part.retained(all.getOrElse(id, Retained.empty)))
     }.filterNot(_._2.isEmpty)
     NextOffset(
       spans = parts.valuesIterator.flatMap(_.spans).toIndexedSeq,
       losses = parts.valuesIterator.flatMap(_.losses).toSeq,
       waiting = parts.iterator.flatMap { case (id, part) => part.waiting.map(id -> _) }.toSeq,
-      carried = nonEmpty(parts.map { case (id, part) => id -> part.carried }),
-      retained = retained,
-      draining = nonEmpty(parts.map { case (id, part) => id -> part.targets }),
-      ends = ends(start, parts, retained),
-      identities = identities(start, parts, retained),
+      rest = CompositeOffset(
+        nonEmpty(parts.map { case (id, part) => id -> part.carried }),
+        retained = retained,
+        until = ReadUntil(
+          nonEmpty(parts.map { case (id, part) => id -> part.targets }),
+          ends(start, parts, retained)
+        ),
+        identities = identities(start, parts, retained)
+      ),
       replaced = parts.valuesIterator.flatMap(_.replaced).toSeq,
-      renamed = gone
+      renamed = renamed
     )
   }
-
-  /**
-   * The part of one cluster.
-   *
-   * @param retained positions that should return but cannot yet, or whose partitions Kafka no longer has
-   * @param retains what is left of other retained positions of the cluster id
-   * @param judged topics whose stopping offsets are in `ends`; those of other topics do not change
-   * @param identity what Kafka calls the cluster and the topics that are read
-   */
-  private[offset] final case class Part(
-      spans: Seq[Span] = Nil,
-      losses: Seq[Loss] = Nil,
-      waiting: Seq[String] = Nil,
-      carried: Positions = Positions.empty,
-      retained: Retained = Retained.empty,
-      retains: Retained => Retained = all => all,
-      targets: Positions = Positions.empty,
-      judged: Set[String] = Set.empty,
-      ends: StoppingOffsets.ByTopic = SortedMap.empty,
-      identity: ClusterIdentity = ClusterIdentity.unknown,
-      replaced: Seq[ReplacedCluster] = Nil
-  )
 
   /** @param vanished positions of partitions that Kafka does not have */
   private[offset] final case class Found(
@@ -250,14 +218,14 @@ private[dynamickafka] object NextOffset {
   /** A stopping offset is kept while its partition is absent, and is dropped together with its position. */
   private def ends(
       start: CompositeOffset,
-      parts: SortedMap[String, Part],
+      parts: SortedMap[String, ClusterPart],
       retained: SortedMap[String, Retained]
   ): StoppingOffsets.ByCluster = {
     val kept = start.ends.map { case (id, topics) =>
-      val part = parts.getOrElse(id, Part())
-      val known = part.carried.topics ++ part.spans.iterator.map(_.topic) ++
-        retained.get(id).fold(Set.empty[String])(_.topics.keySet)
-      id -> topics.filter { case (topic, _) => known(topic) && !part.judged(topic) }
+      val part = parts.get(id)
+      def isKnown(topic: String) =
+        part.exists(_.read(topic)) || retained.get(id).exists(_.topics.contains(topic))
+      id -> topics.filter { case (topic, _) => isKnown(topic) && !part.exists(_.judged(topic)) }
     }
     parts.foldLeft(kept) { case (all, (id, part)) =>
       all.updated(id, all.getOrElse(id, SortedMap.empty[String, TopicEnds]) ++ part.ends)
@@ -267,19 +235,18 @@ private[dynamickafka] object NextOffset {
   /** A cluster has an identity while it is read or retained, a topic while it is read. */
   private def identities(
       start: CompositeOffset,
-      parts: SortedMap[String, Part],
+      parts: SortedMap[String, ClusterPart],
       retained: SortedMap[String, Retained]
   ): SortedMap[String, ClusterIdentity] = {
     val away = (retained -- parts.keySet).map { case (id, _) =>
       id -> ClusterIdentity(start.identity(id).kafkaId)
     }
     (away ++ parts.map { case (id, part) =>
-      val read = part.carried.topics ++ part.spans.iterator.map(_.topic)
-      val topics = part.identity.topics.filter { case (topic, _) => read(topic) }
+      val topics = part.identity.topics.filter { case (topic, _) => part.read(topic) }
       def keeps = retained.get(id).exists(kept =>
         kept.drained.nonEmpty || kept.topics.valuesIterator.exists(_.former.isEmpty)
       )
-      val kafkaId = part.identity.kafkaId.filter(_ => read.nonEmpty || keeps)
+      val kafkaId = part.identity.kafkaId.filter(_ => part.read.nonEmpty || keeps)
       id -> ClusterIdentity(kafkaId, topics, part.identity.epochs.at(part.carried))
     }).filterNot(_._2.isEmpty)
   }
@@ -314,36 +281,6 @@ private[dynamickafka] object NextOffset {
     )
   }
 
-  /**
-   * A cluster without a response keeps its positions and its drain targets. What returns is not retained any longer, or the retention
-   * could end before the cluster responds.
-   */
-  private def carried(
-      id: String,
-      start: CompositeOffset,
-      work: ClusterTransition,
-      ifReplaced: ReplacedClusterPolicy
-  ): Part = {
-    val kept = start.retained.getOrElse(id, Retained.empty)
-    // What returns with `same-offsets` is looked at when the cluster responds: until then it is retained as what a copy still continues.
-    val isChecked = ifReplaced == ReplacedClusterPolicy.SameOffsets
-    val (own, others) = kept.topics.partition { case (_, of) => of.former.isEmpty && !isChecked }
-    val back = work.returning.filterTopics(own.contains)
-    val identity = start.identity(id)
-    val retained = stillRetained(Some(kept.copy(topics = others)), work.returning)
-    Part(
-      spans = back.iterator.map { case (topic, p, at) =>
-        Span(id, topic, p, at, at, enters = true, known = own(topic).epochs.get(p))
-      }.toSeq,
-      carried = work.staying,
-      retained =
-        if (isChecked && identity.kafkaId.isDefined) retained.of(FormerCluster(id, identity.kafkaId))
-        else retained,
-      targets = work.targets,
-      identity = identity.copy(topics = identity.topics ++ back.topics.flatMap(t => own(t).id.map(t -> _)))
-    )
-  }
-
   private def nonEmpty(all: SortedMap[String, Positions]): SortedMap[String, Positions] =
     all.filter(_._2.nonEmpty)
 
@@ -356,36 +293,103 @@ private[dynamickafka] object NextOffset {
     }
 }
 
+/** What a trigger reads of a cluster, and what it leaves of the positions of its topics. Pure. */
+private[offset] sealed trait ClusterPart {
+  def spans: Seq[Span]
+  def losses: Seq[Loss] = Nil
+
+  /** Topics of the metadata that Kafka does not have, and that were never read. */
+  def waiting: Seq[String] = Nil
+
+  /** Positions of partitions without a span. */
+  def carried: Positions
+
+  /** The topics that are read. */
+  final lazy val read: Set[String] = carried.topics ++ spans.iterator.map(_.topic)
+
+  /** @param others the positions that were retained and do not return in this trigger */
+  def retained(others: Retained): Retained
+  def targets: Positions
+
+  /** Topics whose stopping offsets are in `ends`; those of other topics do not change. */
+  def judged: Set[String] = Set.empty
+  def ends: StoppingOffsets.ByTopic = SortedMap.empty
+
+  /** What Kafka calls the cluster and the topics that are read. */
+  def identity: ClusterIdentity
+
+  /** The Kafka clusters whose positions continue in this one. */
+  def replaced: Seq[ReplacedCluster]
+
+  /** The topics that continue at the positions of a former cluster id. */
+  def renamed: Seq[RenamedTopic] = Nil
+}
+
 /**
- * What a trigger reads of a cluster that has responded. Pure.
+ * A cluster without a response keeps its positions and its drain targets. What returns is not retained any longer, or the retention
+ * could end before the cluster responds.
+ */
+private[offset] final class SilentCluster(
+    id: String,
+    start: CompositeOffset,
+    work: ClusterTransition,
+    ifReplaced: ReplacedClusterPolicy,
+    override val replaced: Seq[ReplacedCluster] = Nil
+) extends ClusterPart {
+  private val kept = start.retained.getOrElse(id, Retained.empty)
+  private val known = start.identity(id)
+  // What returns with `same-offsets` is looked at when the cluster responds: until then it is retained as what a copy still continues.
+  private val isChecked = ifReplaced == ReplacedClusterPolicy.SameOffsets
+  private val (own, copied) = kept.topics.partition { case (_, of) => of.former.isEmpty && !isChecked }
+  private val back = work.returning.filterTopics(own.contains)
+
+  override val spans: Seq[Span] = back.iterator.map { case (topic, p, at) =>
+    Span(LogKey(id, topic, p), at, at, enters = true, known = own(topic).epochs.get(p))
+  }.toSeq
+
+  override def carried: Positions = work.staying
+  override def targets: Positions = work.targets
+
+  override def retained(others: Retained): Retained = {
+    val away = NextOffset.stillRetained(Some(kept.copy(topics = copied)), work.returning)
+    others ++ (if (isChecked && known.kafkaId.isDefined) away.of(FormerCluster(id, known.kafkaId)) else away)
+  }
+
+  override val identity: ClusterIdentity =
+    known.copy(topics = known.topics ++ back.topics.flatMap(t => own(t).id.map(t -> _)))
+}
+
+/**
+ * A cluster that has responded.
  *
  * A position is about the topic with the id that is stored with it. If Kafka has another id now, the topic was recreated
  * and its positions are void; an id that is not known is not compared.
  *
- * @param continued topics that continue at the positions of a former cluster id
- * @param found the Kafka clusters whose positions continue in this one
- * @param ifReplaced where they do
+ * @param replaced the Kafka clusters whose positions continue in this one, and where, if it is known
+ * @param ifReplaced where they continue otherwise
  * @param isLost whether a topic or partition that is missing counts as lost
- * @param inNewCluster where they do, if it is known; None: as `ifReplaced`
  */
 private[offset] final class ReachableCluster(
     id: String,
     start: CompositeOffset,
     transition: Transition,
-    work: ClusterTransition,
     view: ClusterView.Reachable,
-    continued: SortedMap[String, RetainedTopic],
-    found: Seq[ReplacedCluster],
+    override val replaced: Seq[ReplacedCluster],
     ifReplaced: ReplacedClusterPolicy,
-    isLost: Loss => Boolean,
-    inNewCluster: Option[Continuation] = None
-) {
-  import NextOffset.{Found, Part}
+    isLost: Loss => Boolean
+) extends ClusterPart {
+  import NextOffset.Found
 
-  private val identity = start.identity(id)
+  private val work = transition.clusters(id)
+  private val known = start.identity(id)
   private val kept = start.retained.get(id)
-  private val replaced = found.map(_.copy(continued = inNewCluster))
-  private val replacedWhole = found.find(_.of.isEmpty).map(of => FormerCluster(id, Some(of.known)))
+  private val replacedWhole = replaced.find(_.of.isEmpty).map(of => FormerCluster(id, Some(of.known)))
+  private val inNewCluster = replaced.headOption.flatMap(_.continued)
+  private val former = RenamedTopics(id, work, view, start, transition.retained)
+
+  /** Topics that continue at the positions of a former cluster id. */
+  private val continued = SortedMap.from(former.map { case (of, positions) => of.topic -> positions })
+  override def renamed: Seq[RenamedTopic] = former.map(_._1)
 
   private val returning = work.returning ++ Positions(continued.map { case (topic, positions) =>
     topic -> positions.offsets
@@ -393,14 +397,14 @@ private[offset] final class ReachableCluster(
   private val positions = work.staying ++ returning
 
   /** The leader epochs of the known positions. Retained positions of a former topic can have the same names. */
-  private val epochs = kept.fold(identity.epochs)(_.epochs ++ identity.epochs) ++
+  private val epochs = kept.fold(known.epochs)(_.epochs ++ known.epochs) ++
     Positions(continued.map { case (topic, positions) => topic -> positions.epochs })
   private val gone = positions.topics.intersect(view.missing)
   private val halfAnswered = view.unanswered.keySet.map(_._1)
 
   /** The id of the topic that the known positions are about. */
   private def knownId(topic: String): Option[String] =
-    identity.topics.get(topic)
+    known.topics.get(topic)
       .orElse(kept.flatMap(_.topics.get(topic)).flatMap(_.id))
       .orElse(continued.get(topic).flatMap(_.id))
 
@@ -429,7 +433,9 @@ private[offset] final class ReachableCluster(
     work.entering.contains(topic) || isNew(topic)
   )
 
-  private val ends = work.ending.filter { case (topic, _) => !view.missing(topic) && !isLater(topic) }
+  override val ends: StoppingOffsets.ByTopic = work.ending.filter { case (topic, _) =>
+    !view.missing(topic) && !isLater(topic)
+  }
     .map { case (topic, e) =>
       topic -> TopicEnds(e.by, view.endings.of(topic) ++ e.fixed.in(view.topicIds.get(topic)))
     }
@@ -439,56 +445,56 @@ private[offset] final class ReachableCluster(
   private def isHeld(topic: String, partition: Int): Boolean =
     isLater(topic) || (view.unanswered.contains((topic, partition)) && !isNew(topic))
 
-  def part: Part = {
-    val reading = work.topics.filterNot(topic => view.missing(topic) || isLater(topic))
-    val held = returning.filter(isHeld)
-    val topics =
-      reading.toSeq.sorted.map(topic => topic -> (if (isNew(topic)) renewed(topic) else next(topic)))
-    val spans = topics.flatMap(_._2.spans)
-    val vanished = Positions(topics.map { case (topic, found) => topic -> found.vanished })
-    // A position that has not returned yet stays retained. Otherwise it is retained as soon as it counts as lost, so that
-    // it neither keeps a topic from draining nor returns as a position of another topic; with a retention of 0, it stays
-    // where it is.
-    val backAgain = vanished.filter((topic, p) => returning.get(topic, p).isDefined)
-    val lost = Positions.from((vanished -- backAgain).iterator.filter { case (topic, p, at) =>
-      isNew(topic) || isLost(Loss.PartitionGone(id, topic, p, at))
-    })
-    val left = lost.filterTopics(topic => transition.retains && !isSame(topic))
-    val here = (vanished -- backAgain -- left).filterTopics(topic => !isNew(topic))
-    Part(
-      spans = spans,
-      losses = (gone -- isOfFormer).toSeq.sorted.map(Loss.TopicGone(id, _)) ++ topics.flatMap(_._2.losses),
-      waiting = (work.entering.keySet ++ isOfFormer).toSeq.filter(view.missing),
-      carried =
-        work.staying.filter((topic, p) => (gone(topic) && !isOfFormer(topic)) || isHeld(topic, p)) ++ here,
-      retained = Retained.at(transition.now, left, ids = knownId, epochs = epochs) ++
-        // The new cluster may get these topics later.
-        retains(Retained.at(
-          transition.now,
-          work.staying.filterTopics(topic => gone(topic) && isOfFormer(topic)),
-          ids = knownId
-        )) ++
-        retains(NextOffset.stillRetained(kept, work.returning.filterTopics(gone) ++ held ++ backAgain)) ++
-        NextOffset.stillRetained(Some(Retained(continued)), held ++ backAgain),
-      retains = retains,
-      targets = targets(spans) ++
-        whereTheyAre(here.at(lost), (gone -- isOfFormer).filter(t => isLost(Loss.TopicGone(id, t)))),
-      judged = reading,
-      ends = ends,
-      identity = ClusterIdentity(
-        view.kafkaId.orElse(identity.kafkaId),
-        SortedMap.from(work.topics.flatMap(t =>
-          view.topicIds.get(t).filter(_ => reading(t)).orElse(knownId(t)).map(t -> _)
-        )),
-        identity.epochs
-      ),
-      replaced = replaced
-    )
+  override val judged: Set[String] =
+    work.topics.filterNot(topic => view.missing(topic) || isLater(topic))
+  private val topics =
+    judged.toSeq.sorted.map(topic => topic -> (if (isNew(topic)) renewed(topic) else next(topic)))
+  override val spans: Seq[Span] = topics.flatMap(_._2.spans)
+
+  private val held = returning.filter(isHeld)
+  private val vanished = Positions(topics.map { case (topic, found) => topic -> found.vanished })
+  // A position that has not returned yet stays retained. Otherwise it is retained as soon as it counts as lost, so that
+  // it neither keeps a topic from draining nor returns as a position of another topic; with a retention of 0, it stays
+  // where it is.
+  private val backAgain = vanished.filter((topic, p) => returning.get(topic, p).isDefined)
+  private val lost = Positions.from((vanished -- backAgain).iterator.filter { case (topic, p, at) =>
+    isNew(topic) || isLost(Loss.PartitionGone(id, topic, p, at))
+  })
+  private val left = lost.filterTopics(topic => transition.retains && !isSame(topic))
+  private val here = (vanished -- backAgain -- left).filterTopics(topic => !isNew(topic))
+
+  override val losses: Seq[Loss] =
+    (gone -- isOfFormer).toSeq.sorted.map(Loss.TopicGone(id, _)) ++ topics.flatMap(_._2.losses)
+
+  override val waiting: Seq[String] = (work.entering.keySet ++ isOfFormer).toSeq.filter(view.missing)
+
+  override val carried: Positions =
+    work.staying.filter((topic, p) => (gone(topic) && !isOfFormer(topic)) || isHeld(topic, p)) ++ here
+
+  override def retained(others: Retained): Retained = {
+    val own = Retained.at(transition.now, left, ids = knownId, epochs = epochs) ++
+      // The new cluster may get these topics later.
+      retains(Retained.at(
+        transition.now,
+        work.staying.filterTopics(topic => gone(topic) && isOfFormer(topic)),
+        ids = knownId
+      )) ++
+      retains(NextOffset.stillRetained(kept, work.returning.filterTopics(gone) ++ held ++ backAgain)) ++
+      NextOffset.stillRetained(Some(Retained(continued)), held ++ backAgain)
+    retains(others) ++ own
   }
+
+  override val identity: ClusterIdentity = ClusterIdentity(
+    view.kafkaId.orElse(known.kafkaId),
+    SortedMap.from(work.topics.flatMap(t =>
+      view.topicIds.get(t).filter(_ => judged(t)).orElse(knownId(t)).map(t -> _)
+    )),
+    known.epochs
+  )
 
   /** Retained positions, those of another Kafka cluster as such, and without topics that continue under other names. */
   private def retains(all: Retained): Retained = {
-    val from = inNewCluster.filter(_ => found.nonEmpty).fold(Set.empty[String])(_.from)
+    val from = inNewCluster.fold(Set.empty[String])(_.from)
     val of = replacedWhole.fold(all)(all.of)
     of.copy(topics = of.topics.filterNot { case (topic, kept) =>
       from(topic) && kept.former.exists(!_.isIn(view))
@@ -497,7 +503,7 @@ private[offset] final class ReachableCluster(
 
   /** Where the policy has found a position for this partition. */
   private def decided(topic: String, partition: Int): Option[Long] =
-    inNewCluster.filter(_ => found.nonEmpty).flatMap(_.positions.get(topic, partition))
+    inNewCluster.flatMap(_.positions.get(topic, partition))
 
   /** A topic that continues at the known positions, or enters. */
   private def next(topic: String): Found = {
@@ -563,7 +569,7 @@ private[offset] final class ReachableCluster(
    * The drain targets. A target that would never be reached is lowered, because the topic has a stopping offset below
    * it, or was truncated; a topic that was recreated is drained up to its end.
    */
-  private def targets(spans: Seq[Span]): Positions = {
+  override def targets: Positions = {
     val old = work.targets.filterTopics(topic => !isNew(topic) || isLater(topic))
     // Without the target of each partition, a topic would be retired before it is read completely.
     val set = spans.filter(s =>
@@ -573,16 +579,17 @@ private[offset] final class ReachableCluster(
       // The latest offsets are those of the new topic, and what was left to drain was in the former one.
       val end = view.ends.get(topic, p).filterNot(_ => isLater(topic))
       (topic, p, end.fold(target)(end => math.min(math.min(end, stop(topic, p)), target)))
-    }) ++ Positions.from(set.map(s => (s.topic, s.partition, s.end)))
+    }) ++ Positions.from(set.map(s => (s.topic, s.partition, s.end))) ++ whereTheyAre
   }
 
   /**
    * A draining topic or partition that counts as lost has no records to read: it has reached its target. The partition of
    * a topic with a known id is only unknown to the broker that responded, because Kafka does not remove partitions.
    */
-  private def whereTheyAre(lostPartitions: Positions, lostTopics: Set[String]): Positions =
-    work.staying.filterTopics(topic => lostTopics(topic) && work.drains(topic)) ++
-      lostPartitions.filterTopics(topic => work.drains(topic) && !isSame(topic))
+  private def whereTheyAre: Positions =
+    work.staying.filterTopics(topic =>
+      gone(topic) && !isOfFormer(topic) && work.drains(topic) && isLost(Loss.TopicGone(id, topic))
+    ) ++ here.at(lost).filterTopics(topic => work.drains(topic) && !isSame(topic))
 
   private def stop(topic: String, partition: Int): Long =
     ends.get(topic).flatMap(_.offsets.get(partition)).getOrElse(Long.MaxValue)
@@ -593,9 +600,7 @@ private[offset] final class ReachableCluster(
       if (isNew(topic)) Long.MaxValue else work.targets.get(topic, partition).getOrElse(Long.MaxValue)
     val last = math.min(math.min(end, target), stop(topic, partition))
     Span(
-      id,
-      topic,
-      partition,
+      LogKey(id, topic, partition),
       from,
       math.max(from, last),
       enters,
@@ -611,23 +616,23 @@ private[offset] object RenamedTopics {
   def apply(
       id: String,
       work: ClusterTransition,
-      view: Option[ClusterView],
+      view: ClusterView.Reachable,
       start: CompositeOffset,
       retained: SortedMap[String, Retained]
-  ): Seq[(RenamedTopic, RetainedTopic)] = view match {
-    case Some(found: ClusterView.Reachable) if found.kafkaId.isDefined =>
+  ): Seq[(RenamedTopic, RetainedTopic)] =
+    if (view.kafkaId.isEmpty) Nil
+    else {
       val former = retained.filter { case (other, _) =>
-        other != id && start.identity(other).kafkaId == found.kafkaId
+        other != id && start.identity(other).kafkaId == view.kafkaId
       }.map { case (other, kept) => other -> kept.copy(topics = kept.topics.filter(_._2.former.isEmpty)) }
-      work.entering.keys.toSeq.filterNot(found.missing).flatMap { topic =>
+      work.entering.keys.toSeq.filterNot(view.missing).flatMap { topic =>
         former.toSeq.flatMap { case (other, kept) =>
           kept.topics.get(topic).map(RenamedTopic(id, other, topic) -> _)
         }
           .filterNot { case (_, positions) =>
-            ClusterIdentity.differ(positions.id, found.topicIds.get(topic))
+            ClusterIdentity.differ(positions.id, view.topicIds.get(topic))
           }
           .maxByOption(_._2.since)
       }
-    case _ => Nil
-  }
+    }
 }

@@ -68,7 +68,7 @@ private[dynamickafka] object OffsetRange {
   /** All records between the start and the ends, by cluster: of a batch read, which is not logged. */
   def ofAll(found: NextOffset): SortedMap[String, Seq[OffsetRange]] = SortedMap.from(
     found.spans.groupBy(_.cluster).map { case (id, spans) =>
-      def log(s: Span) = LogIdentity(found.identities.get(id).flatMap(_.topics.get(s.topic)), s.newest)
+      def log(s: Span) = LogIdentity(found.rest.identities.get(id).flatMap(_.topics.get(s.topic)), s.newest)
       id -> spans.map(s => OffsetRange(s.topic, s.partition, s.from, s.end, log = log(s))).filter(_.size > 0)
     }.filter(_._2.nonEmpty)
   )

@@ -1,9 +1,12 @@
 package io.github.dynamickafka.sink
 
+import scala.collection.mutable
+
 import org.apache.kafka.common.header.Header
 import org.apache.kafka.common.header.internals.RecordHeader
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.extension.TargetRecord
@@ -52,8 +55,11 @@ private[dynamickafka] final class InputColumns private (
    */
   private[sink] def reader(onlyTopic: Option[String] => Option[String] = _ =>
     None): InternalRow => OutputRow = {
-    val shown =
-      new ShownTarget(row => text(row, topic).orElse(onlyTopic(text(row, stream))), text(_, cluster))
+    val targets = new RowTargets(stream, cluster, topic)
+    val shown = new ShownTarget(
+      row => targets.topic.of(row).orElse(onlyTopic(targets.stream.of(row))),
+      targets.cluster.of
+    )
     val value = new RowEncoder(encoding.value, "value", shown)
     val key = encoding.key.fold((_: InternalRow) => NoBytes) { source =>
       val encoder = new RowEncoder(source, "key", shown)
@@ -62,7 +68,8 @@ private[dynamickafka] final class InputColumns private (
     val upserts = encoding.upserts
     row => {
       shown.begin(row)
-      val found = read(row, key(row), if (upserts.exists(_.isDeleted(row))) NoBytes else value(row))
+      val bytes = if (upserts.exists(_.isDeleted(row))) NoBytes else value(row)
+      val found = read(row, targets.of(row), key(row), bytes)
       val invalid = found.invalid.orElse(upserts.flatMap(_.problem(row)))
       if (shown.added.isEmpty && invalid == found.invalid) found
       else found.copy(headers = found.headers ++ shown.added, invalid = invalid)
@@ -73,7 +80,7 @@ private[dynamickafka] final class InputColumns private (
   private[sink] def writes(row: InternalRow): Boolean =
     !encoding.upserts.exists(_.isSkipped(row))
 
-  private def read(row: InternalRow, key: Array[Byte], value: Array[Byte]): OutputRow = {
+  private def read(row: InternalRow, to: RowTarget, key: Array[Byte], value: Array[Byte]): OutputRow = {
     val time = timestamp.filterNot(row.isNullAt)
       .map(i => math.floorDiv(row.getLong(i), MicrosPerMs)).filter(_ != NoTimestamp)
     val all = headers.filterNot(row.isNullAt).fold(Seq.empty[Option[Header]])(headersAt(row, _))
@@ -83,16 +90,11 @@ private[dynamickafka] final class InputColumns private (
       headers = all.flatten,
       timestampMs = time.filter(_ >= 0).map(Long.box).orNull,
       partition = partition.filterNot(row.isNullAt).map(row.getInt),
-      topic = text(row, topic),
-      stream = text(row, stream),
-      cluster = text(row, cluster),
+      to = to,
       invalid = time.filter(_ < 0).map(ms => s"its timestamp is $ms ms, and Kafka accepts none before 1970")
         .orElse(Option.when(all.contains(None))("one of its headers has no key"))
     )
   }
-
-  private def text(row: InternalRow, column: Option[Int]): Option[String] =
-    column.filterNot(row.isNullAt).map(row.getUTF8String(_).toString)
 
   /** None: a header without a key. */
   private def headersAt(row: InternalRow, i: Int): Seq[Option[Header]] = {
@@ -102,6 +104,41 @@ private[dynamickafka] final class InputColumns private (
       val value = if (header.isNullAt(1)) NoBytes else header.getBinary(1)
       Option.when(!header.isNullAt(0))(new RecordHeader(header.getUTF8String(0).toString, value))
     }
+  }
+}
+
+/** What the rows of a task name: the same object for rows that follow each other and name the same. Not thread-safe. */
+private final class RowTargets(streams: Option[Int], clusters: Option[Int], topics: Option[Int]) {
+  val stream = new ColumnTexts(streams)
+  val cluster = new ColumnTexts(clusters)
+  val topic = new ColumnTexts(topics)
+  private var latest = RowTarget.none
+
+  def of(row: InternalRow): RowTarget = {
+    val s = stream.of(row)
+    val c = cluster.of(row)
+    val t = topic.of(row)
+    if ((s ne latest.stream) || (c ne latest.cluster) || (t ne latest.topic)) latest = RowTarget(s, c, t)
+    latest
+  }
+}
+
+/** The texts of a column, which has few different ones: the same object for the same text. */
+private final class ColumnTexts(column: Option[Int]) {
+  private val known = mutable.HashMap.empty[UTF8String, Option[String]]
+
+  def of(row: InternalRow): Option[String] = column.filterNot(row.isNullAt).flatMap { i =>
+    val text = row.getUTF8String(i)
+    known.getOrElse(text, add(text))
+  }
+
+  private def add(text: UTF8String): Option[String] = {
+    // A limit in case that each row has another text.
+    if (known.size >= InputColumns.MostTexts) known.clear()
+    val made = Some(text.toString)
+    // The bytes are those of the row, which is used again.
+    known.update(text.copy(), made)
+    made
   }
 }
 
@@ -126,6 +163,7 @@ private final class ShownTarget(
 private[dynamickafka] object InputColumns {
   private val NoBytes: Array[Byte] = null
   private val MicrosPerMs = 1000L
+  private[sink] val MostTexts = 10000
 
   /** What Kafka returns for a record without a timestamp: rows that were read from Kafka may have it. */
   private val NoTimestamp = -1L

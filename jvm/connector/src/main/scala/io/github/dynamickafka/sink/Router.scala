@@ -42,7 +42,7 @@ private[sink] final class RecordRouting(
     case Right(to) => row.invalid.toLeft(()).flatMap(_ => picker.pick(row, to)) match {
         case Right(partition) => send(to.cluster, record(row, to.topic, partition, row.headers))
         case Left(reason) =>
-          letter(row, Unroutable(router.stream(row), Some(to.cluster), Some(to.topic), reason), send)
+          letter(row, Unroutable(router.stream(row.to), Some(to.cluster), Some(to.topic), reason), send)
       }
     case Left(unroutable) => letter(row, unroutable, send)
   }
@@ -96,6 +96,7 @@ private[dynamickafka] object RecordRouting {
 /**
  * The columns of a row before routing. A null value is None, or null if Kafka accepts null.
  *
+ * @param to where the row is written, as far as it says so
  * @param timestampMs in epoch milliseconds; null: the producer sets the timestamp
  * @param invalid the reason why Kafka does not accept the row; the columns concerned are left out
  */
@@ -105,11 +106,20 @@ private[sink] final case class OutputRow(
     headers: Seq[Header],
     timestampMs: JLong,
     partition: Option[Int],
-    topic: Option[String],
-    stream: Option[String],
-    cluster: Option[String],
+    to: RowTarget,
     invalid: Option[String]
 )
+
+/** What a row names. Rows that name the same have mostly the same object. */
+private[sink] final case class RowTarget(
+    stream: Option[String],
+    cluster: Option[String],
+    topic: Option[String]
+)
+
+private[sink] object RowTarget {
+  val none: RowTarget = RowTarget(None, None, None)
+}
 
 /**
  * Chooses the partitions of one task's records. Not thread-safe.
@@ -189,41 +199,43 @@ private[sink] final class Router(
 ) {
   import Router._
 
-  // A cache: rows have few different destinations, and mostly the same as the row before.
-  private val plans = mutable.HashMap.empty[Named, Plan]
-  private var latest: (Named, Plan) = (Named(None, None, None), null)
+  // A cache: rows name few different destinations, and mostly the same as the row before.
+  private val plans = mutable.HashMap.empty[RowTarget, Plan]
+  private var latest: RowTarget = _
+  private var plan: Plan = _
 
   /** One element for each record to write. */
   def route(row: OutputRow): Seq[Route] = {
-    if (latest._2 == null || !latest._1.in(row)) latest = destinations(row)
-    val plan = latest._2
+    if (latest ne row.to) {
+      plan = planOf(row.to)
+      latest = row.to
+    }
     if (plan.choices.size == 1) plan.choices.head
     else if (row.key == null) plan.choices(math.floorMod(turn, plan.choices.size.toLong).toInt)
     else plan.choices(Rendezvous.choose(row.key, plan.weights))
   }
 
   /** The stream of a row; None: neither the row nor the query names one. */
-  def stream(row: OutputRow): Option[String] = row.stream.orElse(defaultStream)
+  def stream(to: RowTarget): Option[String] = to.stream.orElse(defaultStream)
 
-  private def destinations(row: OutputRow): (Named, Plan) = {
+  private def planOf(to: RowTarget): Plan = {
     // A limit in case that rows contain many invalid names.
     if (plans.size >= MostPlans) plans.clear()
-    val named = Named(row.stream, row.cluster, row.topic)
-    named -> plans.getOrElseUpdate(named, planned(row))
+    plans.getOrElseUpdate(to, planned(to))
   }
 
-  private def planned(row: OutputRow): Plan = {
+  private def planned(to: RowTarget): Plan = {
     def every(routes: Seq[Route]) = Plan(Vector(routes), Array.empty)
     def no(reason: String) =
-      every(Seq(Left(Unroutable(stream(row), row.cluster, row.topic, reason, knownCluster = false))))
-    def ofStream(stream: WriteStream): Plan = row.cluster match {
+      every(Seq(Left(Unroutable(stream(to), to.cluster, to.topic, reason, knownCluster = false))))
+    def ofStream(stream: WriteStream): Plan = to.cluster match {
       case Some(cluster) => stream.entry(cluster) match {
           case None =>
             no(
               s"the cluster does not belong to the stream, which has ${stream.clusters.map(_.cluster).mkString(", ")}"
             )
           case Some(entry) =>
-            entry.closed.fold(every(Seq(at(stream, entry, row))))(why =>
+            entry.closed.fold(every(Seq(at(stream, entry, to.topic))))(why =>
               no(s"the cluster takes no writes: $why")
             )
         }
@@ -234,23 +246,22 @@ private[sink] final class Router(
       case None => routing match {
           case ClusterRouting.Key =>
             Plan(
-              stream.writable.map(entry => Seq(at(stream, entry, row))),
+              stream.writable.map(entry => Seq(at(stream, entry, to.topic))),
               stream.writable.map(entry => Rendezvous.weight(entry.cluster)).toArray
             )
-          case ClusterRouting.First => every(stream.first.toSeq.map(at(stream, _, row)))
-          case ClusterRouting.All => every(stream.writable.map(at(stream, _, row)))
+          case ClusterRouting.First => every(stream.first.toSeq.map(at(stream, _, to.topic)))
+          case ClusterRouting.All => every(stream.writable.map(at(stream, _, to.topic)))
         }
     }
-    stream(row) match {
+    stream(to) match {
       case None => no("the row has no value in a column 'stream', and 'streamId' is not set")
       case Some(id) => streams.get(id).fold[Plan](no(s"the metadata has no stream '$id'"))(ofStream)
     }
   }
 
-  private def at(stream: WriteStream, entry: WriteEntry, row: OutputRow): Route = {
-    def no(reason: String) =
-      Unroutable(Some(stream.id), Some(entry.cluster), row.topic, reason)
-    row.topic match {
+  private def at(stream: WriteStream, entry: WriteEntry, named: Option[String]): Route = {
+    def no(reason: String) = Unroutable(Some(stream.id), Some(entry.cluster), named, reason)
+    named match {
       case Some(topic) if entry.has(topic) =>
         Right(Destination(entry.cluster, topic, entry.partitions(topic)))
       case Some(_) =>
@@ -273,10 +284,6 @@ private[sink] object Router {
   type Route = Either[Unroutable, Destination]
 
   private val MostPlans = 10000
-
-  private final case class Named(stream: Option[String], cluster: Option[String], topic: Option[String]) {
-    def in(row: OutputRow): Boolean = stream == row.stream && cluster == row.cluster && topic == row.topic
-  }
 
   /** @param weights of the clusters of the choices, from which a key chooses one */
   private final case class Plan(choices: IndexedSeq[Seq[Route]], weights: Array[Long])

@@ -557,12 +557,14 @@ private[sink] final class SinkGauges(
       leftOut: Int = 0
   ): Unit =
     change(_.copy(
-      leftOut = leftOut,
-      clusters = clusters,
       pending = Map.empty,
-      open = open,
-      startedMs = clock.currentTimeMillis(),
-      timeoutMs = clusters.flatMap(id => timeoutMs(id).map(id -> _)).toMap
+      batch = Batch(
+        clusters,
+        leftOut,
+        open,
+        clock.currentTimeMillis(),
+        clusters.flatMap(id => timeoutMs(id).map(id -> _)).toMap
+      )
     ))
 
   /** What this run or an earlier one has decided is committed now. */
@@ -571,11 +573,13 @@ private[sink] final class SinkGauges(
 
   def committed(written: Seq[Map[String, Written]], transactions: Int): Unit = change { v =>
     val sum = (v.written +: written).flatten.groupMapReduce(_._1)(_._2)(_ + _)
-    v.copy(written = sum, committed = v.committed + transactions, open = None, pending = Map.empty)
+    Values(sum, v.committed + transactions, batch = v.batch.copy(open = None))
   }
 
   /** The batch is aborted. A decided one is not. */
-  def aborted(): Unit = change(v => if (v.pending.isEmpty) v.copy(open = None) else v)
+  def aborted(): Unit = change(v =>
+    if (v.pending.isEmpty) v.copy(batch = v.batch.copy(open = None)) else v
+  )
 
   def close(): Unit = safely(gauges.close())
 
@@ -590,8 +594,8 @@ private[sink] final class SinkGauges(
   })
 
   private def ofQuery: Map[String, () => Long] = Map(
-    "kafkaClustersCount" -> (() => values.clusters.size.toLong),
-    "leftOutClusters" -> (() => values.leftOut.toLong),
+    "kafkaClustersCount" -> (() => values.batch.clusters.size.toLong),
+    "leftOutClusters" -> (() => values.batch.leftOut.toLong),
     "recordsWritten" -> (() => values.written.valuesIterator.map(_.records).sum),
     "bytesWritten" -> (() => values.written.valuesIterator.map(_.bytes).sum),
     "openTransactions" -> (() => values.ids.iterator.map(values.opened).sum),
@@ -608,19 +612,19 @@ private[sink] final class SinkGauges(
     "openTransactions" -> (() => values.opened(id)),
     "pendingTransactions" -> (() => values.pending.getOrElse(id, 0L)),
     "transactionAgeMs" -> (() => ageMs(id)),
-    "transactionTimeoutMs" -> (() => values.timeoutMs.getOrElse(id, 0L))
+    "transactionTimeoutMs" -> (() => values.batch.timeoutMs.getOrElse(id, 0L))
   )
 
   /** The age of the oldest transaction of the batch. No transaction is older than its batch, whatever the clock of its executor says. */
   private def ageMs(id: String): Long = {
     val (now, v) = (clock.currentTimeMillis(), values)
-    v.open.flatMap(_.of(id)).fold(0L)(transactions =>
-      math.max(0L, now - math.max(transactions.beganMs, v.startedMs))
+    v.batch.open.flatMap(_.of(id)).fold(0L)(transactions =>
+      math.max(0L, now - math.max(transactions.beganMs, v.batch.startedMs))
     )
   }
 
   private def agePercent(id: String): Long =
-    values.timeoutMs.get(id).filter(_ > 0).fold(0L)(ageMs(id) * 100 / _)
+    values.batch.timeoutMs.get(id).filter(_ > 0).fold(0L)(ageMs(id) * 100 / _)
 
   private def safely(step: => Unit): Unit =
     try step
@@ -630,24 +634,28 @@ private[sink] final class SinkGauges(
 private[sink] object SinkGauges {
   private val log = LoggerFactory.getLogger(classOf[SinkGauges])
 
+  /** @param startedMs when the tasks of the batch were started, in milliseconds since the epoch */
+  private final case class Batch(
+      clusters: Set[String] = Set.empty,
+      leftOut: Int = 0,
+      open: Option[OpenTransactions] = None,
+      startedMs: Long = 0L,
+      timeoutMs: Map[String, Long] = Map.empty
+  )
+
   /**
    * @param written since the query started, in finished batches
    * @param committed the number of transactions since the query started
    * @param pending transactions that are decided and not committed, by cluster
-   * @param startedMs when the tasks of the batch were started, in milliseconds since the epoch
    */
   private final case class Values(
-      clusters: Set[String] = Set.empty,
-      leftOut: Int = 0,
       written: Map[String, Written] = Map.empty,
       committed: Long = 0L,
-      open: Option[OpenTransactions] = None,
       pending: Map[String, Long] = Map.empty,
-      startedMs: Long = 0L,
-      timeoutMs: Map[String, Long] = Map.empty
+      batch: Batch = Batch()
   ) {
-    def ids: Set[String] = clusters ++ pending.keySet
+    def ids: Set[String] = batch.clusters ++ pending.keySet
     def opened(id: String): Long =
-      if (pending.nonEmpty) 0L else open.flatMap(_.of(id)).fold(0L)(_.transactions.toLong)
+      if (pending.nonEmpty) 0L else batch.open.flatMap(_.of(id)).fold(0L)(_.transactions.toLong)
   }
 }

@@ -110,7 +110,7 @@ private[source] final class DynamicMicroBatchStream(
     options.alignment,
     streams,
     next =>
-      read(next.identities, _).filter(_.greatest >= 0).map(t =>
+      read(next.rest.identities, _).filter(_.greatest >= 0).map(t =>
         ReadTime(t.last.offset, t.last.time, t.greatest)
       ),
     clock
@@ -119,7 +119,7 @@ private[source] final class DynamicMicroBatchStream(
     state,
     aligner,
     histories.unread,
-    (next, span) => read(next.identities, span.key).map(_.size)
+    (next, span) => read(next.rest.identities, span.key).map(_.size)
   )
   private val partitions =
     new BatchPartitions(state, histories, batches, new Replay(state), batchPlanner, reporter)

@@ -27,10 +27,7 @@ final class AlignedFiles private (
           id -> Positions.from(of.iterator.map { case (key, time) => (key.topic, key.partition, time) })
         }
       stream -> HistoryTable(
-        "parquet",
-        "/p",
-        Map.empty,
-        "{}",
+        HistoryDataSource("parquet", "/p", Map.empty, "{}"),
         None,
         None,
         files.map(name => HistoryFile(name, least(name), greatest(name), clusters(name))).toVector,

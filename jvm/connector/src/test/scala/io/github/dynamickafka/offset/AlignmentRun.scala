@@ -62,7 +62,7 @@ final class AlignmentRun(
     val here = logs.filterNot(of => down(of._1.cluster))
     val isWaiting = if (defect == KafkaDoesNotWait) Set.empty[LogKey] else here.keySet.filter(precede)
     val spans = here.filterNot(of => isWaiting(of._1)).toIndexedSeq.map { case (key, log) =>
-      Span(key.cluster, key.topic, key.partition, at(key), log.end, enters = false)
+      Span(key, at(key), log.end, enters = false)
     }
     val silent = if (mayFail) ids.filter(_ => random.nextInt(8) == 0) else Set.empty[String]
     val known = if (reports) kept.reported(key => logs(key).reported(at(key))) else kept

@@ -50,7 +50,8 @@ class AlignmentSuite extends AnyFunSuite with TimeLimit {
   private val Now = 1000000L
   private def rules(waits: Boolean = true) = Alignment.Rules(100L, 30000L, waits)
   private val both = Map("a" -> Alignment.Cluster(responds = true), "b" -> Alignment.Cluster(responds = true))
-  private def span(id: String, from: Long, log: TimedLog) = Span(id, "t", 0, from, log.end, enters = false)
+  private def span(id: String, from: Long, log: TimedLog) =
+    Span(LogKey(id, "t", 0), from, log.end, enters = false)
   private def key(id: String) = LogKey(id, "t", 0)
 
   private def decided(

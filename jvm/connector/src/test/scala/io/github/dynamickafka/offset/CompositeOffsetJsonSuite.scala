@@ -92,7 +92,7 @@ class CompositeOffsetJsonSuite extends AnyFunSuite with TimeLimit with ScalaChec
         Set("orders"),
         _ => Some("T1")
       )),
-      draining = SortedMap("red" -> positions(("orders", 0, 120L))),
+      until = ReadUntil(SortedMap("red" -> positions(("orders", 0, 120L)))),
       identities = SortedMap("blue" -> ClusterIdentity(Some("K1"), SortedMap("orders" -> "T0")))
     )
     assert(

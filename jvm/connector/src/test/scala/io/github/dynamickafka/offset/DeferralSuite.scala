@@ -64,7 +64,9 @@ class DeferralSuite extends AnyFunSuite {
     val deferrals = Deferrals.none.added(0L, Deferral(from, until, ranges))
     assert(deferrals.reached(until).identity("b").epochs == Positions.from(Seq(("t", 0, 3L))))
     assert(deferrals.reached(until).identity("a") == until.identity("a"))
-    val seen = view("b", 9).copy(epochs = Positions.from(Seq(("t", 0, 4L))))
+    val seen = view("b", 9).copy(identity =
+      view("b", 9).identity.copy(epochs = Positions.from(Seq(("t", 0, 4L))))
+    )
     val next = after(topology("a", "b"), Map("b" -> seen), from = until, deferrals = deferrals)
     assert(reads(until, next).toSeq == Seq("b" -> Seq(OffsetRange("t", 0, 3, 9, epoch = Some(3L)))))
     assert(next.identity("b").epochs == Positions.from(Seq(("t", 0, 4L))))
@@ -143,7 +145,7 @@ class DeferralSuite extends AnyFunSuite {
 
   test("the topic drains: it is read from where the deferral starts up to its target, and is retired then") {
     val draining = Topology(SortedMap("a" -> cluster("a"), "b" -> cluster("b", draining = true)))
-    val targeted = end.copy(draining = at("b" -> 9L))
+    val targeted = end.copy(until = ReadUntil(at("b" -> 9L)))
     val deferrals = Deferrals.none.added(0L, Deferral(start, targeted, whole.filter(_._1 == "b")))
     val away = after(draining, Map("a" -> view("a", 7)), targeted, deferrals = deferrals)
     assert(away.draining == at("b" -> 9L) && away.position("b").get("t", 0).contains(3L))
@@ -161,8 +163,9 @@ class DeferralSuite extends AnyFunSuite {
   test(
     "the topic was recreated, or the cluster replaced: the new log is read, and nothing of it is deferred"
   ) {
-    val recreated = view("b", 20).copy(topicIds = Map("t" -> "another"))
-    val replaced = view("b", 20).copy(kafkaId = Some("another"))
+    val recreated =
+      view("b", 20).copy(identity = view("b", 20).identity.copy(topics = SortedMap("t" -> "another")))
+    val replaced = view("b", 20).in(Some("another"))
     for (found <- Seq(recreated, replaced)) {
       val next = after(
         topology("a", "b"),
@@ -231,8 +234,7 @@ private object DeferralSuite {
   def view(id: String, end: Long): ClusterView.Reachable = ClusterView.Reachable(
     ends = at("x" -> end)("x"),
     earliest = at("x" -> 0L)("x"),
-    topicIds = Map("t" -> s"topic-$id"),
-    kafkaId = Some(s"kafka-$id")
+    identity = ClusterIdentity(Some(s"kafka-$id"), SortedMap("t" -> s"topic-$id"))
   )
 
   def cluster(id: String, draining: Boolean = false): TopologyCluster =

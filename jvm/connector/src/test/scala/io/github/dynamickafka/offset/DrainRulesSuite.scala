@@ -29,7 +29,7 @@ class DrainRulesSuite extends AnyFunSuite {
   ): Transition = Reconcile(start, topology, now, rules)
 
   private val reading = CompositeOffset(only(positions(("t", 0, 5L))))
-  private def drains(target: Long) = reading.copy(draining = only(positions(("t", 0, target))))
+  private def drains(target: Long) = reading.copy(until = ReadUntil(only(positions(("t", 0, target)))))
 
   test("a topic that starts to drain stays, until it gets a target and reaches it") {
     val first = after(reading, topology("t" -> draining))
@@ -44,7 +44,7 @@ class DrainRulesSuite extends AnyFunSuite {
   test("a partition without a target keeps no topic from being retired, and one beyond its target neither") {
     val two = CompositeOffset(only(positions(("t", 0, 5L), ("t", 1, 2L))))
     assert(after(
-      two.copy(draining = only(positions(("t", 0, 4L)))),
+      two.copy(until = ReadUntil(only(positions(("t", 0, 4L))))),
       topology("t" -> draining)
     ).clusters.isEmpty)
   }
@@ -103,7 +103,7 @@ class DrainRulesSuite extends AnyFunSuite {
 
   test("all partitions of a topic have to reach the target") {
     val two = positions(("t", 0, 5L), ("t", 1, 2L))
-    val start = CompositeOffset(only(two), draining = only(positions(("t", 0, 5L), ("t", 1, 3L))))
+    val start = CompositeOffset(only(two), until = ReadUntil(only(positions(("t", 0, 5L), ("t", 1, 3L)))))
     assert(after(start, topology("t" -> draining)).clusters("a").staying == two)
     val there = start.copy(clusters = only(positions(("t", 0, 5L), ("t", 1, 3L))))
     assert(after(there, topology("t" -> draining)).clusters.isEmpty)
@@ -153,7 +153,8 @@ class DrainRulesSuite extends AnyFunSuite {
 
   test("a topic that drains after it left the metadata keeps its stopping offset") {
     val ends = SortedMap("a" -> SortedMap("t" -> TopicEnds("latest", SortedMap(0 -> 7L))))
-    val found = after(reading.copy(ends = ends), Topology.empty, rules.copy(drainRemoved = true))
+    val found =
+      after(reading.copy(until = ReadUntil(ends = ends)), Topology.empty, rules.copy(drainRemoved = true))
     assert(found.clusters("a").ending == SortedMap("t" -> Ending(
       None,
       "latest",

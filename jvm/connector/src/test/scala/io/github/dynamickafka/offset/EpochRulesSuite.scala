@@ -30,9 +30,7 @@ class EpochRulesSuite extends AnyFunSuite with TimeLimit {
   private def view(ends: (Int, Long)*)(epochs: (Int, Long)*) = ClusterView.Reachable(
     positions(ends: _*),
     positions(ends.map { case (p, _) => p -> 0L }: _*),
-    topicIds = Map("t" -> "T"),
-    kafkaId = Some("K"),
-    epochs = positions(epochs: _*)
+    identity = ClusterIdentity(Some("K"), SortedMap("t" -> "T"), positions(epochs: _*))
   )
 
   private def next(start: CompositeOffset, seen: ClusterView, to: Topology = topology("a")): NextOffset = {
@@ -92,7 +90,8 @@ class EpochRulesSuite extends AnyFunSuite with TimeLimit {
 
   test("without ids, epochs alone start no batch either") {
     val start = CompositeOffset(SortedMap("a" -> positions(0 -> 5L)))
-    val seen = view(0 -> 5L)(0 -> 3L).copy(topicIds = Map.empty, kafkaId = None)
+    val seen = view(0 -> 5L)(0 -> 3L)
+      .copy(identity = ClusterIdentity(epochs = positions(0 -> 3L)))
     assert(logged(next(start, seen)).sameAs(start))
   }
 

@@ -87,5 +87,13 @@ object Generators {
     )).map(SortedMap.from(_))
     earlier <- Gen.choose(0, 2).flatMap(Gen.containerOfN[Vector, EarlierEntries](_, earlier))
     history <- Gen.frequency(3 -> SortedMap.empty[String, Long], 1 -> byCluster(offset))
-  } yield CompositeOffset(clusters, entered, retained, draining, ends, identities, earlier, history)
+  } yield CompositeOffset(
+    clusters,
+    entered,
+    retained,
+    ReadUntil(draining, ends),
+    identities,
+    earlier,
+    history
+  )
 }

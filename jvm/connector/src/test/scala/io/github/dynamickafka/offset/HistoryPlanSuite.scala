@@ -14,10 +14,7 @@ class HistoryPlanSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
 
   private def table(stream: String, files: Int) =
     HistoryTable(
-      "parquet",
-      "/p",
-      Map.empty,
-      "{}",
+      HistoryDataSource("parquet", "/p", Map.empty, "{}"),
       None,
       None,
       Vector.tabulate(files)(i => HistoryFile(s"$stream-$i", i.toLong, i + 1L))

@@ -36,8 +36,10 @@ class IdentityRulesSuite extends AnyFunSuite with TimeLimit {
     ClusterView.Reachable(
       Positions(Seq("t" -> SortedMap.from(ends))),
       Positions(Seq("t" -> SortedMap.from(ends.map(_._1 -> earliest)))),
-      topicIds = Map("t" -> topicId).filter(_._2.nonEmpty),
-      kafkaId = Option(kafkaId).filter(_.nonEmpty)
+      identity = ClusterIdentity(
+        Option(kafkaId).filter(_.nonEmpty),
+        SortedMap("t" -> topicId).filter(_._2.nonEmpty)
+      )
     )
 
   private def topology(ids: String*): Topology = Topology(SortedMap.from(ids.map(id =>
@@ -66,8 +68,8 @@ class IdentityRulesSuite extends AnyFunSuite with TimeLimit {
     CompositeOffsetJson.read(end.json)
   }
 
-  private def ranges(start: CompositeOffset, found: NextOffset) =
-    OffsetRange.beforeLogging(start, read(start, found)).getOrElse("a", Nil)
+  private def ranges(start: CompositeOffset, found: NextOffset, id: String = "a") =
+    OffsetRange.beforeLogging(start, read(start, found)).getOrElse(id, Nil)
       .map(r => (r.partition, r.from, r.until))
 
   test("ids are adopted at the first look, once, and kept while a broker gives none") {
@@ -137,7 +139,11 @@ class IdentityRulesSuite extends AnyFunSuite with TimeLimit {
     val found = next(start, Map("a" -> view(0 -> 30L, 1 -> 9L)("T2")))
     assert(found.losses.isEmpty && ranges(start, found) == Seq((1, 0L, 9L)))
     val left = next(read(start, found), Map.empty, topology())
-    assert(left.retained("a").topics("t") == RetainedTopic(Now, SortedMap(0 -> 30L, 1 -> 9L), Some("T2")))
+    assert(left.rest.retained("a").topics("t") == RetainedTopic(
+      Now,
+      SortedMap(0 -> 30L, 1 -> 9L),
+      Some("T2")
+    ))
   }
 
   test("a topic that returns as it was resumes at its positions") {
@@ -170,49 +176,51 @@ class IdentityRulesSuite extends AnyFunSuite with TimeLimit {
   test("a drain ends when a partition vanishes: the target of the partition is its position") {
     for ((id, retention) <- Seq("" -> -1L, "T2" -> -1L, "" -> 0L, "T2" -> 0L)) {
       val start = reading(0 -> 5L, 1 -> 7L)(if (id.isEmpty) "" else "T")
-        .copy(draining = SortedMap("a" -> positions(("t", 0, 9L), ("t", 1, 9L))))
+        .copy(until = ReadUntil(SortedMap("a" -> positions(("t", 0, 9L), ("t", 1, 9L)))))
       val seen = Map("a" -> view(0 -> 9L)(id))
       val first = read(start, next(start, seen, draining, retentionMs = retention))
       val second = next(first, seen, draining, retentionMs = retention)
-      assert(second.spans.isEmpty && second.draining.isEmpty, s"'$id', $retention")
-      assert(second.retained("a").drained == Set("t"))
-      if (retention < 0) assert(second.retained("a").topics("t").offsets(0) == 9L)
+      assert(second.spans.isEmpty && second.rest.draining.isEmpty, s"'$id', $retention")
+      assert(second.rest.retained("a").drained == Set("t"))
+      if (retention < 0) assert(second.rest.retained("a").topics("t").offsets(0) == 9L)
     }
   }
 
   test("a drain keeps position and target of what is missing until it counts as lost") {
     for {
       (what, seen) <- Seq(
-        "topic" -> view()().copy(missing = Set("t"), topicIds = Map.empty),
+        "topic" -> view()().copy(missing = Set("t"), identity = ClusterIdentity(view()().kafkaId)),
         "partition" -> view(0 -> 9L)("")
       )
       retention <- Seq(-1L, 0L)
     } {
       val start = reading(0 -> 9L, 1 -> 7L)("")
-        .copy(draining = SortedMap("a" -> positions(("t", 0, 9L), ("t", 1, 9L))))
+        .copy(until = ReadUntil(SortedMap("a" -> positions(("t", 0, 9L), ("t", 1, 9L)))))
       def after(isLost: Boolean) =
         next(start, Map("a" -> seen), draining, retentionMs = retention, isLost = _ => isLost)
       val before = after(isLost = false)
-      assert(before.losses.nonEmpty && before.draining == start.draining, s"$what, $retention")
+      assert(before.losses.nonEmpty && before.rest.draining == start.draining, s"$what, $retention")
       assert(before.offset(before.spans.map(_.lag)).clusters == start.clusters, s"$what, $retention")
       val end = read(start, after(isLost = true))
       assert(
-        next(end, Map("a" -> seen), draining, retentionMs = retention).draining.isEmpty,
+        next(end, Map("a" -> seen), draining, retentionMs = retention).rest.draining.isEmpty,
         s"$what, $retention"
       )
     }
   }
 
   test("a topic that is recreated while it drains is drained up to its end") {
-    val start = reading(0 -> 5L)().copy(draining = SortedMap("a" -> positions(("t", 0, 9L))))
+    val start = reading(0 -> 5L)().copy(until = ReadUntil(SortedMap("a" -> positions(("t", 0, 9L)))))
     val found = next(start, Map("a" -> view(0 -> 40L, 1 -> 3L)("T2")), draining)
     assert(ranges(start, found) == Seq((0, 0L, 40L), (1, 0L, 3L)))
-    assert(found.draining("a") == positions(("t", 0, 40L), ("t", 1, 3L)))
+    assert(found.rest.draining("a") == positions(("t", 0, 40L), ("t", 1, 3L)))
   }
 
   test("what has changed is judged when all partitions of the topic, or the cluster, have answered") {
     val start =
-      reading(0 -> 5L, 1 -> 7L)().copy(draining = SortedMap("a" -> positions(("t", 0, 9L), ("t", 1, 9L))))
+      reading(0 -> 5L, 1 -> 7L)().copy(until =
+        ReadUntil(SortedMap("a" -> positions(("t", 0, 9L), ("t", 1, 9L))))
+      )
     for ((id, kafkaId) <- Seq("T2" -> "K", "X" -> "K2"); end <- Seq(30L, 2L)) {
       val half = view(0 -> end)(id, kafkaId).copy(unanswered = Map(("t", 1) -> "partition has no leader"))
       val found = next(start, Map("a" -> half), draining, ifReplaced = ReplacedClusterPolicy.Earliest)
@@ -281,5 +289,22 @@ class IdentityRulesSuite extends AnyFunSuite with TimeLimit {
     val found = next(away, Map("b" -> view(0 -> 8L)()), topology("b"))
     assert(found.renamed == Seq(RenamedTopic("b", "a", "t")))
     assert(read(away, found).retained("a").positions == positions(("u", 0, 3L)))
+  }
+
+  test(
+    "the offsets of a former id stay retained while the new id, that of another Kafka cluster before, is not judged"
+  ) {
+    val start = reading(0 -> 5L)()
+    val both = start.copy(
+      clusters = start.clusters.updated("b", positions(("u", 0, 1L))),
+      identities = start.identities.updated("b", ClusterIdentity(Some("K2")))
+    )
+    val half = view(0 -> 8L)().copy(unanswered = Map(("t", 1) -> "partition has no leader"))
+    val silent = next(both, Map("b" -> half), topology("b"), ReplacedClusterPolicy.Earliest)
+    assert(silent.renamed.isEmpty && silent.spans.isEmpty)
+    val end = read(both, silent)
+    assert(end.retained("a").positions == positions(("t", 0, 5L)))
+    val found = next(end, Map("b" -> view(0 -> 8L)()), topology("b"), ReplacedClusterPolicy.Earliest)
+    assert(found.renamed == Seq(RenamedTopic("b", "a", "t")) && ranges(end, found, "b") == Seq((0, 5L, 8L)))
   }
 }

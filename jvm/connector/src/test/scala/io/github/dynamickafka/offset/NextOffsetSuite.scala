@@ -33,7 +33,7 @@ class NextOffsetSuite extends AnyFunSuite {
   private def view(first: Long, end: Long) =
     ClusterView.Reachable(ends = positions(("t", 0, end)), earliest = positions(("t", 0, first)))
 
-  private def span(from: Long, end: Long, enters: Boolean) = Span("a", "t", 0, from, end, enters)
+  private def span(from: Long, end: Long, enters: Boolean) = Span(LogKey("a", "t", 0), from, end, enters)
 
   test("a known position is read from there to the end of the partition") {
     Seq(3L, 5L, 9L).foreach { at =>
@@ -57,7 +57,7 @@ class NextOffsetSuite extends AnyFunSuite {
   test("a partition that is gone is lost, and its position is retained") {
     val found = next(staying(5L), ClusterView.Reachable(Positions.empty, Positions.empty))
     assert(found.spans.isEmpty && found.losses == Seq(Loss.PartitionGone("a", "t", 0, 5L)))
-    assert(found.carried == none && found.retained == SortedMap("a" -> Retained.at(
+    assert(found.rest.clusters == none && found.rest.retained == SortedMap("a" -> Retained.at(
       0L,
       positions(("t", 0, 5L))
     )))
@@ -72,16 +72,16 @@ class NextOffsetSuite extends AnyFunSuite {
       ReplacedClusterPolicy.Fail,
       _ => true
     )
-    assert(found.carried == only(positions(("t", 0, 5L))) && found.draining == none)
+    assert(found.rest.clusters == only(positions(("t", 0, 5L))) && found.rest.draining == none)
   }
 
   test("a topic that is gone is lost, and keeps its position; a new one is waited for") {
     val missing = ClusterView.Reachable(Positions.empty, Positions.empty, missing = Set("t"))
     val found = next(staying(5L), missing)
     assert(found.losses == Seq(Loss.TopicGone("a", "t")) && found.waiting.isEmpty)
-    assert(found.carried == only(positions(("t", 0, 5L))) && found.spans.isEmpty)
+    assert(found.rest.clusters == only(positions(("t", 0, 5L))) && found.spans.isEmpty)
     val waiting = next(entering, missing)
-    assert(waiting.waiting == Seq("a" -> "t") && waiting.losses.isEmpty && waiting.carried == none)
+    assert(waiting.waiting == Seq("a" -> "t") && waiting.losses.isEmpty && waiting.rest.clusters == none)
   }
 
   test(
@@ -109,24 +109,24 @@ class NextOffsetSuite extends AnyFunSuite {
     val start = CompositeOffset(none, retained = SortedMap("a" -> Retained.at(100L, positions(("t", 0, 5L)))))
     val missing = ClusterView.Reachable(Positions.empty, Positions.empty, missing = Set("t"))
     val found = next(returning, missing, start)
-    assert(found.retained == start.retained && found.spans.isEmpty && found.carried == none)
+    assert(found.rest.retained == start.retained && found.spans.isEmpty && found.rest.clusters == none)
     // Something else of this cluster has left since then.
     val now = SortedMap("a" -> Retained.at(200L, positions(("u", 0, 1L)), Set("u")))
     val both = Retained.at(100L, positions(("t", 0, 5L))) ++ now("a")
-    assert(next(returning, missing, start, now).retained == SortedMap("a" -> both))
+    assert(next(returning, missing, start, now).rest.retained == SortedMap("a" -> both))
   }
 
   test("what returns to a cluster that does not respond is current at once") {
     val start = CompositeOffset(none, retained = SortedMap("a" -> Retained.at(100L, positions(("t", 0, 5L)))))
     val found = next(returning, ClusterView.Unreachable, start)
-    assert(found.retained.isEmpty && found.spans == Seq(span(5L, 5L, enters = true)))
+    assert(found.rest.retained.isEmpty && found.spans == Seq(span(5L, 5L, enters = true)))
   }
 
   test("an unreachable cluster keeps its positions and drain targets") {
     val work = staying(5L).copy(targets = positions(("t", 0, 8L)))
     val found = next(work, ClusterView.Unreachable)
-    assert(found.carried == only(work.staying) && found.draining == only(work.targets))
-    assert(found.spans.isEmpty && found.losses.isEmpty && found.retained.isEmpty)
+    assert(found.rest.clusters == only(work.staying) && found.rest.draining == only(work.targets))
+    assert(found.spans.isEmpty && found.losses.isEmpty && found.rest.retained.isEmpty)
     assert(NextOffset(
       CompositeOffset.empty,
       Transition(SortedMap("a" -> work), SortedMap.empty),
@@ -138,7 +138,7 @@ class NextOffsetSuite extends AnyFunSuite {
 
   test("a topic that starts to drain has its end as target") {
     val found = next(staying(5L).copy(newlyDraining = Set("t")), view(3L, 9L))
-    assert(found.draining == only(positions(("t", 0, 9L))))
+    assert(found.rest.draining == only(positions(("t", 0, 9L))))
   }
 
   test("a draining topic is read up to its target, without partitions that were added since") {
@@ -151,7 +151,7 @@ class NextOffsetSuite extends AnyFunSuite {
       5L,
       8L,
       enters = false
-    )) && found.draining == only(positions(("t", 0, 8L))))
+    )) && found.rest.draining == only(positions(("t", 0, 8L))))
     assert(next(staying(5L), more).spans.map(_.partition) == Seq(0, 1))
   }
 
@@ -159,10 +159,10 @@ class NextOffsetSuite extends AnyFunSuite {
     "a drain target that cannot be reached is lowered: to the end, or to the position if the topic is gone"
   ) {
     val work = staying(5L).copy(targets = positions(("t", 0, 8L)))
-    assert(next(work, view(3L, 7L)).draining == only(positions(("t", 0, 7L))))
+    assert(next(work, view(3L, 7L)).rest.draining == only(positions(("t", 0, 7L))))
     val missing = ClusterView.Reachable(Positions.empty, Positions.empty, missing = Set("t"))
-    assert(next(work, missing).draining == only(positions(("t", 0, 5L))))
-    assert(next(staying(5L), missing).draining == none)
+    assert(next(work, missing).rest.draining == only(positions(("t", 0, 5L))))
+    assert(next(staying(5L), missing).rest.draining == none)
   }
 
   private def ending(by: String, fixed: (Int, Long)*) =
@@ -175,24 +175,24 @@ class NextOffsetSuite extends AnyFunSuite {
   test("a partition is read up to its stopping offset, which stays the one that was resolved first") {
     val resolved = view(3L, 9L).copy(endings = positions(("t", 0, 7L)))
     val found = next(ending("latest"), resolved)
-    assert(found.spans == Seq(span(5L, 7L, enters = false)) && found.ends == ends("latest", 7L))
+    assert(found.spans == Seq(span(5L, 7L, enters = false)) && found.rest.ends == ends("latest", 7L))
     val again = next(ending("latest", 0 -> 6L), resolved)
-    assert(again.spans == Seq(span(5L, 6L, enters = false)) && again.ends == ends("latest", 6L))
+    assert(again.spans == Seq(span(5L, 6L, enters = false)) && again.rest.ends == ends("latest", 6L))
     val past = next(ending("latest", 0 -> 4L), resolved)
     assert(past.spans == Seq(span(5L, 5L, enters = false)))
   }
 
   test("a stopping offset below the drain target lowers the target") {
     val work = ending("latest", 0 -> 6L).copy(targets = positions(("t", 0, 8L)))
-    assert(next(work, view(3L, 9L)).draining == only(positions(("t", 0, 6L))))
+    assert(next(work, view(3L, 9L)).rest.draining == only(positions(("t", 0, 6L))))
   }
 
   test("a stopping offset is kept as long as its position is, unless the setting is gone") {
-    val start = CompositeOffset(only(positions(("t", 0, 5L))), ends = ends("latest", 7L))
+    val start = CompositeOffset(only(positions(("t", 0, 5L))), until = ReadUntil(ends = ends("latest", 7L)))
     val missing = ClusterView.Reachable(Positions.empty, Positions.empty, missing = Set("t"))
-    assert(next(ending("latest", 0 -> 7L), missing, start).ends == ends("latest", 7L))
-    assert(next(ending("latest", 0 -> 7L), ClusterView.Unreachable, start).ends == ends("latest", 7L))
-    assert(next(staying(5L), view(3L, 9L), start).ends.isEmpty)
+    assert(next(ending("latest", 0 -> 7L), missing, start).rest.ends == ends("latest", 7L))
+    assert(next(ending("latest", 0 -> 7L), ClusterView.Unreachable, start).rest.ends == ends("latest", 7L))
+    assert(next(staying(5L), view(3L, 9L), start).rest.ends.isEmpty)
     def gone(retained: SortedMap[String, Retained]) =
       NextOffset(
         start,
@@ -200,7 +200,7 @@ class NextOffsetSuite extends AnyFunSuite {
         Map.empty,
         ReplacedClusterPolicy.Fail,
         _ => true
-      ).ends
+      ).rest.ends
     assert(gone(SortedMap("a" -> Retained.at(1L, positions(("t", 0, 5L))))) == ends("latest", 7L))
     assert(gone(SortedMap("a" -> Retained.at(
       1L,

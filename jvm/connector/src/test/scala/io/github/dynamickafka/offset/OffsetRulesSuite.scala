@@ -55,7 +55,7 @@ class OffsetRulesSuite extends AnyFunSuite {
     assert(OffsetRange.between(start, end) ==
       SortedMap("a" -> Seq(OffsetRange("t", 0, 5L, 6L), OffsetRange("t", 2, 4L, 9L))))
     assert(OffsetRange.between(end, end).isEmpty)
-    assert(OffsetRange.between(start, start.copy(draining = on("a", ("t", 0, 5L)))).isEmpty)
+    assert(OffsetRange.between(start, start.copy(until = ReadUntil(on("a", ("t", 0, 5L))))).isEmpty)
   }
 
   test("an end before its start, or without a start, is refused") {
@@ -74,8 +74,10 @@ class OffsetRulesSuite extends AnyFunSuite {
       one.copy(clusters = on("a", ("t", 0, 6L))),
       one.copy(entered = on("a", ("t", 0, 4L))),
       one.copy(retained = SortedMap("b" -> Retained.at(1L, three))),
-      one.copy(draining = on("a", ("t", 0, 9L))),
-      one.copy(ends = SortedMap("a" -> SortedMap("t" -> TopicEnds("latest", SortedMap(0 -> 9L))))),
+      one.copy(until = ReadUntil(on("a", ("t", 0, 9L)))),
+      one.copy(until =
+        ReadUntil(ends = SortedMap("a" -> SortedMap("t" -> TopicEnds("latest", SortedMap(0 -> 9L)))))
+      ),
       one.copy(identities = SortedMap("a" -> ClusterIdentity(Some("K"))))
     )
     other.foreach(changed => assert(!changed.sameAs(one), changed))
@@ -213,8 +215,7 @@ class OffsetRulesSuite extends AnyFunSuite {
       ClusterView.Reachable(
         positions(("t", 0, 8L)),
         positions(("t", 0, 0L)),
-        topicIds = Map("t" -> "T"),
-        kafkaId = Some(kafkaId)
+        identity = ClusterIdentity(Some(kafkaId), SortedMap("t" -> "T"))
       )
     )
     val same = responds("K")

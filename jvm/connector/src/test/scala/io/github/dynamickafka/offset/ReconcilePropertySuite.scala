@@ -116,8 +116,10 @@ class ReconcilePropertySuite extends AnyFunSuite with TimeLimit {
           unanswered = (all -- ends).iterator.map { case (t, p, _) =>
             (t, p) -> "partition has no leader"
           }.toMap,
-          topicIds = work.topics.iterator.map(t => t -> s"$t-${incarnation((id, t))}").toMap,
-          kafkaId = Some(s"kafka-$id")
+          identity = ClusterIdentity(
+            Some(s"kafka-$id"),
+            SortedMap.from(work.topics.iterator.map(t => t -> s"$t-${incarnation((id, t))}"))
+          )
         )
       }
 

@@ -74,7 +74,8 @@ class UnansweredPartitionRulesSuite extends AnyFunSuite {
   ) {
     val targets = positions(("t", 0, 30L), ("t", 1, 15L))
     val known = start.copy(identities = SortedMap("a" -> ClusterIdentity(None, SortedMap("t" -> "old"))))
-    val view = half.copy(ends = positions(("t", 0, 2L)), topicIds = Map("t" -> "new"))
+    val view =
+      half.copy(ends = positions(("t", 0, 2L)), identity = ClusterIdentity(topics = SortedMap("t" -> "new")))
     val found = next(known, ClusterTransition(both, targets = targets), view)
     assert(found.losses.isEmpty && read(found).draining == SortedMap("a" -> targets))
   }
@@ -101,7 +102,8 @@ class UnansweredPartitionRulesSuite extends AnyFunSuite {
 
   test("a recreated topic is read from its beginning when all its partitions have answered") {
     def identity(id: String) = SortedMap("a" -> ClusterIdentity(Some("kafka"), SortedMap("t" -> id)))
-    def of(view: ClusterView.Reachable) = view.copy(topicIds = Map("t" -> "new"), kafkaId = Some("kafka"))
+    def of(view: ClusterView.Reachable) =
+      view.copy(identity = ClusterIdentity(Some("kafka"), SortedMap("t" -> "new")))
     val known = start.copy(identities = identity("old"))
     val later = next(known, ClusterTransition(both), of(half))
     assert(later.losses.isEmpty && later.spans.isEmpty && read(later) == known)
@@ -118,7 +120,8 @@ class UnansweredPartitionRulesSuite extends AnyFunSuite {
       "latest",
       TopicOffsets(None, SortedMap(0 -> 9L, 1 -> 12L))
     ))
-    val found = read(next(start.copy(ends = ends), ClusterTransition(both, ending = ending), half))
+    val found =
+      read(next(start.copy(until = ReadUntil(ends = ends)), ClusterTransition(both, ending = ending), half))
     assert(found.ends == ends && found.position("a") == positions(("t", 0, 9L), ("t", 1, 7L)))
   }
 }

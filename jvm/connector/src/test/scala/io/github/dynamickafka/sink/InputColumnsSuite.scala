@@ -1,6 +1,7 @@
 package io.github.dynamickafka.sink
 
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
 import org.apache.spark.sql.catalyst.util.GenericArrayData
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
@@ -70,6 +71,18 @@ class InputColumnsSuite extends AnyFunSuite with TimeLimit {
     val keyless = read(5000L, "a", null)
     assert(keyless.headers.map(_.key) == Seq("a") && keyless.timestampMs == 5L)
     assert(keyless.invalid.exists(_.contains("no key")))
+  }
+
+  test("rows that name the same have the same target, whatever becomes of the bytes of a row") {
+    val read = accepted("value STRING, topic STRING, stream STRING").reader()
+    val project = UnsafeProjection.create(Array[DataType](StringType, StringType, StringType))
+    def to(value: String, topic: String, stream: String) =
+      read(project(InternalRow.fromSeq(Seq(value, topic, stream).map(UTF8String.fromString)))).to
+    val first = to("v", "t", "s")
+    assert(first == RowTarget(Some("s"), None, Some("t")) && (to("another value", "t", "s") eq first))
+    assert(to("v", "u", null) == RowTarget(None, None, Some("u")))
+    val again = to("another value", "t", "s")
+    assert(again == first && (again.topic eq first.topic) && (again.stream eq first.stream))
   }
 
   test("column names are compared as the session does") {

@@ -23,9 +23,7 @@ class RecordRoutingSuite extends AnyFunSuite with TimeLimit {
     Seq(new RecordHeader("h", Array[Byte](2))),
     null,
     None,
-    None,
-    None,
-    None,
+    RowTarget.none,
     invalid = Some("one of its headers has no key")
   )
 
@@ -52,7 +50,7 @@ class RecordRoutingSuite extends AnyFunSuite with TimeLimit {
   }
 
   test("a row whose cluster is not known is a dead letter only if deadLetterCluster is set") {
-    val lost = row.copy(cluster = Some("x"), invalid = None)
+    val lost = row.copy(to = RowTarget(None, Some("x"), None), invalid = None)
     val e = intercept[DynamicKafkaRuntimeException](sent(lost, Some(DeadLetterOptions("dead", None))))
     assert(e.getCondition == "DYNAMIC_KAFKA.UNROUTABLE_ROW" && e.getMessage.contains("'x'"))
     val Seq((cluster, record)) = sent(lost, Some(DeadLetterOptions("dead", Some("b"))))
@@ -62,7 +60,7 @@ class RecordRoutingSuite extends AnyFunSuite with TimeLimit {
   test(
     "no dead letter is written to a deadLetterCluster that takes no writes; rows with a cluster of their own have theirs"
   ) {
-    val lost = row.copy(cluster = Some("x"), invalid = None)
+    val lost = row.copy(to = RowTarget(None, Some("x"), None), invalid = None)
     val to = Some(DeadLetterOptions("dead", Some("b")))
     val closed = Some("the cluster takes no writes: it is draining")
     val e = intercept[DynamicKafkaRuntimeException](sent(lost, to, closed))

@@ -32,9 +32,7 @@ class RouterSuite extends AnyFunSuite with TimeLimit {
     Nil,
     null,
     None,
-    topic,
-    stream,
-    cluster,
+    RowTarget(stream, cluster, topic),
     None
   )
 

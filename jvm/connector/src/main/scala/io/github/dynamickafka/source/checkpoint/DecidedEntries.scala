@@ -36,7 +36,7 @@ private[dynamickafka] final case class DecidedEntries(
   def add(end: CompositeOffset): DecidedEntries =
     end.entered.foldLeft(this) { case (all, (id, entered)) =>
       val identity = end.identity(id)
-      val kept = all.of(id, identity.kafkaId, identity.topics)
+      val kept = all.of(id, identity)
       val known = all.identities.get(id).fold(SortedMap.empty[String, String])(_.topics)
         .filter { case (topic, _) => kept.topics(topic) }
       val named = identity.topics.filter { case (topic, _) => entered.topics(topic) }
@@ -55,7 +55,7 @@ private[dynamickafka] final case class DecidedEntries(
       })
     }
     val entered = end.entered.map { case (id, positions) =>
-      id -> sameLogs(id, positions, end.identity(id).kafkaId, end.identity(id).topics)
+      id -> sameLogs(id, positions, end.identity(id))
     }.filter(_._2.nonEmpty)
     add(end.copy(entered = entered, identities = identities))
   }
@@ -65,11 +65,11 @@ private[dynamickafka] final case class DecidedEntries(
     val left = positions.map { case (id, of) =>
       val identity = end.identity(id)
       val retained = end.retained.get(id)
-      val retainedIds = retained.fold(Map.empty[String, String])(_.topics.collect {
+      val retainedIds = retained.fold(SortedMap.empty[String, String])(_.topics.collect {
         case (topic, RetainedTopic(_, _, Some(topicId), _, _)) => topic -> topicId
-      }.toMap)
-      val had = sameLogs(id, end.position(id), identity.kafkaId, identity.topics) ++
-        sameLogs(id, retained.fold(Positions.empty)(_.positions), identity.kafkaId, retainedIds)
+      })
+      val had = sameLogs(id, end.position(id), identity) ++
+        sameLogs(id, retained.fold(Positions.empty)(_.positions), identity.copy(topics = retainedIds))
       id -> (of -- had)
     }.filter(_._2.nonEmpty)
     DecidedEntries(left, identities.filter { case (id, _) => left.contains(id) })
@@ -83,7 +83,7 @@ private[dynamickafka] final case class DecidedEntries(
         case (id, view: ClusterView.Reachable) if positions.contains(id) =>
           val former = recreated(id, view)
           val entering = view.entering.filterTopics(topic => !former.contains(topic))
-          id -> view.copy(entering = entering ++ of(id, view).at(view.ends))
+          id -> view.copy(entering = entering ++ of(id, view.identity).at(view.ends))
         case other => other
       }
 
@@ -110,28 +110,17 @@ private[dynamickafka] final case class DecidedEntries(
 
   /** Where the query continues in clusters that take the place of others. */
   def continued(views: Map[String, ClusterView]): Map[String, Continuation] = views.collect {
-    case (id, view: ClusterView.Reachable) if of(id, view).nonEmpty => id -> Continuation(of(id, view))
+    case (id, view: ClusterView.Reachable) if of(id, view.identity).nonEmpty =>
+      id -> Continuation(of(id, view.identity))
   }
 
-  private def of(id: String, view: ClusterView.Reachable): Positions =
-    of(id, view.kafkaId, view.topicIds)
-
-  private def of(id: String, kafkaId: Option[String], topicIds: collection.Map[String, String]): Positions =
-    sameLogs(id, positions.getOrElse(id, Positions.empty), kafkaId, topicIds)
+  private def of(id: String, now: ClusterIdentity): Positions =
+    sameLogs(id, positions.getOrElse(id, Positions.empty), now)
 
   /** The positions, of these, in the logs that the decisions are about. */
-  private def sameLogs(
-      id: String,
-      positions: Positions,
-      kafkaId: Option[String],
-      topicIds: collection.Map[String, String]
-  ): Positions = {
+  private def sameLogs(id: String, positions: Positions, now: ClusterIdentity): Positions = {
     val known = identities.getOrElse(id, ClusterIdentity.unknown)
-    if (ClusterIdentity.differ(known.kafkaId, kafkaId)) Positions.empty
-    else
-      positions.filterTopics(topic =>
-        !ClusterIdentity.differ(known.topics.get(topic), topicIds.get(topic))
-      )
+    positions.filterTopics(known.isOf(now))
   }
 }
 

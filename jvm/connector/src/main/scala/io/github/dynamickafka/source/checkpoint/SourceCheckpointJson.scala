@@ -20,6 +20,7 @@ import io.github.dynamickafka.offset.{
   CompositeOffsetJson,
   Deferral,
   HandOver,
+  HistoryDataSource,
   HistoryFile,
   HistoryPlan,
   HistoryTable,
@@ -138,10 +139,12 @@ private[dynamickafka] object SourceCheckpointJson {
 
   private val historyTable = record[HistoryTable]((f, of) =>
     HistoryTable(
-      f("format", of.format)(text),
-      f("path", of.path)(text),
-      f("options", of.options)(textByName),
-      f("schema", of.schema)(text),
+      HistoryDataSource(
+        f("format", of.source.format)(text),
+        f("path", of.source.path)(text),
+        f("options", of.source.options)(textByName),
+        f("schema", of.source.schema)(text)
+      ),
       f.maybe("cluster", of.cluster)(text),
       f.maybe("topic", of.topic)(text),
       f("files", of.files)(seq(historyFile)),

@@ -17,7 +17,7 @@ import org.apache.kafka.common.{IsolationLevel, TopicPartition}
 import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.kafka.{ClusterClient, ListedOffset, TopicAnswer}
 import io.github.dynamickafka.metadata.OffsetsPolicy
-import io.github.dynamickafka.offset.{ClusterView, Ending, Positions}
+import io.github.dynamickafka.offset.{ClusterIdentity, ClusterView, Ending, Positions}
 
 /**
  * The request of a trigger to one cluster.
@@ -29,9 +29,7 @@ import io.github.dynamickafka.offset.{ClusterView, Ending, Positions}
  * @param ending topics with a stopping position; stopping offsets that are already fixed are not requested again
  * @param only topics of which only some partitions are read, with these partitions
  * @param complete whether to wait for each partition as long as for the cluster, because no later trigger asks again
- * @param afterwards whether the response must be requested after the question came up: what depends on it is decided for
- *                   good
- * @param ahead whether no trigger waits for the response: it may contain earliest offsets of some seconds ago
+ * @param when when the response is requested
  */
 private[dynamickafka] final case class ClusterQuestion(
     topics: Set[String],
@@ -40,9 +38,10 @@ private[dynamickafka] final case class ClusterQuestion(
     ending: Map[String, Ending] = Map.empty,
     only: Map[String, Set[Int]] = Map.empty,
     complete: Boolean = false,
-    afterwards: Boolean = false,
-    ahead: Boolean = false
+    when: ClusterQuestion.When = ClusterQuestion.InTrigger
 ) {
+  def isAhead: Boolean = when == ClusterQuestion.Ahead
+  def isAfterwards: Boolean = when == ClusterQuestion.Afterwards
 
   /** Whether functions of the user have to be called. */
   def isComputed: Boolean =
@@ -53,7 +52,7 @@ private[dynamickafka] final case class ClusterQuestion(
    * be the latest offset of this moment.
    */
   def isSteady: Boolean =
-    !complete && !afterwards && ending.valuesIterator.forall(_.policy.forall(PolicyOffsets.isByTime))
+    !complete && !isAfterwards && ending.valuesIterator.forall(_.policy.forall(PolicyOffsets.isByTime))
 
   /**
    * Whether a response that was requested before decides nothing for good. Start positions can be the latest offset of this moment, but a
@@ -68,6 +67,19 @@ private[dynamickafka] final case class ClusterQuestion(
   /** Whether there is something to read. */
   def hasNews(answer: ClusterView.Reachable): Boolean =
     answer.ends.iterator.exists { case (topic, p, end) => known.get(topic, p).forall(_ < end) }
+}
+
+private[dynamickafka] object ClusterQuestion {
+  sealed trait When extends Product with Serializable
+
+  /** No trigger waits for the response: it may contain earliest offsets of some seconds ago. */
+  case object Ahead extends When
+
+  /** The trigger waits for it, and may use one that was requested before. */
+  case object InTrigger extends When
+
+  /** The response must be requested after the question came up: what depends on it is decided for good. */
+  case object Afterwards extends When
 }
 
 /**
@@ -146,7 +158,7 @@ private[dynamickafka] final class ClusterAdmin(
       functions: FunctionCalls
   ): CompletableFuture[ClusterAnswer] =
     listings(question, silent, until).thenCompose[ClusterAnswer] { listed =>
-      last.filter(l => question.ahead && l.isOf(question, listed)).fold {
+      last.filter(l => question.isAhead && l.isOf(question, listed)).fold {
         answer(question, listed, functions).thenApply[ClusterAnswer] { answer =>
           last = Some(Last(question, listed, answer))
           answer
@@ -195,8 +207,10 @@ private[dynamickafka] final class ClusterAdmin(
         unanswered = listed.unanswered.collect {
           case (tp, why) if !vanished(tp.topic) => (tp.topic, tp.partition) -> why.reason
         },
-        topicIds = listed.ids,
-        epochs = positions(listed.ends.flatMap { case (tp, end) => end.epoch.map(tp -> _) }, here)
+        identity = ClusterIdentity(
+          topics = SortedMap.from(listed.ids),
+          epochs = positions(listed.ends.flatMap { case (tp, end) => end.epoch.map(tp -> _) }, here)
+        )
       ),
       listed.unanswered.filter(_._2.node.isDefined)
     )
@@ -331,7 +345,7 @@ private[source] final class PartitionListings(config: ClusterConfig, client: Clu
       until: Long
   ): CompletableFuture[Listed] = {
     val known = question.known.iterator.map { case (topic, p, _) => new TopicPartition(topic, p) }.toSet
-    val first = list(known -- unlistable -- silent.keySet, question.ahead)
+    val first = list(known -- unlistable -- silent.keySet, question.isAhead)
     quiet(question, first).thenCompose[Listed] {
       case Some(same) => CompletableFuture.completedFuture(same)
       case None =>
@@ -361,7 +375,7 @@ private[source] final class PartitionListings(config: ClusterConfig, client: Clu
   private def quiet(question: ClusterQuestion, first: Listings): CompletableFuture[Option[Listed]] = {
     val now = clock.monotonicMs()
     last.filter(l =>
-      question.ahead && l.isQuiet && now - l.at < DescribedMs && l.topics == question.topics &&
+      question.isAhead && l.isQuiet && now - l.at < DescribedMs && l.topics == question.topics &&
         l.listed.present == first.keySet
     ).fold(CompletableFuture.completedFuture(Option.empty[Listed])) { l =>
       pause(first.values, LookAgainMs).thenApply[Option[Listed]] { _ =>
@@ -385,7 +399,7 @@ private[source] final class PartitionListings(config: ClusterConfig, client: Clu
         case (tp, Some(node)) if !attempt.silent.get(tp).exists(_.node.contains(node)) => tp -> node
       }
       val listings =
-        attempt.listings ++ list(asked.keySet -- attempt.listings.keySet, attempt.question.ahead)
+        attempt.listings ++ list(asked.keySet -- attempt.listings.keySet, attempt.question.isAhead)
       val leaderMs =
         if (attempt.question.complete) config.attemptMs else math.min(config.attemptMs, LeaderMs)
       val until = attempt.leadersUntil.getOrElse(math.min(clock.monotonicMs() + leaderMs, attempt.until))

@@ -37,7 +37,8 @@ private[source] final class ClusterStreams(
   private val outages = new Outages(skipUnreachable, failureTimeoutMs, clock, streams(_))
   // Start positions are resolved when a topic enters.
   private val agents = new LatestAnswers(
-    (id, question) => limited(streams(id))(request(_, question.copy(ahead = true, entering = Map.empty))),
+    (id, question) =>
+      limited(streams(id))(request(_, question.copy(when = ClusterQuestion.Ahead, entering = Map.empty))),
     maxAgeMs,
     clock
   )
@@ -113,7 +114,7 @@ private[source] final class ClusterStreams(
       superseded: Set[String] => Boolean
   ): Option[Map[String, ClusterView]] =
     askAll(
-      questions.map { case (id, question) => id -> question.copy(afterwards = true) },
+      questions.map { case (id, question) => id -> question.copy(when = ClusterQuestion.Afterwards) },
       superseded,
       beside = false
     )
@@ -215,14 +216,14 @@ private[source] final class ClusterStreams(
   ): CompletableFuture[ClusterView.Reachable] = {
     // Concurrently, so that one time limit applies to both.
     val admin = stream.admin
-    val kafkaId = kafkaIdOf(stream, if (question.afterwards) admin.kafkaIdNow else admin.kafkaId)
+    val kafkaId = kafkaIdOf(stream, if (question.isAfterwards) admin.kafkaIdNow else admin.kafkaId)
     stream.ask(question, nonBlockingThreads).thenCompose[ClusterView.Reachable](view =>
       kafkaId.thenCompose[String] { found =>
         // The id comes from the client that has answered, which may be another one than at first: an id that is known only later is logged by a
         // batch without records.
         if (found == null) kafkaIdOf(stream, stream.admin.kafkaId)
         else CompletableFuture.completedFuture(found)
-      }.thenApply[ClusterView.Reachable](found => view.copy(kafkaId = known(found)))
+      }.thenApply[ClusterView.Reachable](found => view.in(known(found)))
     )
   }
 
@@ -375,7 +376,7 @@ private[source] final class ClusterStreams(
       view: ClusterView.Reachable,
       commitCounter: CommitCounter
   ): Unit = {
-    val here = reached.position(id).filterTopics(reached.identity(id).isOf(view))
+    val here = reached.position(id).filterTopics(reached.identity(id).isOf(view.identity))
     streams.get(id).filter(_ => here.nonEmpty).foreach { stream =>
       stream.commits(GroupCommitQueue.of(stream, limited(stream), commitCounter, clock)).offer(here)
     }

@@ -39,7 +39,7 @@ private[source] final class HistoryBatches(
     plan(start).toArray.flatMap(_.files(start, end)).flatMap((planned _).tupled)
 
   private def planned(stream: String, table: HistoryTable, files: Seq[HistoryFile]): Array[InputPartition] = {
-    val source = new HistorySource(stream, table.format, table.path, layout)
+    val source = new HistorySource(stream, table.source.format, table.source.path, layout)
     val schema = source.schemaOf(table)
     val columns = source.columns(schema, table.cluster, table.topic)
     val time = source.recordColumn(MetadataColumn.Timestamp, columns, schema)
@@ -47,9 +47,7 @@ private[source] final class HistoryBatches(
     val projection = columns.projection(planned.schema, source.where)
     planned.partitions.toArray.map(part =>
       HistoryPartition(
-        part,
-        planned.factory,
-        planned.factory.supportColumnarReads(part),
+        FilePart(part, planned.factory, planned.factory.supportColumnarReads(part)),
         projection,
         columns.isDecoded,
         planned.only,
@@ -65,7 +63,7 @@ private[source] final class HistoryBatches(
     if (more.nonEmpty) {
       ignored ++= more
       val known = checkpoint.history.fold(Set.empty[(String, String, String)])(
-        _.tables.map { case (stream, t) => (stream, t.format, t.path) }.toSet
+        _.tables.map { case (stream, t) => (stream, t.source.format, t.source.path) }.toSet
       )
       topology.histories.filter { case (stream, h) => more(stream) && !known((stream, h.format, h.path)) }
         .foreach { case (stream, history) =>

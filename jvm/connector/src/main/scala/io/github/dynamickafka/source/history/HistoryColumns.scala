@@ -100,7 +100,8 @@ private[history] final class HistorySource(
     ))
   }
 
-  def schemaOf(table: HistoryTable): StructType = DataType.fromJson(table.schema).asInstanceOf[StructType]
+  def schemaOf(table: HistoryTable): StructType =
+    DataType.fromJson(table.source.schema).asInstanceOf[StructType]
 
   /**
    * @param cluster of files without a column `cluster`

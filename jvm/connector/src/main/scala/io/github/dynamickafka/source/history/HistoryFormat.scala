@@ -180,8 +180,8 @@ private[history] final class FileHistory(provider: TableProvider) extends Histor
       time: Option[String],
       files: Seq[HistoryFile]
   ): PlannedFiles = {
-    val schema = DataType.fromJson(table.schema).asInstanceOf[StructType]
-    val settings = table.options ++ paths(files.map(_.path))
+    val schema = DataType.fromJson(table.source.schema).asInstanceOf[StructType]
+    val settings = table.source.options ++ paths(files.map(_.path))
     val options = new CaseInsensitiveStringMap(settings.asJava)
     val builder = scanBuilder(provider.getTable(schema, Array.empty[Transform], options), options)
     prune(builder, StructType(schema.filter(f => columns(f.name))))
@@ -247,14 +247,14 @@ private[history] final class IcebergHistory(provider: TableProvider) extends His
       time: Option[String],
       files: Seq[HistoryFile]
   ): PlannedFiles = {
-    val (versions, options) = table.options.partition(_._1.equalsIgnoreCase(VersionAsOf))
+    val (versions, options) = table.source.options.partition(_._1.equalsIgnoreCase(VersionAsOf))
     val snapshot = versions.values.headOption.getOrElse(
       throw Errors.invalidOffset(s"the history of $where has no snapshot in the checkpoint")
     )
-    val schema = DataType.fromJson(table.schema).asInstanceOf[StructType]
+    val schema = DataType.fromJson(table.source.schema).asInstanceOf[StructType]
     val wanted = StructType(schema.filter(f => columns(f.name))).add(File, StringType, nullable = false)
-    val selector = if (table.path.contains("/")) "#" else "."
-    val settings = options + (PathOption -> s"${table.path}${selector}snapshot_id_$snapshot")
+    val selector = if (table.source.path.contains("/")) "#" else "."
+    val settings = options + (PathOption -> s"${table.source.path}${selector}snapshot_id_$snapshot")
     try {
       val builder =
         FileHistory.scanBuilder(this.table(settings), new CaseInsensitiveStringMap(settings.asJava))

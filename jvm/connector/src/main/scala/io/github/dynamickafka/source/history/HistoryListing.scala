@@ -15,6 +15,7 @@ import io.github.dynamickafka.format.{Layout, MetadataColumn}
 import io.github.dynamickafka.metadata.{Topology, TopologyHistory}
 import io.github.dynamickafka.offset.{
   HandOver,
+  HistoryDataSource,
   HistoryEnd,
   HistoryFile,
   HistoryPlan,
@@ -40,7 +41,7 @@ private[source] final class HistoryListing(layout: Option[Layout]) {
       HandOver.of(found.values.flatMap(_._2))
     )
     found.foreach { case (stream, (table, _)) =>
-      log.info("The history of stream '{}' has {} files at '{}'", stream, table.files.size, table.path)
+      log.info("The history of stream '{}' has {} files at '{}'", stream, table.files.size, table.source.path)
     }
     plan
   }
@@ -60,10 +61,7 @@ private[source] final class HistoryListing(layout: Option[Layout]) {
       val schema = columns.schema(history.format, inferred)
       val rows = new Rows(source, format, columns, schema)
       val table = HistoryTable(
-        history.format,
-        history.path,
-        options,
-        schema.json,
+        HistoryDataSource(history.format, history.path, options, schema.json),
         if (rows.has(MetadataColumn.Cluster)) None else Some(clusterOf(source, history)),
         if (rows.has(MetadataColumn.Topic)) None else Some(topicOf(source, stream, topology)),
         Vector.empty

@@ -18,26 +18,36 @@ import io.github.dynamickafka.format.MetadataColumn
 import io.github.dynamickafka.source.read.{RecordRow, RecordRows, TaskDecoder}
 
 /**
+ * A part of the files of a history, as their data source reads it.
+ *
+ * @param isColumnar whether the factory reads this part by columns, which it can only say on the driver
+ */
+private[source] final case class FilePart(
+    part: InputPartition,
+    factory: PartitionReaderFactory,
+    isColumnar: Boolean
+) {
+  def rows: PartitionReader[InternalRow] =
+    if (isColumnar) new HistoryReader.BatchRows(factory.createColumnarReader(part))
+    else factory.createReader(part)
+}
+
+/**
  * A part of the files of a history.
  *
- * @param part of the data source of the files
- * @param factory of the same data source
- * @param isColumnar whether the factory reads this part by columns, which it can only say on the driver
  * @param columns of its rows: those of [[HistoryRecord]], or those of the table
  * @param isDecoded whether they are those of the table
  * @param only which rows are read; None: all
  */
 private[source] final case class HistoryPartition(
-    part: InputPartition,
-    factory: PartitionReaderFactory,
-    isColumnar: Boolean,
+    files: FilePart,
     columns: Seq[Expression],
     isDecoded: Boolean,
     only: Option[RowsOfFiles],
     stream: String,
     includeHeaders: Boolean
 ) extends InputPartition {
-  override def preferredLocations(): Array[String] = part.preferredLocations()
+  override def preferredLocations(): Array[String] = files.part.preferredLocations()
 }
 
 /** Reads a [[HistoryPartition]]. Created and used by the thread of the task. */
@@ -45,10 +55,7 @@ private[source] final class HistoryReader(partition: HistoryPartition, decoder: 
     extends PartitionReader[InternalRow] {
 
   private val rows: PartitionReader[InternalRow] = {
-    val all =
-      if (partition.isColumnar)
-        new HistoryReader.BatchRows(partition.factory.createColumnarReader(partition.part))
-      else partition.factory.createReader(partition.part)
+    val all = partition.files.rows
     partition.only.fold(all)(new HistoryReader.ChosenRows(all, _))
   }
   private val project = UnsafeProjection.create(partition.columns)
@@ -104,7 +111,7 @@ private[source] final class HistoryReader(partition: HistoryPartition, decoder: 
 
 private object HistoryReader {
 
-  private final class BatchRows(batches: PartitionReader[ColumnarBatch])
+  final class BatchRows(batches: PartitionReader[ColumnarBatch])
       extends PartitionReader[InternalRow] {
     private var rows = ju.Collections.emptyIterator[InternalRow]()
 

@@ -199,13 +199,17 @@ private[source] final class QueryReporter(
   private def show(): Unit = {
     val answeredAt = metrics.snapshot.answeredAt ++ streams.times.requestedAt
     val known = last.fold(
-      QuerySnapshot(consumed, metadata = consumed.clusters.keySet.toSet, answeredAt = answeredAt)
+      QuerySnapshot(
+        consumed,
+        clusters = KnownClusters(consumed.clusters.keySet.toSet),
+        answeredAt = answeredAt
+      )
     )(QuerySnapshot.of(_, consumed, answeredAt))
     metrics.set(
       known.copy(
         latest = latestOffsets,
+        clusters = known.clusters.copy(unreachable = streams.unreachable),
         read = read,
-        unreachable = streams.unreachable,
         times = timeLags.clusters,
         counts = counts
       ),
@@ -342,17 +346,17 @@ private[source] class QueryMetrics(
     val isSame = current.isSame(next)
     if (!isSame) current = next
     gauges.foreach { set =>
-      if (!shown.contains(next.listed)) {
-        shown = Some(next.listed)
-        set.show(ofQuery, next.listed.iterator.map(id => id -> ofCluster(id)).toMap)
+      if (!shown.contains(next.clusters.listed)) {
+        shown = Some(next.clusters.listed)
+        set.show(ofQuery, next.clusters.listed.iterator.map(id => id -> ofCluster(id)).toMap)
       } else if (!isSame) set.changed()
     }
   }
 
   protected def ofQuery: Map[String, () => Long] = Map(
-    "kafkaClustersCount" -> (() => current.metadata.size.toLong),
+    "kafkaClustersCount" -> (() => current.clusters.metadata.size.toLong),
     "pendingRecords" -> (() => current.pending.valuesIterator.sum),
-    "unreachableClusters" -> (() => current.unreachable.size.toLong),
+    "unreachableClusters" -> (() => current.clusters.unreachable.size.toLong),
     "drainingClusters" -> (() => current.at.draining.size.toLong),
     "retainedClusters" -> (() => current.retained.toLong),
     "lostRecords" -> (() => current.counts.lost),
@@ -369,7 +373,7 @@ private[source] class QueryMetrics(
   private def ofCluster(id: String): Map[String, () => Long] = {
     def times = {
       val now = current
-      now.lagAndDriftMs(now.listed + id, clock.currentTimeMillis())(id)
+      now.lagAndDriftMs(now.clusters.listed + id, clock.currentTimeMillis())(id)
     }
     Map(
       "pendingRecords" -> (() => current.pending.getOrElse(id, 0L)),
@@ -395,8 +399,8 @@ private[source] class QueryMetrics(
     val lags = now.lags.valuesIterator.flatten.toSeq
     val average = if (lags.isEmpty) 0.0 else lags.map(_.toDouble).sum / lags.size
     val ages = responseAgesMs()
-    val times = now.lagAndDriftMs(now.metadata, clock.currentTimeMillis())
-    val byCluster = now.metadata.toSeq.flatMap(id =>
+    val times = now.lagAndDriftMs(now.clusters.metadata, clock.currentTimeMillis())
+    val byCluster = now.clusters.metadata.toSeq.flatMap(id =>
       Seq(
         "pendingRecords" -> now.pending.getOrElse(id, 0L),
         "snapshotAgeMs" -> ages.getOrElse(id, -1L),

@@ -10,8 +10,6 @@ import io.github.dynamickafka.source.trigger.TriggerSnapshot
  *
  * @param at the position, without records that were deferred
  * @param latest the latest offsets, by cluster
- * @param metadata the clusters of the topology
- * @param listed the clusters that have gauges: what has drained gets no more requests, and a removed cluster may still be read
  * @param read the number of records in completed batches since the query started, calculated from offsets, by cluster
  * @param answeredAt when the last response of a cluster was requested, in monotonic milliseconds
  * @param times the record times at the position, by cluster that is read
@@ -19,11 +17,9 @@ import io.github.dynamickafka.source.trigger.TriggerSnapshot
 private[source] final case class QuerySnapshot(
     at: CompositeOffset = CompositeOffset.empty,
     latest: SortedMap[String, Positions] = SortedMap.empty,
-    metadata: Set[String] = Set.empty,
-    listed: Set[String] = Set.empty,
+    clusters: KnownClusters = KnownClusters(),
     read: Map[String, Long] = Map.empty,
     answeredAt: Map[String, Long] = Map.empty,
-    unreachable: Set[String] = Set.empty,
     times: Map[String, ClusterTimes] = Map.empty,
     counts: RecordCounts = RecordCounts()
 ) {
@@ -41,7 +37,7 @@ private[source] final case class QuerySnapshot(
 
   /** 0: reading; 1: draining; 2: unreachable. */
   def state(id: String): Long =
-    if (unreachable(id)) 2L else if (at.draining.getOrElse(id, Positions.empty).nonEmpty) 1L else 0L
+    if (clusters.unreachable(id)) 2L else if (at.draining.getOrElse(id, Positions.empty).nonEmpty) 1L else 0L
 
   /** The lag and drift of these clusters by record times, in milliseconds; -1: they are not known. */
   def lagAndDriftMs(ids: Set[String], now: Long): Map[String, (Long, Long)] = {
@@ -54,8 +50,7 @@ private[source] final case class QuerySnapshot(
   /** Whether these are the same objects, as in most triggers of an idle query: nothing has to be computed again. */
   def isSame(other: QuerySnapshot): Boolean =
     (at eq other.at) && (latest eq other.latest) && (read eq other.read) && (times eq other.times) &&
-      metadata == other.metadata && listed == other.listed && answeredAt == other.answeredAt &&
-      unreachable == other.unreachable && counts == other.counts
+      clusters == other.clusters && answeredAt == other.answeredAt && counts == other.counts
 }
 
 private[source] object QuerySnapshot {
@@ -75,12 +70,21 @@ private[source] object QuerySnapshot {
     val listed = (clusters.keySet -- drained).toSet ++ trigger.transition.clusters.keySet
     QuerySnapshot(
       at,
-      metadata = clusters.keySet.toSet,
-      listed = listed,
+      clusters = KnownClusters(clusters.keySet.toSet, listed),
       answeredAt = answeredAt.filter { case (id, _) => listed(id) }
     )
   }
 }
+
+/**
+ * @param metadata the clusters of the topology
+ * @param listed the clusters that have gauges: what has drained gets no more requests, and a removed cluster may still be read
+ */
+private[source] final case class KnownClusters(
+    metadata: Set[String] = Set.empty,
+    listed: Set[String] = Set.empty,
+    unreachable: Set[String] = Set.empty
+)
 
 /**
  * Counts of records of a query, all but the first one since its start.

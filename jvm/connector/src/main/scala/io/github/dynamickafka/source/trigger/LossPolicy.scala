@@ -236,7 +236,7 @@ private[source] object LostRecords {
     val replaced = whole.map(_.cluster).toSet
     // The others keep their positions until all of their partitions have answered.
     val done = whole.filter(r =>
-      r.continued.isEmpty && next.identities.get(r.cluster).exists(_.kafkaId.contains(r.found))
+      r.continued.isEmpty && next.rest.identities.get(r.cluster).exists(_.kafkaId.contains(r.found))
     )
     next.losses.filterNot(loss => replaced(loss.cluster)).map(ofLoss(start, next, _, ends)).sum +
       done.iterator.map(_.cluster).map(id =>
@@ -270,7 +270,7 @@ private[source] object LostRecords {
   )(isGone: (String, Int) => Boolean): Long = {
     val targets = start.draining.getOrElse(id, Positions.empty)
     val (after, kept) =
-      (next.draining.getOrElse(id, Positions.empty), next.carried.getOrElse(id, Positions.empty))
+      (next.rest.draining.getOrElse(id, Positions.empty), next.rest.position(id))
     val ended = start.position(id).filter((topic, p) =>
       isGone(topic, p) && (targets.topics(topic) || after.topics(topic)) &&
         kept.get(topic, p).forall(after.get(topic, p).contains)

@@ -60,7 +60,7 @@ private[source] final class PlannedBatches(
         else limits.grant(
           spans,
           limit,
-          snapshot.trigger.configs.maxOffsetsPerTrigger(_),
+          snapshot.trigger.configs.all.maxOffsetsPerTrigger(_),
           now,
           wait,
           sizes(snapshot.next, _)

@@ -202,7 +202,7 @@ private[source] object ReplacedClusters {
 
   /** Otherwise it keeps its positions until all of its partitions have answered. */
   private def isContinued(next: NextOffset, cluster: ReplacedCluster): Boolean =
-    next.identities.get(cluster.cluster).exists(_.kafkaId.contains(cluster.found))
+    next.rest.identities.get(cluster.cluster).exists(_.kafkaId.contains(cluster.found))
 }
 
 /** The Kafka clusters that were replaced in a run of a query, oldest first, with monotonic milliseconds. Immutable. */

@@ -69,7 +69,7 @@ private[source] final class TriggerPlanner(state: QueryState, replaced: Replaced
       pinned
     )
     origin match {
-      case TriggerContext.FirstStart(_) => trigger.topologyConfigs.checkFirst(found.topology)
+      case TriggerContext.FirstStart(_) => trigger.configs.ofTopology.checkFirst(found.topology)
       case TriggerContext.Started(None, _) => checkMigrated(start, newest)
       case TriggerContext.Started(_, _) => ()
     }
@@ -104,7 +104,7 @@ private[source] final class TriggerPlanner(state: QueryState, replaced: Replaced
     val found = patterns.expand(
       trigger.topology,
       trigger.start,
-      cluster => trigger.topologyConfigs(cluster.id, cluster.properties),
+      cluster => trigger.configs.ofTopology(cluster.id, cluster.properties),
       trigger.pinned.isDefined,
       hasMoved(trigger, _),
       listed
@@ -241,7 +241,7 @@ private[source] final class TriggerPlanner(state: QueryState, replaced: Replaced
     val ids = streams.identities(clusters.map(_ -> Set.empty[String]).toMap)
       .collect { case (id, Right(ClusterIdentity(Some(kafkaId), _, _, _))) => id -> kafkaId }
     views.map {
-      case (id, view: ClusterView.Reachable) => id -> view.copy(kafkaId = ids.get(id).orElse(view.kafkaId))
+      case (id, view: ClusterView.Reachable) => id -> view.in(ids.get(id).orElse(view.kafkaId))
       case other => other
     }
   }
@@ -289,7 +289,7 @@ private[source] final class TriggerPlanner(state: QueryState, replaced: Replaced
       )
     }
     lastProperties = properties.toMap
-    lastProperties.map { case (id, p) => id -> trigger.configs(id, p) }
+    lastProperties.map { case (id, p) => id -> trigger.configs.all(id, p) }
   }
 
   private def questionsOf(
@@ -350,7 +350,7 @@ private[dynamickafka] object TriggerPlanner {
         this.unlisted == unlisted &&
         // These have to be asked for, and decided, in each trigger.
         UnconfirmedClusters(snapshot.transition, snapshot.next).isEmpty &&
-        questions.valuesIterator.forall(!_.afterwards)
+        questions.valuesIterator.forall(!_.isAfterwards)
 
     /** Whether the responses are the same objects, so that they mean the same. */
     def isSettled(views: Map[String, ClusterView]): Boolean = (views eq snapshot.views) ||
@@ -390,7 +390,7 @@ private[dynamickafka] object TriggerPlanner {
     work.ending,
     work.only,
     complete,
-    afterwards || work.newlyDraining.nonEmpty
+    if (afterwards || work.newlyDraining.nonEmpty) ClusterQuestion.Afterwards else ClusterQuestion.InTrigger
   )
 
   private def missing(views: Map[String, ClusterView]): Map[String, Set[String]] =
@@ -404,7 +404,7 @@ private[dynamickafka] object TriggerPlanner {
 private[source] object UnconfirmedClusters {
   def apply(transition: Transition, next: NextOffset): Set[String] = {
     val targets = transition.clusters.collect {
-      case (id, work) if work.targets != next.draining.getOrElse(id, Positions.empty) => id
+      case (id, work) if work.targets != next.rest.draining.getOrElse(id, Positions.empty) => id
     }
     targets.toSet ++ next.losses.iterator.map(_.cluster) ++ next.replaced.iterator.map(_.cluster) ++
       next.renamed.iterator.map(_.cluster)
@@ -504,8 +504,7 @@ private[source] object DuplicateClusters {
  *
  * @param start the positions that the query has reached
  * @param topology the newest one, without the topics that match patterns
- * @param topologyConfigs the configurations of the clusters of the topology
- * @param configs the same, with the clusters that are read although they have left the topology
+ * @param configs of the clusters of the topology, and of those that are read
  * @param now epoch milliseconds
  * @param origin how the query has started
  * @param complete see [[io.github.dynamickafka.source.cluster.ClusterQuestion]]
@@ -514,8 +513,7 @@ private[source] object DuplicateClusters {
 private[dynamickafka] final case class TriggerContext(
     start: CompositeOffset,
     topology: Topology,
-    topologyConfigs: ClusterConfigs,
-    configs: ClusterConfigs,
+    configs: TriggerContext.Configs,
     now: Long,
     origin: TriggerContext.Origin,
     complete: Boolean,
@@ -542,9 +540,9 @@ private[dynamickafka] final case class TriggerContext(
       options.removedClusterRetentionMs,
       options.drainRemovedClusters,
       entry,
-      configs.ending(_, _),
+      configs.all.ending(_, _),
       startsOnce,
-      topologyConfigs.entering(_, _, _, unresolvedAtStart = false)
+      configs.ofTopology.entering(_, _, _, unresolvedAtStart = false)
     )
     Reconcile(start, expanded, now, rules)
   }
@@ -562,10 +560,11 @@ private[dynamickafka] final case class TriggerContext(
       topic: TopologyTopic,
       clusterIsKnown: Boolean
   ): OffsetsPolicy = origin match {
-    case TriggerContext.FirstStart(handOver) => handOver.start(id, name, topologyConfigs.starting(id, topic))
+    case TriggerContext.FirstStart(handOver) =>
+      handOver.start(id, name, configs.ofTopology.starting(id, topic))
     case TriggerContext.Started(initial, _) =>
       val isUnresolved = initial.exists(_.isUnresolved(id, name))
-      val policy = topologyConfigs.entering(
+      val policy = configs.ofTopology.entering(
         id,
         topic,
         clusterIsKnown && !isUnresolved,
@@ -577,6 +576,10 @@ private[dynamickafka] final case class TriggerContext(
 }
 
 private[dynamickafka] object TriggerContext {
+
+  /** @param all with the clusters that are read although they have left the topology */
+  final case class Configs(ofTopology: ClusterConfigs, all: ClusterConfigs)
+
   sealed trait Origin
 
   /**
@@ -606,8 +609,7 @@ private[dynamickafka] object TriggerContext {
     TriggerContext(
       start,
       topology,
-      configs(ids),
-      configs(ids ++ start.clusters.keySet),
+      Configs(configs(ids), configs(ids ++ start.clusters.keySet)),
       now,
       origin,
       complete,

@@ -40,7 +40,7 @@ private[source] final class TriggerSnapshots(state: QueryState, planner: Trigger
   def forStart(handOver: HandOver): TriggerSnapshot = {
     val origin = TriggerContext.FirstStart(handOver)
     val snapshot = planner.next(CompositeOffset.empty, origin, complete = true)
-    snapshot.trigger.topologyConfigs.checkFirst(snapshot.topology, snapshot.views)
+    snapshot.trigger.configs.ofTopology.checkFirst(snapshot.topology, snapshot.views)
     judgeUnanswered(snapshot, waits = false)
     val _ = losses.judge(snapshot.next.losses, snapshot.trigger.now, waitForTopics = false)
     first = Some(snapshot)

@@ -155,7 +155,7 @@ class ReplacingClustersSuite extends AnyFunSuite with TimeLimit {
       val transition = Reconcile(found.start, found.topology, now, rules)
       val views = transition.clusters.map { case (id, work) =>
         def all(offset: Long) = Positions.from(work.topics.map((_, 0, offset)))
-        id -> ClusterView.Reachable(all(9L + trigger), all(0L), kafkaId = Some(id))
+        id -> ClusterView.Reachable(all(9L + trigger), all(0L), identity = ClusterIdentity(Some(id)))
       }
       val next = NextOffset(found.start, transition, views, ReplacedClusterPolicy.Latest, _ => true)
       next.offset(next.spans.map(_.lag))

@@ -50,8 +50,8 @@ class EntryDecisionsSuite extends AnyFunSuite with TimeLimit {
       topicIds: Map[String, String] = Map.empty,
       kafkaId: Option[String] = None
   ) = {
-    val view =
-      ClusterView.Reachable(latest, Positions.empty, latest, topicIds = topicIds, kafkaId = kafkaId)
+    val identity = ClusterIdentity(kafkaId, SortedMap.from(topicIds))
+    val view = ClusterView.Reachable(latest, Positions.empty, latest, identity = identity)
     at.entries.current.in(Map(cluster -> view))(cluster) match {
       case found: ClusterView.Reachable => found.entering
       case other => fail(s"$other")

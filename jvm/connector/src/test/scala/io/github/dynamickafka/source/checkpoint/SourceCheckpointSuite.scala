@@ -20,6 +20,7 @@ import io.github.dynamickafka.metadata.{
 import io.github.dynamickafka.offset.{
   CompositeOffset,
   HandOver,
+  HistoryDataSource,
   HistoryFile,
   HistoryPlan,
   HistoryTable,
@@ -123,10 +124,12 @@ class SourceCheckpointSuite extends AnyFunSuite with TimeLimit {
       history = Some(HistoryPlan(
         SortedMap(
           "orders" -> HistoryTable(
-            "json",
-            "s3a://archive/a b",
-            Map("mode" -> "FAILFAST"),
-            """{"type":"struct","fields":[]}""",
+            HistoryDataSource(
+              "json",
+              "s3a://archive/a b",
+              Map("mode" -> "FAILFAST"),
+              """{"type":"struct","fields":[]}"""
+            ),
             Some("blue"),
             None,
             Vector(
@@ -136,10 +139,7 @@ class SourceCheckpointSuite extends AnyFunSuite with TimeLimit {
             SortedMap("blue" -> positions(("t", HistoryTable.AnyPartition, 1763700000003L)))
           ),
           "payments" -> HistoryTable(
-            "orc",
-            "/p",
-            Map.empty,
-            "{}",
+            HistoryDataSource("orc", "/p", Map.empty, "{}"),
             None,
             Some("t"),
             Vector(

@@ -126,7 +126,7 @@ class AskAheadSuite extends AnyFunSuite with TimeLimit with Eventually {
         assert(w.streams.isLate("blue"))
       }
       val from = System.nanoTime()
-      val views = w.trigger(reads(4L).copy(afterwards = true))
+      val views = w.trigger(reads(4L).copy(when = ClusterQuestion.Afterwards))
       assert(views("blue") == ClusterView.Pending && end(views("green")).isDefined)
       assert(msSince(from) < 60000)
     }
@@ -158,7 +158,7 @@ class AskAheadSuite extends AnyFunSuite with TimeLimit with Eventually {
   afterwards("a batch read, a first start, AvailableNow", reads(4L).copy(complete = true))
   afterwards("a topic that enters", reads(4L).copy(entering = Map("t" -> OffsetsPolicy.Latest)))
   afterwards("an end at latest", reads(4L).copy(ending = Map("t" -> ending)))
-  afterwards("drain targets, metadata that have changed", reads(4L).copy(afterwards = true))
+  afterwards("drain targets, metadata that have changed", reads(4L).copy(when = ClusterQuestion.Afterwards))
   afterwards("other partitions", reads(4L).copy(only = Map("t" -> Set(0))))
 
   test("asked afterwards: what a trigger doubts, of one cluster") {

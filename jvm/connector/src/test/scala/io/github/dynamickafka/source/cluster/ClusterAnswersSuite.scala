@@ -108,19 +108,19 @@ class ClusterAnswersSuite extends AnyFunSuite with TimeLimit with BeforeAndAfter
     kafka.leaders += ("u", 0) -> Some(1)
     kafka.ends += ("u", 0) -> 10L
     val blue = stream(kafka, long)
-    def asked(ahead: Boolean): Int = {
+    def asked(when: ClusterQuestion.When): Int = {
       val before = kafka.earliestListings.get
       val known = Positions.from(Seq(("t", 0, 4L), ("u", 0, 4L)))
-      ask(blue, ClusterQuestion(Set("t", "u"), known, Map.empty).copy(ahead = ahead))
+      ask(blue, ClusterQuestion(Set("t", "u"), known, Map.empty, when = when))
       kafka.earliestListings.get - before
     }
-    assert(asked(ahead = false) > 0)
+    assert(asked(ClusterQuestion.InTrigger) > 0)
     val leader = kafka.leaders(("u", 0))
     kafka.leaders -= (("u", 0))
-    asked(ahead = false)
+    asked(ClusterQuestion.InTrigger)
     kafka.leaders += ("u", 0) -> leader
     kafka.ends += ("t", 0) -> 11L
-    assert(asked(ahead = true) > 0)
+    assert(asked(ClusterQuestion.Ahead) > 0)
   }
 
   test("a start by time is never out of range, but an exact one is") {
@@ -221,7 +221,7 @@ class ClusterAnswersSuite extends AnyFunSuite with TimeLimit with BeforeAndAfter
     val kafka = ScriptedCluster.led(1)
     val time = new ManualClock
     val cluster = new ClusterStream("blue", long, time, kafka.clients)
-    val ahead = reads(0 -> 4L).copy(ahead = true)
+    val ahead = reads(0 -> 4L).copy(when = ClusterQuestion.Ahead)
     def earliest(question: ClusterQuestion) = ask(cluster, question).earliest.get("t", 0)
     assert((1 to 5).forall(_ => earliest(ahead).contains(0L)) && kafka.earliestListings.get == 1)
     kafka.earliest = Map(("t", 0) -> 3L)
@@ -247,7 +247,7 @@ class ClusterAnswersSuite extends AnyFunSuite with TimeLimit with BeforeAndAfter
     val kafka = ScriptedCluster.led(1)
     val time = new ManualClock
     val cluster = new ClusterStream("blue", long, time, kafka.clients)
-    val ahead = reads(0 -> 10L).copy(ahead = true)
+    val ahead = reads(0 -> 10L).copy(when = ClusterQuestion.Ahead)
     def descriptionsOf(questions: ClusterQuestion*): Int = {
       val before = kafka.descriptions.get
       questions.foreach(ask(cluster, _))
@@ -256,7 +256,10 @@ class ClusterAnswersSuite extends AnyFunSuite with TimeLimit with BeforeAndAfter
     assert(descriptionsOf(ahead, ahead) == 2, "the second one tells that it is quiet")
     assert(descriptionsOf(ahead, ahead, ahead) == 0)
     assert(ask(cluster, ahead) eq ask(cluster, ahead))
-    assert(descriptionsOf(ahead.copy(ahead = false), ahead.copy(topics = Set("t", "u"))) > 2, "others")
+    assert(
+      descriptionsOf(ahead.copy(when = ClusterQuestion.InTrigger), ahead.copy(topics = Set("t", "u"))) > 2,
+      "others"
+    )
     assert(descriptionsOf(ahead, ahead) == 2)
     kafka.ends = Map(("t", 0) -> 11L)
     assert(descriptionsOf(ahead, ahead) == 2 && ask(cluster, ahead).ends.get("t", 0).contains(11L))

@@ -22,7 +22,7 @@ class LatestAnswersSuite extends AnyFunSuite with TimeLimit with ScalaCheckPrope
     Set("t"),
     Positions.from(Seq(("t", 0, position))),
     if (position == Entering) Map("t" -> OffsetsPolicy.Latest) else Map.empty,
-    afterwards = position < 0
+    when = if (position < 0) ClusterQuestion.Afterwards else ClusterQuestion.InTrigger
   )
   private def view(end: Long) = ClusterView.Reachable(Positions.from(Seq(("t", 0, end))), Positions.empty)
 

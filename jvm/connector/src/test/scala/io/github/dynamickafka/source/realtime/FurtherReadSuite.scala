@@ -33,15 +33,13 @@ class FurtherReadSuite extends AnyFunSuite with TimeLimit {
   private val blue = ClusterView.Reachable(
     ends = at(("t", 0, 10)),
     earliest = at(("t", 0, 0)),
-    topicIds = Map("t" -> "id"),
-    kafkaId = Some("k"),
-    epochs = at(("t", 0, 2))
+    identity = ClusterIdentity(Some("k"), SortedMap("t" -> "id"), at(("t", 0, 2)))
   )
   private val green = ClusterView.Reachable(
     ends = at(("t", 0, 7)),
     earliest = at(("t", 0, 0)),
     entering = at(("t", 0, 7)),
-    kafkaId = Some("g")
+    identity = ClusterIdentity(Some("g"))
   )
   private val views = Map[String, ClusterView]("blue" -> blue, "green" -> green)
 
@@ -76,7 +74,7 @@ class FurtherReadSuite extends AnyFunSuite with TimeLimit {
       end(
         reached(15L, epoch = None),
         transition(15L),
-        views + ("blue" -> blue.copy(epochs = Positions.empty))
+        views + ("blue" -> blue.copy(identity = blue.identity.copy(epochs = Positions.empty)))
       ).nonEmpty,
       "the broker gives none"
     )
@@ -90,7 +88,7 @@ class FurtherReadSuite extends AnyFunSuite with TimeLimit {
     ).isEmpty)
     val half = blue.copy(ends = Positions.empty, unanswered = Map(("t", 0) -> "no leader"))
     assert(end(reached(6L), transition(6L), views + ("blue" -> half)).isEmpty)
-    assert(end(reached(6L), transition(6L), views + ("blue" -> blue.copy(kafkaId = Some("other")))).isEmpty)
+    assert(end(reached(6L), transition(6L), views + ("blue" -> blue.in(Some("other")))).isEmpty)
     assert(end(reached(6L), transition(6L, enters.copy(newlyDraining = Set("t")))).isEmpty)
     assert(end(reached(6L), transition(6L), views + ("blue" -> ClusterView.Unreachable)).nonEmpty)
   }

@@ -6,7 +6,7 @@ import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
-import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, Positions, Retained}
+import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, Positions, ReadUntil, Retained}
 import io.github.dynamickafka.testkit.TimeLimit
 
 class TaskPositionsSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {
@@ -18,7 +18,7 @@ class TaskPositionsSuite extends AnyFunSuite with TimeLimit with ScalaCheckPrope
   private val start = CompositeOffset(
     SortedMap("blue" -> at(("t", 0, 5), ("t", 1, 7)), "green" -> at(("t", 0, 1))),
     retained = SortedMap("red" -> Retained.at(9L, at(("t", 0, 3)))),
-    draining = SortedMap("green" -> at(("t", 0, 4))),
+    until = ReadUntil(SortedMap("green" -> at(("t", 0, 4)))),
     identities = SortedMap(
       "blue" -> ClusterIdentity(Some("k"), SortedMap("t" -> "id"), at(("t", 0, 2), ("t", 1, 2)))
     )

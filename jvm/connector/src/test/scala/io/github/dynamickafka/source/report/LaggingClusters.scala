@@ -28,7 +28,7 @@ private[dynamickafka] object LaggingClusters {
     val metrics = new WithLagging(new CommitCounter)
     val clusters = latest.keySet.toSet
     metrics.set(
-      QuerySnapshot(position, latest, metadata = clusters, listed = clusters),
+      QuerySnapshot(position, latest, KnownClusters(clusters, clusters)),
       Some(new GaugeSet("q.0", Some(registry)))
     )
     metrics.progress(0L).asScala.toMap

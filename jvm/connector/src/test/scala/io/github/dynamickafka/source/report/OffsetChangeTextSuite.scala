@@ -4,7 +4,7 @@ import scala.collection.immutable.SortedMap
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.offset.{CompositeOffset, Positions, Retained, TopicEnds}
+import io.github.dynamickafka.offset.{CompositeOffset, Positions, ReadUntil, Retained, TopicEnds}
 import io.github.dynamickafka.testkit.TimeLimit
 
 class OffsetChangeTextSuite extends AnyFunSuite with TimeLimit {
@@ -18,8 +18,10 @@ class OffsetChangeTextSuite extends AnyFunSuite with TimeLimit {
       clusters = SortedMap("green" -> positions(("t", 0, 3L)), "red" -> positions(("t", 0, 1L))),
       entered = SortedMap("green" -> positions(("t", 0, 2L))),
       retained = SortedMap("blue" -> Retained.at(1L, positions(("t", 0, 4L)))),
-      draining = SortedMap("red" -> positions(("t", 0, 8L))),
-      ends = SortedMap("green" -> SortedMap("t" -> TopicEnds("latest", SortedMap(0 -> 9L))))
+      until = ReadUntil(
+        SortedMap("red" -> positions(("t", 0, 8L))),
+        SortedMap("green" -> SortedMap("t" -> TopicEnds("latest", SortedMap(0 -> 9L))))
+      )
     )
     assert(
       OffsetChangeText.describe(OffsetChangeText.changes(start, end)).contains(

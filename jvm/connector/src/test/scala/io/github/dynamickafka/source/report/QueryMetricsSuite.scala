@@ -5,7 +5,7 @@ import scala.collection.immutable.SortedMap
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.base.ManualClock
-import io.github.dynamickafka.offset.{CompositeOffset, Positions}
+import io.github.dynamickafka.offset.{CompositeOffset, Positions, ReadUntil}
 import io.github.dynamickafka.source.cluster.CommitCounter
 import io.github.dynamickafka.testkit.TimeLimit
 
@@ -20,7 +20,7 @@ class QueryMetricsSuite extends AnyFunSuite with TimeLimit {
     val consumed = CompositeOffset(
       clusters =
         SortedMap("blue" -> positions(("t", 0, 5L), ("t", 1, 5L)), "gone" -> positions(("t", 0, 9L))),
-      draining = SortedMap("gone" -> positions(("t", 0, 9L)))
+      until = ReadUntil(SortedMap("gone" -> positions(("t", 0, 9L))))
     )
     val ends = SortedMap("blue" -> positions(("t", 0, 7L), ("u", 0, 3L)))
     val commits = new CommitCounter
@@ -31,8 +31,7 @@ class QueryMetricsSuite extends AnyFunSuite with TimeLimit {
     val snapshot = QuerySnapshot(
       consumed,
       ends,
-      metadata = Set("blue", "new"),
-      unreachable = Set("new"),
+      KnownClusters(Set("blue", "new"), unreachable = Set("new")),
       times = Map("blue" -> ClusterTimes(read, isLevel = false, read)),
       counts = RecordCounts(deferred = 4L, lost = 6L)
     )

@@ -20,6 +20,7 @@ import io.github.dynamickafka.offset.{
   AlignedFiles,
   CompositeOffset,
   HandOver,
+  HistoryDataSource,
   HistoryPlan,
   HistoryTable,
   LogKey,
@@ -159,7 +160,8 @@ class TimeLagsOfHistoriesSuite extends AnyFunSuite with TimeLimit {
   }
 
   test("the times of a table of one cluster are those of its files") {
-    val table = HistoryTable("parquet", "/p", Map.empty, "{}", Some("blue"), None, Vector.empty)
+    val table =
+      HistoryTable(HistoryDataSource("parquet", "/p", Map.empty, "{}"), Some("blue"), None, Vector.empty)
     val files = AlignedFiles.any(new Random(1), Seq(LogKey("blue", "t", 0)), 1000000L).unread(1)
     files.tables.values.foreach { of =>
       val plain = table.copy(files = of.files.map(_.copy(clusters = SortedMap.empty)))

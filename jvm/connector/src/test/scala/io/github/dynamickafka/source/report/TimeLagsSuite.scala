@@ -199,7 +199,7 @@ class TimeLagsSuite extends AnyFunSuite with TimeLimit {
   }
 
   test("records after a stopping offset or a drain target are not unread") {
-    def span(end: Long) = Span("blue", "t", 0, 5L, end, enters = false)
+    def span(end: Long) = Span(LogKey("blue", "t", 0), 5L, end, enters = false)
     val latest = at("blue" -> Seq(9L, 9L), "green" -> Seq(3L))
     assert(TimeLags.ends(latest, Seq(span(9L))) eq latest)
     assert(TimeLags.ends(latest, Seq(span(7L))) == at("blue" -> Seq(7L, 9L), "green" -> Seq(3L)))

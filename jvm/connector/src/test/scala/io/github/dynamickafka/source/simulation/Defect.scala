@@ -82,13 +82,15 @@ private[simulation] object Defect {
   /** A partition that Kafka no longer has is carried without a start offset. */
   case object VanishedIsCarried extends Defect("vanished partitions of what returns are carried") {
     override def validates = false
-    override def next(planned: Planned): NextOffset = planned.next.copy(carried =
-      planned.transition.clusters.foldLeft(planned.next.carried) { case (all, (id, work)) =>
-        val vanished = planned.view(id).fold(Positions.empty) { view =>
-          work.returning.filter((topic, p) => !view.missing(topic) && view.ends.get(topic, p).isEmpty)
+    override def next(planned: Planned): NextOffset = planned.next.copy(rest =
+      planned.next.rest.copy(clusters =
+        planned.transition.clusters.foldLeft(planned.next.rest.clusters) { case (all, (id, work)) =>
+          val vanished = planned.view(id).fold(Positions.empty) { view =>
+            work.returning.filter((topic, p) => !view.missing(topic) && view.ends.get(topic, p).isEmpty)
+          }
+          if (vanished.isEmpty) all else all.updated(id, all.getOrElse(id, Positions.empty) ++ vanished)
         }
-        if (vanished.isEmpty) all else all.updated(id, all.getOrElse(id, Positions.empty) ++ vanished)
-      }
+      )
     )
   }
 
@@ -134,7 +136,7 @@ private[simulation] object Defect {
   /** Positions have no identity. */
   case object ByName extends Defect("topic ids and cluster ids are not compared") {
     override def view(view: ClusterView): ClusterView = view match {
-      case found: ClusterView.Reachable => found.copy(topicIds = Map.empty, kafkaId = scala.None)
+      case found: ClusterView.Reachable => found.copy(identity = ClusterIdentity(epochs = found.epochs))
       case other => other
     }
   }
@@ -142,7 +144,8 @@ private[simulation] object Defect {
   /** A log that was cut and has grown past the position is read on. */
   case object EpochsAreIgnored extends Defect("leader epochs are ignored") {
     override def view(view: ClusterView): ClusterView = view match {
-      case found: ClusterView.Reachable => found.copy(epochs = Positions.empty)
+      case found: ClusterView.Reachable =>
+        found.copy(identity = found.identity.copy(epochs = Positions.empty))
       case other => other
     }
   }
@@ -182,9 +185,12 @@ private[simulation] object Defect {
         if (vanished.isEmpty) all
         else {
           val beyond = Positions.from(vanished.iterator.map { case (topic, p, at) => (topic, p, at + 1) })
-          all.copy(
-            carried = all.carried.updated(id, all.carried.getOrElse(id, Positions.empty) ++ vanished),
-            draining = all.draining.updated(id, all.draining.getOrElse(id, Positions.empty) ++ beyond)
+          val targets = all.rest.draining.getOrElse(id, Positions.empty) ++ beyond
+          all.copy(rest =
+            all.rest.copy(
+              clusters = all.rest.clusters.updated(id, all.rest.position(id) ++ vanished),
+              until = all.rest.until.copy(all.rest.draining.updated(id, targets))
+            )
           )
         }
       }
@@ -246,12 +252,14 @@ private[simulation] object Defect {
   /** The trigger looks up the starts of clusters after the metadata has changed. */
   case object TopologyIsReadAgain extends Defect("a trigger asks again which topology is the newest") {
     override def skipped = 4490
-    override def trigger = (begun, newer) => begun.copy(topologyConfigs = newer.topologyConfigs)
+    override def trigger =
+      (begun, newer) => begun.copy(configs = begun.configs.copy(newer.configs.ofTopology))
   }
 
   case object DrainIsUnlimited extends Defect("the limit of a cluster ends when it leaves the metadata") {
     override def skipped = 110
-    override def trigger = (begun, _) => begun.copy(configs = begun.topologyConfigs)
+    override def trigger =
+      (begun, _) => begun.copy(configs = begun.configs.copy(all = begun.configs.ofTopology))
   }
 
   case object EnteringIsForgotten
@@ -337,10 +345,11 @@ private[simulation] object Defect {
       def isBack(id: String, topic: String, p: Int) = back.get(id).exists(_.get(topic, p).isDefined)
       planned.next.copy(
         spans = planned.next.spans.filterNot(s => isBack(s.cluster, s.topic, s.partition)),
-        retained = back.foldLeft(planned.next.retained) { case (all, (id, _)) =>
-          val kept = planned.start.retained(id).map((topic, of) => of.only(isBack(id, topic, _)))
-          all.updated(id, all.getOrElse(id, Retained.empty) ++ kept)
-        }
+        rest = planned.next.rest.copy(retained = back.foldLeft(planned.next.rest.retained) {
+          case (all, (id, _)) =>
+            val kept = planned.start.retained(id).map((topic, of) => of.only(isBack(id, topic, _)))
+            all.updated(id, all.getOrElse(id, Retained.empty) ++ kept)
+        })
       )
     }
   }

@@ -97,7 +97,7 @@ private[simulation] final class ModelAlignment(world: World, rules: Alignment.Ru
     current.foreach { trigger =>
       // The others need not wait for a cluster that does not respond, and its records are not read.
       val ready = spans.zip(granted).filterNot { case (span, _) =>
-        trigger.failed(span.key) || isWaiting(files, topology, span)
+        trigger.asked.failed(span.key) || isWaiting(files, topology, span)
       }
       check(ready, views, files, left)
       val positions = spans.zip(granted).map { case (s, n) => s.key -> (s.from + n) }.toMap

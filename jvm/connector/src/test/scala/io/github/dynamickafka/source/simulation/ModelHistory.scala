@@ -5,6 +5,7 @@ import scala.collection.immutable.SortedMap
 import io.github.dynamickafka.offset.{
   CompositeOffset,
   HandOver,
+  HistoryDataSource,
   HistoryEnd,
   HistoryFile,
   HistoryPlan,
@@ -47,10 +48,7 @@ private[simulation] final class ModelHistory(world: World, id: String, topics: M
   val plan: HistoryPlan = HistoryPlan(
     SortedMap(
       "s" -> HistoryTable(
-        "parquet",
-        "history",
-        Map.empty,
-        "",
+        HistoryDataSource("parquet", "history", Map.empty, ""),
         Some(id),
         None,
         files.map(_._1),

@@ -3,7 +3,7 @@ package io.github.dynamickafka.source.simulation
 import scala.collection.immutable.SortedMap
 
 import io.github.dynamickafka.metadata.OffsetsPolicy
-import io.github.dynamickafka.offset.{ClusterTransition, ClusterView, Positions}
+import io.github.dynamickafka.offset.{ClusterIdentity, ClusterTransition, ClusterView, Positions}
 
 /** What the clusters of a history respond to the requests of a trigger. */
 private[simulation] object ModelViews {
@@ -41,9 +41,11 @@ private[simulation] object ModelViews {
           (name, topic) <- topics
           p <- topic.logs.indices if work.only.get(name).forall(_(p)) && !world.hasLeader(id, name, p)
         } yield (name, p) -> "no leader").toMap,
-        topicIds = topics.map { case (name, topic) => name -> topic.id }.toMap,
-        kafkaId = Some(world.clusters(id).id),
-        epochs = of(_.epoch)
+        identity = ClusterIdentity(
+          Some(world.clusters(id).id),
+          SortedMap.from(topics.map { case (name, topic) => name -> topic.id }),
+          of(_.epoch)
+        )
       )
     }
 }

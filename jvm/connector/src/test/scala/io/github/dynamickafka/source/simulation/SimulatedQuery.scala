@@ -227,7 +227,7 @@ private[simulation] final class SimulatedQuery(
     val lost = grace.observe(advance.losses, world.now)
     losses ++= lost
     truth.declared(reached, lost, advance.replaced, trigger.topology)
-    def ofCluster(id: String) = trigger.configs.maxOffsetsPerTrigger(id)
+    def ofCluster(id: String) = trigger.configs.all.maxOffsetsPerTrigger(id)
     val files = history.filter(_ => isAligned).flatMap(_.plan.unread(start, most = 1))
     val (spans, read) = alignment.fold((advance.spans, Option.empty[UnreadFiles]))(_.align(
       advance.spans,

@@ -8,12 +8,12 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.dynamickafka.config.LimitOptions
-import io.github.dynamickafka.offset.{MeanSize, Span}
+import io.github.dynamickafka.offset.{LogKey, MeanSize, Span}
 import io.github.dynamickafka.testkit.TimeLimit
 
 class LimitsGrantSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {
 
-  private def span(cluster: String, lag: Long) = Span(cluster, "t", 0, 10L, 10L + lag, enters = false)
+  private def span(cluster: String, lag: Long) = Span(LogKey(cluster, "t", 0), 10L, 10L + lag, enters = false)
 
   test("limits: the budget of all clusters together, and that of each cluster") {
     val limits = new Limits
@@ -52,9 +52,7 @@ class LimitsGrantSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
           val spans = partitions.map { case (c, p) =>
             // Partition 0 always has records, the others come and go.
             Span(
-              c,
-              "t",
-              p,
+              LogKey(c, "t", p),
               10L,
               if (p == 0 || random.nextBoolean()) 10L + random.nextInt(9) + 1L else 10L,
               false
@@ -81,7 +79,8 @@ class LimitsGrantSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
 
   test("limits: two levels of limits of half of the partitions serve all of them in turn") {
     val limits = new Limits
-    val spans = for (c <- Vector("a", "b"); p <- 0 until 100) yield Span(c, "t", p, 0L, 1000L, enters = false)
+    val spans =
+      for (c <- Vector("a", "b"); p <- 0 until 100) yield Span(LogKey(c, "t", p), 0L, 1000L, enters = false)
     val granted =
       (0 until 4).map(_ => limits.grant(spans, ReadLimit.maxRows(50), _ => Some(50L), 0L, wait = false))
     assert(granted.forall(_.sum == 50L))

@@ -18,13 +18,12 @@ class LostRecordsSuite extends AnyFunSuite {
     spans = IndexedSeq.empty,
     losses = losses,
     waiting = Nil,
-    carried = SortedMap.empty,
-    retained = SortedMap.empty,
-    draining = SortedMap.empty,
-    ends = StoppingOffsets.none,
+    rest = CompositeOffset(
+      SortedMap.empty,
+      identities = SortedMap.from(replaced.take(1).map(r => r.cluster -> ClusterIdentity(Some("l"))))
+    ),
     replaced = replaced,
-    renamed = Nil,
-    identities = SortedMap.from(replaced.take(1).map(r => r.cluster -> ClusterIdentity(Some("l"))))
+    renamed = Nil
   )
 
   private def lost(losses: Loss*) = LostRecords.of(start, next(losses), ends)
@@ -71,13 +70,14 @@ class LostRecordsSuite extends AnyFunSuite {
   ) {
     val gone = Seq(Loss.TopicGone("a", "t"))
     val targets = SortedMap("a" -> positions(("t", 0, 8L), ("t", 1, 7L)))
-    val ended = next(gone).copy(carried = start.clusters, draining = start.clusters)
-    val waiting = next(gone).copy(carried = start.clusters, draining = targets)
-    assert(LostRecords.of(start.copy(draining = targets), ended, ends) == 3)
-    assert(LostRecords.of(start.copy(draining = targets), waiting, ends) == 0)
+    val draining = start.copy(until = ReadUntil(targets))
+    val ended = next(gone).copy(rest = start.copy(until = ReadUntil(start.clusters)))
+    val waiting = next(gone).copy(rest = draining)
+    assert(LostRecords.of(draining, ended, ends) == 3)
+    assert(LostRecords.of(draining, waiting, ends) == 0)
     assert(LostRecords.of(start, ended, ends) == 4)
     val partition = Seq(Loss.PartitionGone("a", "t", 0, 5))
-    assert(LostRecords.of(start.copy(draining = targets), next(partition), ends) == 3)
+    assert(LostRecords.of(draining, next(partition), ends) == 3)
   }
 
   test("the count is since the start of the query, with ranges of batches that are skipped") {

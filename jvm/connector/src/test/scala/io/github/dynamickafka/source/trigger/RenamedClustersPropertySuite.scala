@@ -90,8 +90,10 @@ class RenamedClustersPropertySuite extends AnyFunSuite with TimeLimit {
         ClusterView.Reachable(
           ends = Positions.from(work.topics.map(t => (t, 0, ends((kafkaOf(id), t))))),
           earliest = Positions.from(work.topics.map(t => (t, 0, 0L))),
-          topicIds = work.topics.map(t => t -> s"${kafkaOf(id)} $t").toMap,
-          kafkaId = Some(kafkaOf(id))
+          identity = ClusterIdentity(
+            Some(kafkaOf(id)),
+            SortedMap.from(work.topics.map(t => t -> s"${kafkaOf(id)} $t"))
+          )
         )
 
     /** The records of the topics that the metadata has now. */

@@ -25,6 +25,7 @@ import io.github.dynamickafka.offset.{
   CompositeOffset,
   LogKey,
   Positions,
+  ReadUntil,
   Retained
 }
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
@@ -143,7 +144,7 @@ class TriggerPlannerSuite extends AnyFunSuite with TimeLimit with Eventually {
       q.service.streams = Map("orders" -> Seq(Entry.at("blue", "b:1", "t").draining))
       val first =
         Iterator.continually(q.next(at(10L))).find(_.topology.clusters("blue").topics("t").draining).get
-      assert(first.next.draining("blue").get("t", 0).contains(15L))
+      assert(first.next.rest.draining("blue").get("t", 0).contains(15L))
     }
   }
 
@@ -151,10 +152,10 @@ class TriggerPlannerSuite extends AnyFunSuite with TimeLimit with Eventually {
     query { q =>
       q.service.streams = Map("orders" -> Seq(Entry.at("blue", "b:1", "t").draining))
       q.kafka.leaders = Map.empty
-      val start = at(4L).copy(draining = SortedMap("blue" -> Positions.from(Seq(("t", 0, 10L)))))
+      val start = at(4L).copy(until = ReadUntil(SortedMap("blue" -> Positions.from(Seq(("t", 0, 10L))))))
       val found = Iterator.continually(q.next(start))
         .find(t => t.topology.clusters("blue").topics("t").draining && t.next.losses.nonEmpty).get
-      assert(found.next.draining.get("blue").flatMap(_.get("t", 0)).contains(10L))
+      assert(found.next.rest.draining.get("blue").flatMap(_.get("t", 0)).contains(10L))
     }
   }
 
