@@ -50,7 +50,7 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
 
   test("the documented defaults are in effect") {
     SinkOptionSpecs.table.all.foreach { spec =>
-      spec.default.foreach(value => assert(spec.parse(spec.defaultText.replace("`", "")) == value, spec.name))
+      spec.default.value.foreach(value => assert(spec.parse(spec.default.text.replace("`", "")) == value, spec.name))
     }
   }
 

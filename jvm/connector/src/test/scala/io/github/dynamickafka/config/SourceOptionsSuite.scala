@@ -45,7 +45,7 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
 
   test("the documented defaults are in effect") {
     SourceOptionSpecs.table.all.foreach { spec =>
-      spec.default.foreach(value => assert(spec.parse(spec.defaultText.replace("`", "")) == value, spec.name))
+      spec.default.value.foreach(value => assert(spec.parse(spec.default.text.replace("`", "")) == value, spec.name))
     }
   }
 
