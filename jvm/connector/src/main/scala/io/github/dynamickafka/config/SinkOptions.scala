@@ -10,6 +10,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.table.{
   ClusterRegistries,
+  DeadLetterOptions,
   FormatOptionsParser,
   FormatTable,
   Formats,
@@ -312,9 +313,6 @@ private[dynamickafka] object PartitionerChoice {
       OfClass(text)
     )).left.map(problem => s"it is neither 'default', 'fixed' nor 'round-robin', nor a partitioner: $problem")
 }
-
-/** The destination of rows that cannot be routed. */
-private[dynamickafka] final case class DeadLetterOptions(topic: String, cluster: Option[String])
 
 /** Options of exactly-once delivery. */
 private[dynamickafka] final case class TransactionOptions(

@@ -216,7 +216,7 @@ private[source] object ProtobufFiles {
    * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION, INVALID_SCHEMA
    */
   def loaded(options: FormatTable, isGiven: Boolean): FormatTable = {
-    val read = options.copy(value = loaded(options.value), key = options.key.map(loaded))
+    val read = options.copy(value = loaded(options.value), key = options.key.map(k => k.copy(side = loaded(k.side))))
     if (read.value.format != Protobuf || read.schema.isDefined || isGiven) read
     else {
       val columns = ProtobufSchemas.columnsOfFile(read.value).fold(

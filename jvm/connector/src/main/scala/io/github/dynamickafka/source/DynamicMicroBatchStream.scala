@@ -21,11 +21,10 @@ import io.github.dynamickafka.config.{
   Acknowledgements,
   ClusterOptions,
   ClusterScope,
-  DeliveryGuarantee,
-  SourceOptions
+  DeliveryGuarantee
 }
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.table.FormatOptionSpecs
+import io.github.dynamickafka.format.table.{DeadLetterOptions, FormatOptionSpecs}
 import io.github.dynamickafka.metadata.{HasDatasetsOfBatch, TopicDataset, Topology}
 import io.github.dynamickafka.offset.replacement.LastRecord
 import io.github.dynamickafka.offset.{
@@ -204,7 +203,7 @@ private[source] final class DynamicMicroBatchStream(
     // The topology of the trigger that has planned the batch; there is none if an earlier run has planned it.
     def topology = snapshots.last.fold(feed.current())(_.topology)
     def deadLetters =
-      options.format.deadLetters.map(DeadLetterClusters(_, options, topology, streams, configs))
+      options.format.deadLetters.map(DeadLetterClusters(_, topology, streams, configs))
     new ReaderFactory(
       decoding.map(ClusterDecoding.of(_, options, stored :+ topology).copy(deadLetters = deadLetters)),
       recordTimes.map(_.ofTasks)
@@ -308,15 +307,14 @@ private[source] object SourceDatasets {
 private[source] object DeadLetterClusters {
 
   def apply(
-      topic: String,
-      options: SourceOptions,
+      letters: DeadLetterOptions,
       topology: Topology,
       streams: ClusterStreams,
       configs: ClusterConfigs.ByScope
   ): DeadLetterTargets = {
     val known = topology.clusters.keySet.toSet
     val configsOfKnown = configs(known)
-    val chosen = options.format.deadLetterCluster
+    val chosen = letters.cluster
     for (id <- chosen if !known(id))
       throw Errors.invalidOption(
         FormatOptionSpecs.DeadLetterCluster.name,
@@ -333,7 +331,7 @@ private[source] object DeadLetterClusters {
     val refused = chosen.map(topology.clusters(_).topics.values)
       .filter(topics => topics.nonEmpty && topics.forall(_.draining))
       .map(_ => "the cluster is draining, and takes no writes")
-    DeadLetterTargets(topic, chosen, all.withDefault(unknown), refused)
+    DeadLetterTargets(letters.topic, chosen, all.withDefault(unknown), refused)
   }
 
   private def unknown(cluster: String) = throw Errors.missingOption(

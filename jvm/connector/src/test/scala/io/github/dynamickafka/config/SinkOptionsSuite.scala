@@ -8,6 +8,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.prop.TableDrivenPropertyChecks
 
 import io.github.dynamickafka.config.Options.refused
+import io.github.dynamickafka.format.table.DeadLetterOptions
 import io.github.dynamickafka.metadata.UnreachableReplayPolicy
 import io.github.dynamickafka.testkit.TimeLimit
 
