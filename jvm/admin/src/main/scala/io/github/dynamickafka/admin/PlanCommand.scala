@@ -287,7 +287,7 @@ private[admin] final class QueryPlan(
       refuse("the query has stopping offsets, which are not among what is planned")
     val (lacking, described) = withoutHidden(withTopics(resolved))
     val now = Clock.System.currentTimeMillis()
-    val replacing = ReplacingClusters(start, described, options.drainRemovedClusters, now)
+    val replacing = ReplacingClusters(start, described, options.changes.drainRemoved, now)
     val topology = replacing.topology
     val trigger = TriggerContext.begin(
       replacing.start,
@@ -300,7 +300,7 @@ private[admin] final class QueryPlan(
     val views: Map[String, ClusterView] =
       KafkaOffsets.inParallel(transition.clusters.toSeq) { case (id, work) => id -> ask(id, work) }.toMap
     def nextOf(views: Map[String, ClusterView], continued: Map[String, Continuation]) =
-      NextOffset(replacing.start, transition, views, options.replacedClusters, _ => false, continued)
+      NextOffset(replacing.start, transition, views, options.changes.replaced, _ => false, continued)
     val asked = nextOf(views, Map.empty)
     val decided = replacements(replacing, transition, views, asked)
     val next = decided.fold(asked)(d => nextOf(d.views, d.continued))
@@ -311,12 +311,12 @@ private[admin] final class QueryPlan(
       case (id, topic, p, _) if !replaced(id) => id -> new TopicPartition(topic, p)
     })
     val isReadAnew = Set[ReplacedClusterPolicy](ReplacedClusterPolicy.Earliest, ReplacedClusterPolicy.Latest)(
-      options.replacedClusters
+      options.changes.replaced
     )
     val changes = PlannedChange.all(
       start,
       topology,
-      options.drainRemovedClusters,
+      options.changes.drainRemoved,
       next,
       (id, topic, p) => ends.get(id -> new TopicPartition(topic, p)).flatten,
       if (isReadAnew) Set.empty else next.replaced.filter(c => c.former != c.cluster).map(_.former).toSet
@@ -327,7 +327,7 @@ private[admin] final class QueryPlan(
         case _ => c
       }
     )
-    val limit = ReadLimit.maxRows(options.limits.maxOffsetsPerTrigger.getOrElse(Long.MaxValue))
+    val limit = ReadLimit.maxRows(options.batches.limits.maxOffsetsPerTrigger.getOrElse(Long.MaxValue))
     val granted = new Limits()
       .grant(next.spans, limit, trigger.topologyConfigs.maxOffsetsPerTrigger, now = 0L, wait = false)
     Planned(
@@ -387,7 +387,7 @@ private[admin] final class QueryPlan(
   ): Option[DecidedReplacements] =
     try
       PlannedReplacements.decide(
-        options.replacedClusters,
+        options.changes.replaced,
         checkpoint,
         transition.clusters.map { case (id, _) => id -> config(id) }.toMap,
         replacing.start,
@@ -425,16 +425,16 @@ private[admin] final class QueryPlan(
 
   private def resolved: Topology = {
     val answer = Resolution.resolve(
-      options.subscription,
-      options.discovery.allowMissingStreams,
+      options.metadata.subscription,
+      options.metadata.discovery.allowMissingStreams,
       streams.map(s => s.streamId -> s).toMap,
       isActive
     )
     val guard = new RemovalGuard(
-      options.service.name,
-      options.discovery.maxRemovedClusters,
+      options.metadata.service.name,
+      options.metadata.discovery.maxRemovedClusters,
       confirmations = 1,
-      options.subscription.includes
+      options.metadata.subscription.includes
     )
     guard.begin(known.current)
     guard(answer).topology
