@@ -53,20 +53,11 @@ private[dynamickafka] final class MetadataWatcher private (
     discovery: DiscoveryOptions,
     name: String,
     timing: WatcherTiming,
-    before: Option[Topology] = None,
-    earlier: Set[String] = Set.empty
+    guard: RemovalGuard
 ) extends AutoCloseable {
   import MetadataWatcher._
 
   private val log = LoggerFactory.getLogger(classOf[MetadataWatcher])
-  private val guard = new RemovalGuard(
-    name,
-    discovery.maxRemovedClusters,
-    discovery.removalConfirmations,
-    subscription.includes,
-    earlier
-  )
-  before.foreach(guard.begin)
 
   // Only the thread that polls sets these.
   @volatile private var known = MetadataState(None, 0L, 0L, 0, None, 0L)
@@ -335,7 +326,8 @@ private[dynamickafka] object MetadataWatcher {
       check(topology)
       topology
     }
-    new MetadataWatcher(service, subscription, resolve, discovery, name, timing)
+    val guard = this.guard(name, subscription, discovery, Set.empty)
+    new MetadataWatcher(service, subscription, resolve, discovery, name, timing, guard)
   }
 
   /**
@@ -353,8 +345,23 @@ private[dynamickafka] object MetadataWatcher {
       earlier: Set[String] = Set.empty
   ): MetadataWatcher = {
     val resolve: Resolve = Resolution.forWriting(subscription, _, _, _)
-    new MetadataWatcher(service, subscription, resolve, discovery, name, WatcherTiming(), before, earlier)
+    val guard = this.guard(name, subscription, discovery, earlier)
+    before.foreach(guard.begin)
+    new MetadataWatcher(service, subscription, resolve, discovery, name, WatcherTiming(), guard)
   }
+
+  private def guard(
+      name: String,
+      subscription: Subscription,
+      discovery: DiscoveryOptions,
+      earlier: Set[String]
+  ) = new RemovalGuard(
+    name,
+    discovery.maxRemovedClusters,
+    discovery.removalConfirmations,
+    subscription.includes,
+    earlier
+  )
 
   /**
    * The streams of a subscription as the service describes them, which a topology does not contain whole. Repeats calls that fail, and
