@@ -27,7 +27,7 @@ class Bundled:
         return f"{_LICENSES}{self.name}.txt"
 
 
-_PAGE = "io/github/dynamickafka/page/server"
+_PAGE = "io/github/dynamickafka/page"
 BUNDLED = (Bundled("uPlot", "uplot", (f"{_PAGE}/uPlot.iife.min.js", f"{_PAGE}/uPlot.min.css")),)
 
 

@@ -51,7 +51,7 @@ def jar(tmp_path: Path) -> Path:
     if javac is None:
         pytest.skip("needs a JDK")
     for name, source in SOURCES.items():
-        text = "package io.github.dynamickafka.python;" + source.replace("VERSION", JAR_VERSION)
+        text = "package io.github.dynamickafka;" + source.replace("VERSION", JAR_VERSION)
         (tmp_path / f"{name}.java").write_text(text)
     files = [str(tmp_path / f"{name}.java") for name in SOURCES]
     subprocess.run([javac, "-d", str(tmp_path / "classes"), *files], check=True)

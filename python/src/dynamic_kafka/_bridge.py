@@ -73,7 +73,7 @@ class ServiceProxy:
     class Java:
         """Names the implemented interface, as py4j requires."""
 
-        implements = ["io.github.dynamickafka.python.PythonMetadataService"]  # noqa: RUF012 - read by py4j
+        implements = ["io.github.dynamickafka.PythonMetadataService"]  # noqa: RUF012 - read by py4j
 
 
 class OffsetsProxy:
@@ -109,7 +109,7 @@ class OffsetsProxy:
     class Java:
         """Names the implemented interface, as py4j requires."""
 
-        implements = ["io.github.dynamickafka.python.PythonOffsetsFunction"]  # noqa: RUF012 - read by py4j
+        implements = ["io.github.dynamickafka.PythonOffsetsFunction"]  # noqa: RUF012 - read by py4j
 
 
 def _without_traceback(what: str, call: Callable[[], _T]) -> _T:

@@ -10,7 +10,7 @@ from dynamic_kafka._version import JAR_VERSION, __version__
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_API = "io.github.dynamickafka.python.PythonApi"
+_API = "io.github.dynamickafka.PythonApi"
 _BUILD = "io.github.dynamickafka.build.BuildInfo"
 
 

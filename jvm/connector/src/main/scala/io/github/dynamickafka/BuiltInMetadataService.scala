@@ -31,7 +31,7 @@ sealed abstract class BuiltInMetadataService private[dynamickafka] (service: Str
 
   /** What `toString` shows. */
   protected def shown: Seq[String] =
-    spec.arguments.filter(_.default.isEmpty).flatMap(argument => arguments.get(argument.name))
+    spec.arguments.filter(_.default.value.isEmpty).flatMap(argument => arguments.get(argument.name))
 
   /** The options `metadataService` and `metadataService.<argument>`. */
   final def toOptions: Map[String, String] =

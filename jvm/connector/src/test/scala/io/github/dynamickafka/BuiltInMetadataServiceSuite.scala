@@ -188,7 +188,7 @@ class BuiltInMetadataServiceSuite extends AnyFunSuite with TimeLimit {
     def text(set: DynamicKafkaReaderBuilder => DynamicKafkaReaderBuilder) = {
       val builder = new DynamicKafkaReaderBuilder(null)
         .setKafkaMetadataService(FileMetadataService("streams.yaml"))
-      Options.parseOnly(set(builder).options().toSeq: _*).subscription.text
+      Options.parseOnly(set(builder).options().toSeq: _*).metadata.subscription.text
     }
     assert(text(_.setStreamIds("orders", "payments")) == "streams: orders, payments")
     assert(text(_.setStreamPattern("eu\\..*")) == "pattern: eu\\..*")

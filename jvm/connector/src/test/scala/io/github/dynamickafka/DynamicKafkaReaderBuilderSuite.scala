@@ -90,7 +90,7 @@ class DynamicKafkaReaderBuilderSuite extends AnyFunSuite with TimeLimit {
       )
     )
     val parsed = SourceOptions.parse(new CaseInsensitiveStringMap(options.asJava))
-    assert(parsed.clusters.perCluster.contains("Green.kafka.client.rack"))
+    assert(parsed.clusters.properties.perCluster.contains("Green.kafka.client.rack"))
   }
 
   test("all forms of a setter set the same options") {

@@ -58,10 +58,12 @@ class DynamicKafkaWriterBuilderSuite extends AnyFunSuite with TimeLimit {
       )
     )
     val parsed = SinkOptions.parse(new CaseInsensitiveStringMap(options.asJava))
-    assert(parsed.streamId.contains("orders") && parsed.routing == ClusterRouting.All)
-    assert(parsed.guarantee == DeliveryGuarantee.ExactlyOnce && parsed.transactions.idPrefix == "shop")
-    assert(parsed.partitioner == PartitionerChoice.RoundRobin)
-    assert(parsed.clusters.perCluster.contains("Green.kafka.client.rack"))
+    assert(parsed.routing.streamId.contains("orders") && parsed.routing.clusters == ClusterRouting.All)
+    assert(
+      parsed.delivery.guarantee == DeliveryGuarantee.ExactlyOnce && parsed.delivery.transactions.idPrefix == "shop"
+    )
+    assert(parsed.routing.partitioner == PartitionerChoice.RoundRobin)
+    assert(parsed.clusters.properties.perCluster.contains("Green.kafka.client.rack"))
   }
 
   test("a partitioner is a keyword, a class or a class name") {

@@ -6,7 +6,6 @@ import java.time.{Instant, ZoneOffset}
 import scala.util.Failure
 
 import org.apache.kafka.clients.admin.OffsetSpec
-import org.apache.kafka.common.TopicPartition
 
 import io.github.dynamickafka.base.Json
 import io.github.dynamickafka.offset.{CompositeOffset, Positions}
@@ -54,7 +53,7 @@ private[admin] object CheckpointCommands {
       history: Seq[(String, Long)],
       ends: Map[String, KafkaOffsets.Answer]
   ) {
-    def end(p: Position): Option[Long] = ends.get(p.cluster).flatMap(_(p.place).toOption)
+    def end(p: Position): Option[Long] = ends.get(p.cluster).flatMap(_(p.place.topicPartition).toOption)
     def lag(p: Position): Option[Long] = end(p).map(end => math.max(0L, end - p.at))
     def lags: Seq[Option[Long]] = positions.filter(_.isRead).map(lag)
 
@@ -84,7 +83,7 @@ private[admin] object CheckpointCommands {
     private def ends(source: SourceId, positions: Seq[Position]): Map[String, KafkaOffsets.Answer] = {
       val clusters = new QueryClusters(context, log)
       KafkaOffsets.inParallel(positions.groupBy(_.cluster).toSeq) { case (id, here) =>
-        val places = here.map(_.place)
+        val places = here.map(_.place.topicPartition)
         id -> clusters.config(source, id, clusters.reading(source)).fold(
           why => places.map(_ -> Failure(new Refusal(why))).toMap,
           KafkaOffsets.of(context, _, places.map(_ -> OffsetSpec.latest()).toMap)
@@ -128,9 +127,9 @@ private[admin] object CheckpointCommands {
               "partition" -> p.partition,
               "position" -> p.at,
               "state" -> p.state,
-              "entered" -> p.entered,
-              "target" -> p.target,
-              "stop" -> p.stop,
+              "entered" -> p.bounds.entered,
+              "target" -> p.bounds.target,
+              "stop" -> p.bounds.stop,
               "since_ms" -> p.sinceMs,
               "end" -> source.end(p),
               "lag" -> source.lag(p)
@@ -169,7 +168,7 @@ private[admin] object CheckpointCommands {
       p.at,
       source.end(p),
       source.lag(p),
-      source.ends(p.cluster)(p.place).failed.toOption.map(_.getMessage)
+      source.ends(p.cluster)(p.place.topicPartition).failed.toOption.map(_.getMessage)
     )
 
     override def json: Any = document(sources.map(source =>
@@ -205,8 +204,9 @@ private[admin] object CheckpointCommands {
     Map("reading" -> "active", "drained" -> "retained").getOrElse(p.state, p.state)
 
   private def stateInWords(p: Position): String =
-    p.state + p.target.fold("")(at => s" to $at") + p.stop.fold("")(at => s", ends at $at") +
-      p.sinceMs.fold("")(ms => s" since ${time(Some(ms))}") + p.entered.fold("")(at => s", entered at $at")
+    p.state + p.bounds.target.fold("")(at => s" to $at") + p.bounds.stop.fold("")(at => s", ends at $at") +
+      p.sinceMs.fold("")(ms => s" since ${time(Some(ms))}") +
+      p.bounds.entered.fold("")(at => s", entered at $at")
 
   private def time(ms: Option[Long]): String =
     ms.fold("an unknown time")(at => Time.format(Instant.ofEpochMilli(at)))
@@ -218,23 +218,31 @@ private[admin] object CheckpointCommands {
    *
    * @param state `reading`; `draining`: read up to the target; `retained`: removed, and resumed here if it is added again; `drained`:
    *              read to its target, or replaced: not read again while it drains
-   * @param entered where reading begins, if the newest batch adds the partition, or adds it again
-   * @param stop where reading ends for good, by stopping offsets
+   * @param sinceMs since when it is not read
    */
   private final case class Position(
-      cluster: String,
-      topic: String,
-      partition: Int,
+      place: Place,
       at: Long,
       state: String,
-      entered: Option[Long] = None,
-      target: Option[Long] = None,
-      stop: Option[Long] = None,
+      bounds: Bounds = Bounds(),
       sinceMs: Option[Long] = None
   ) {
+    def cluster: String = place.cluster
+    def topic: String = place.topic
+    def partition: Int = place.partition
     def isRead: Boolean = sinceMs.isEmpty
-    def place: TopicPartition = new TopicPartition(topic, partition)
   }
+
+  /**
+   * @param entered where reading begins, if the newest batch adds the partition, or adds it again
+   * @param target where a drain ends
+   * @param stop where reading ends for good, by stopping offsets
+   */
+  private final case class Bounds(
+      entered: Option[Long] = None,
+      target: Option[Long] = None,
+      stop: Option[Long] = None
+  )
 
   private object Position {
 
@@ -247,13 +255,14 @@ private[admin] object CheckpointCommands {
         target = in(offset.draining, id).get(topic, p)
         state = if (target.isDefined) "draining" else "reading"
         stop = offset.endsOf(id).get(topic).flatMap(_.offsets.get(p))
-      } yield Position(id, topic, p, at, state, in(offset.entered, id).get(topic, p), target, stop)
+        bounds = Bounds(in(offset.entered, id).get(topic, p), target, stop)
+      } yield Position(Place(id, topic, p), at, state, bounds)
       val left = for {
         (id, kept) <- offset.retained.toSeq
         (topic, of) <- kept.topics.toSeq
         (p, at) <- of.offsets
         state = if (kept.drained(topic)) "drained" else "retained"
-      } yield Position(id, topic, p, at, state, sinceMs = Some(of.since))
+      } yield Position(Place(id, topic, p), at, state, sinceMs = Some(of.since))
       (read ++ left).sortBy(p => (p.cluster, p.topic, p.partition))
     }
   }

@@ -32,7 +32,7 @@ private[dynamickafka] final case class Command(
 
   /** What the command line accepts, the positional ones first. */
   def onLine: Seq[Parameter[_]] =
-    parameters.filter(_.isPositional) ++ parameters.filter(p => p.onLine && !p.isPositional)
+    parameters.filter(_.isPositional) ++ parameters.filter(p => p.onLine.isDefined && !p.isPositional)
 
   def inSql: Seq[Parameter[_]] = parameters.filter(_.inSql)
 

@@ -72,7 +72,7 @@ private[admin] object EditCommands {
       if (context.file.isDefined) { val _ = context.streams() }
       context.catalog.service match {
         case service: EditableService => refusing(None)(service.edit(change))
-        case _ => throw Errors.metadataReadOnly(name, context.catalog.reading.service.name, Writable)
+        case _ => throw Errors.metadataReadOnly(name, context.catalog.reading.metadata.service.name, Writable)
       }
     }
     private lazy val changes = StreamChange.all(before.values.toSeq, after.values.toSeq)
@@ -113,7 +113,7 @@ private[admin] object EditCommands {
         case None => context.catalog.service match {
             case service: KafkaTopicMetadataService => write(service, text)
             case _ =>
-              val own = context.catalog.reading.service.name
+              val own = context.catalog.reading.metadata.service.name
               throw Errors.metadataReadOnly("publish", own, Seq(MetadataServiceSpecs.KafkaTopic.name))
           }
       }

@@ -9,38 +9,37 @@ import io.github.dynamickafka.source.checkpoint.Refusal
 /**
  * A parameter of a command and of a procedure.
  *
- * @param name in SQL; the option of the command is `--name` with `-` in place of `_`, unless `option` is set
  * @param comment for help and `DESCRIBE PROCEDURE`
  * @param default SQL of the value if the argument is left out; None: it is required. A positional argument always is
+ * @param onLine `--option`, or `NAME` of a positional argument; None: only in SQL
  */
 private[dynamickafka] final case class Parameter[T](
     name: String,
     kind: Kind[T],
     comment: String,
-    default: Option[String] = None,
-    isPositional: Boolean = false,
-    option: Option[String] = None,
-    onLine: Boolean = true,
-    inSql: Boolean = true
+    default: Option[String],
+    onLine: Option[String],
+    inSql: Boolean
 ) {
   def optional: Parameter[T] = copy(default = Some("NULL"))
 
   /** On the command line: `NAME` in place of `--name`. */
-  def positional: Parameter[T] = copy(isPositional = true)
+  def positional: Parameter[T] = copy(onLine = Some(name.toUpperCase(java.util.Locale.ROOT)))
 
   /** The option of the command line, without `--`. */
-  def called(option: String): Parameter[T] = copy(option = Some(option))
+  def called(option: String): Parameter[T] = copy(onLine = Some(s"--$option"))
   def onlyOnLine: Parameter[T] = copy(inSql = false)
-  def onlyInSql: Parameter[T] = copy(onLine = false)
+  def onlyInSql: Parameter[T] = copy(onLine = None)
 
-  def lineName: String =
-    if (isPositional) name.toUpperCase(java.util.Locale.ROOT)
-    else "--" + option.getOrElse(name.replace('_', '-'))
-
+  def lineName: String = onLine.getOrElse(name)
+  def isPositional: Boolean = onLine.exists(!_.startsWith("--"))
   def isRequired: Boolean = isPositional || default.isEmpty
 }
 
 private[dynamickafka] object Parameter {
+  def apply[T](name: String, kind: Kind[T], comment: String, default: Option[String] = None): Parameter[T] =
+    Parameter(name, kind, comment, default, onLine = Some(s"--${name.replace('_', '-')}"), inSql = true)
+
   def text(name: String, comment: String): Parameter[String] = Parameter(name, Kind.Text, comment)
   def path(name: String, comment: String): Parameter[String] = Parameter(name, Kind.Path, comment)
   def number(name: String, comment: String): Parameter[Long] = Parameter(name, Kind.Number, comment)

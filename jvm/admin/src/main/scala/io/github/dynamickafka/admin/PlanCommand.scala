@@ -43,6 +43,7 @@ import io.github.dynamickafka.source.trigger.{
 
 /** `plan`: what the next batch of a query would do with the metadata of the catalog, or of a file. Nothing is changed. */
 private[admin] object PlanCommand {
+  import PlannedChange.{Drains, Enters, Leaves}
 
   private val Metadata = Parameter.text(
     "metadata",
@@ -79,26 +80,34 @@ private[admin] object PlanCommand {
     private val nextBatch = sources.flatMap(_.nextBatch).groupMapReduce(_._1)(_._2)(_ + _).toSeq.sortBy(_._1)
     private val rights = sources.flatMap(_.rights)
     private val assumed = sources.flatMap(_.assumed).distinct
-    private val lost = changes.filter(_.lost)
-    private val (lostRecords, lostBytes) = (lost.flatMap(_.records).sum, lost.flatMap(_.bytes).sum)
+    private val enters = changes.collect { case c @ PlannedChange(_, _, Enters(by)) => c -> by }
+    private val drains = changes.collect { case c @ PlannedChange(_, _, Drains(target)) => c -> target }
+    private val leaves = changes.collect { case c @ PlannedChange(_, _, left: Leaves) => c -> left }
+    private val lostRecords = changes.filter(_.isLost).flatMap(_.records).sum
+    private val lostBytes = changes.flatMap(_.bytes).sum
 
     override def rows: Seq[Seq[Any]] = {
       sources.flatMap(_.hidden).headOption.foreach(why => throw new Refusal(why))
-      changes.map(c =>
-        Seq(c.change, c.cluster, c.topic, c.partition, c.position, c.target, c.records, c.bytes, c.lost)
-      )
+      changes.map { c =>
+        val Place(cluster, topic, partition) = c.at
+        Seq(c.kind.name, cluster, topic, partition, c.position, c.target, c.records, c.bytes, c.isLost)
+      }
     }
 
-    private def of(change: String): Seq[PlannedChange] = changes.filter(_.change == change)
-
-    private def place(c: PlannedChange): Seq[(String, Any)] =
-      Seq("cluster" -> c.cluster, "topic" -> c.topic, "partition" -> c.partition, "position" -> c.position)
+    private def place(c: PlannedChange): Seq[(String, Any)] = Seq(
+      "cluster" -> c.at.cluster,
+      "topic" -> c.at.topic,
+      "partition" -> c.at.partition,
+      "position" -> c.position
+    )
 
     override def json: Any = Json.fields(
       "batch" -> batch,
-      "enters" -> of("enters").map(c => Json.Fields(place(c) :+ ("by" -> c.by))),
-      "drains" -> of("drains").map(c => Json.Fields(place(c) :+ ("target" -> c.target))),
-      "leaves" -> of("leaves").map(c => Json.Fields(place(c) ++ Seq("end" -> c.end, "records" -> c.records))),
+      "enters" -> enters.map { case (c, by) => Json.Fields(place(c) :+ ("by" -> by)) },
+      "drains" -> drains.map { case (c, target) => Json.Fields(place(c) :+ ("target" -> target)) },
+      "leaves" -> leaves.map { case (c, left) =>
+        Json.Fields(place(c) ++ Seq("end" -> left.end, "records" -> c.records))
+      },
       "lost" -> Json.fields(
         "records" -> lostRecords,
         "bytes" -> lostBytes,
@@ -112,12 +121,12 @@ private[admin] object PlanCommand {
     )
 
     override def text: String = {
-      def at(c: PlannedChange) = s"cluster ${c.cluster}, topic ${c.topic}, partition ${c.partition}"
+      def at(c: PlannedChange) = s"cluster ${c.at.cluster}, topic ${c.at.topic}, partition ${c.at.partition}"
       val byCluster = nextBatch.map { case (id, records) => s"$id $records" }.mkString(", ")
       (Seq(s"after batch $batch") ++
-        of("enters").map(c => s"+ ${at(c)} enters at ${c.position} (${c.by.getOrElse("")})") ++
-        of("drains").map(c => s"~ ${at(c)} drains from ${c.position} to ${c.target.getOrElse("")}") ++
-        of("leaves").map { c =>
+        enters.map { case (c, by) => s"+ ${at(c)} enters at ${c.position} (${by.getOrElse("")})" } ++
+        drains.map { case (c, target) => s"~ ${at(c)} drains from ${c.position} to $target" } ++
+        leaves.map { case (c, _) =>
           val records = c.records.fold("unknown")(Text.count(_, "unread record"))
           s"- ${at(c)} leaves at ${c.position}: $records"
         } ++
@@ -159,32 +168,47 @@ private[admin] final case class Planned(
 /**
  * What happens to one partition in the next batch of a query.
  *
- * @param change `enters`, `drains` or `leaves`
  * @param position where it enters, from where it drains, where it leaves
- * @param target the offset up to which it drains
- * @param records left to drain, or unread; None: not known
- * @param lost whether unread records leave without a drain
- * @param canLose whether they would, if there are any
- * @param end the latest offset of what leaves
- * @param bytes the estimated size of records that are lost
- * @param by why it enters where it does: `retained`, or the start
  */
-private[admin] final case class PlannedChange(
-    change: String,
-    cluster: String,
-    topic: String,
-    partition: Int,
-    position: Long,
-    target: Option[Long] = None,
-    records: Option[Long] = None,
-    lost: Boolean = false,
-    canLose: Boolean = false,
-    end: Option[Long] = None,
-    bytes: Option[Long] = None,
-    by: Option[String] = None
-)
+private[admin] final case class PlannedChange(at: Place, position: Long, kind: PlannedChange.Kind) {
+  import PlannedChange._
+
+  /** The offset up to which it drains. */
+  def target: Option[Long] = Some(kind).collect { case Drains(target) => target }
+
+  /** How many are left to drain, or unread; None: not known. */
+  def records: Option[Long] = (kind match {
+    case Enters(_) => None
+    case Drains(target) => Some(target)
+    case Leaves(end, _, _) => end
+  }).map(end => math.max(0L, end - position))
+
+  /** Whether it may leave with unread records, and without a drain. */
+  def canLose: Boolean = kind match {
+    case left: Leaves => left.canLose
+    case _ => false
+  }
+  def isLost: Boolean = canLose && records.exists(_ > 0)
+
+  /** The estimated size of the records that are lost. */
+  def bytes: Option[Long] = Some(kind).collect { case Leaves(_, _, Some(bytes)) => bytes }
+}
+
+/** A partition of a topic on a cluster. */
+private[admin] final case class Place(cluster: String, topic: String, partition: Int) {
+  def topicPartition: TopicPartition = new TopicPartition(topic, partition)
+}
 
 private[admin] object PlannedChange {
+  sealed abstract class Kind(val name: String) extends Product with Serializable
+
+  /** @param by why it enters where it does: `retained`, or the start */
+  final case class Enters(by: Option[String] = None) extends Kind("enters")
+  final case class Drains(target: Long) extends Kind("drains")
+
+  /** @param end the latest offset; None: not known */
+  final case class Leaves(end: Option[Long], canLose: Boolean, bytes: Option[Long] = None)
+      extends Kind("leaves")
 
   /**
    * What `Reconcile` and `NextOffset` have decided. Pure.
@@ -202,22 +226,19 @@ private[admin] object PlannedChange {
       continued: Set[String] = Set.empty
   ): Seq[PlannedChange] = {
     val enters = next.spans.filter(_.enters).map(s =>
-      PlannedChange("enters", s.cluster, s.topic, s.partition, s.from)
+      PlannedChange(Place(s.cluster, s.topic, s.partition), s.from, Enters())
     )
     val from = next.spans.map(s => (s.cluster, s.topic, s.partition) -> s.from).toMap
     val drains = each(next.rest.draining).map { case (id, topic, p, target) =>
       val at = from.get((id, topic, p)).orElse(start.position(id).get(topic, p)).getOrElse(target)
-      PlannedChange("drains", id, topic, p, at, Some(target), Some(math.max(0L, target - at)))
+      PlannedChange(Place(id, topic, p), at, Drains(target))
     }
     (enters ++ drains ++ leaving(start, next).map { case (id, topic, p, at) =>
-      val end = latest(id, topic, p)
-      val unread = end.map(e => math.max(0L, e - at))
       // Only what has reached its target leaves like this.
       val drained = topology.clusters.get(id).flatMap(_.topics.get(topic))
         .fold(drainRemoved && !topology.removes(id, topic))(t => t.draining && t.reads(p))
-      val canLose = !drained && !continued(id)
-      PlannedChange("leaves", id, topic, p, at, None, unread, canLose && unread.exists(_ > 0), canLose, end)
-    }).sortBy(c => (Order.indexOf(c.change), c.cluster, c.topic, c.partition))
+      PlannedChange(Place(id, topic, p), at, Leaves(latest(id, topic, p), !drained && !continued(id)))
+    }).sortBy(c => (Order.indexOf(c.kind.name), c.at.cluster, c.at.topic, c.at.partition))
   }
 
   /** The positions that are not read any more. */
@@ -247,6 +268,8 @@ private[admin] final class QueryPlan(
     streams: Seq[KafkaStream],
     isActive: String => Boolean
 ) {
+  import PlannedChange.{Enters, Leaves}
+
   private val clusters = new QueryClusters(context, log, streams)
   private val known = clusters.remembered(source)
   private val checkpoint = log.source(source)
@@ -264,7 +287,7 @@ private[admin] final class QueryPlan(
       refuse("the query has stopping offsets, which are not among what is planned")
     val (lacking, described) = withoutHidden(withTopics(resolved))
     val now = Clock.System.currentTimeMillis()
-    val replacing = ReplacingClusters(start, described, options.drainRemovedClusters, now)
+    val replacing = ReplacingClusters(start, described, options.changes.drainRemoved, now)
     val topology = replacing.topology
     val trigger = TriggerContext.begin(
       replacing.start,
@@ -277,7 +300,7 @@ private[admin] final class QueryPlan(
     val views: Map[String, ClusterView] =
       KafkaOffsets.inParallel(transition.clusters.toSeq) { case (id, work) => id -> ask(id, work) }.toMap
     def nextOf(views: Map[String, ClusterView], continued: Map[String, Continuation]) =
-      NextOffset(replacing.start, transition, views, options.replacedClusters, _ => false, continued)
+      NextOffset(replacing.start, transition, views, options.changes.replaced, _ => false, continued)
     val asked = nextOf(views, Map.empty)
     val decided = replacements(replacing, transition, views, asked)
     val next = decided.fold(asked)(d => nextOf(d.views, d.continued))
@@ -288,29 +311,35 @@ private[admin] final class QueryPlan(
       case (id, topic, p, _) if !replaced(id) => id -> new TopicPartition(topic, p)
     })
     val isReadAnew = Set[ReplacedClusterPolicy](ReplacedClusterPolicy.Earliest, ReplacedClusterPolicy.Latest)(
-      options.replacedClusters
+      options.changes.replaced
     )
     val changes = PlannedChange.all(
       start,
       topology,
-      options.drainRemovedClusters,
+      options.changes.drainRemoved,
       next,
       (id, topic, p) => ends.get(id -> new TopicPartition(topic, p)).flatten,
       if (isReadAnew) Set.empty else next.replaced.filter(c => c.former != c.cluster).map(_.former).toSet
-    ).map(c => if (c.change == "enters") c.copy(by = Some(by(c, transition, next))) else c)
-    val limit = ReadLimit.maxRows(options.limits.maxOffsetsPerTrigger.getOrElse(Long.MaxValue))
+    ).map(c =>
+      c.kind match {
+        case Enters(_) => c.copy(kind = Enters(Some(by(c.at, transition, next))))
+        case left: Leaves if c.isLost => c.copy(kind = left.copy(bytes = Some(bytes(c))))
+        case _ => c
+      }
+    )
+    val limit = ReadLimit.maxRows(options.batches.limits.maxOffsetsPerTrigger.getOrElse(Long.MaxValue))
     val granted = new Limits()
       .grant(next.spans, limit, trigger.configs.ofTopology.maxOffsetsPerTrigger, now = 0L, wait = false)
     Planned(
-      changes.map(c => c.copy(bytes = bytes(c))),
+      changes,
       next.spans.map(_.cluster).zip(granted).groupMapReduce(_._1)(_._2)(_ + _).toSeq,
       lacking,
       lacking.collect { case (id, topic, Brokers.Describe) =>
         s"cluster '$id', topic '$topic': whether it exists is not known without the right Describe"
       },
-      changes.filter(c => c.canLose && !ends.contains(c.cluster -> new TopicPartition(c.topic, c.partition)))
-        .map(c =>
-          s"cluster '${c.cluster}', topic '${c.topic}', partition ${c.partition}: how many records are unread is not " +
+      changes.filter(c => c.canLose && !ends.contains(c.at.cluster -> c.at.topicPartition)).map(_.at)
+        .map(at =>
+          s"cluster '${at.cluster}', topic '${at.topic}', partition ${at.partition}: how many records are unread is not " +
             "known, because it does not answer"
         ),
       QueryPlan.assumed(known.options)
@@ -319,22 +348,21 @@ private[admin] final class QueryPlan(
 
   /** Why a partition enters where it does. */
   private def by(
-      change: PlannedChange,
+      place: Place,
       transition: Transition,
       next: NextOffset
   ): String = {
-    val id = change.cluster
-    val entering = transition.clusters.get(id).flatMap(_.entering.get(change.topic))
-    val isRenamed = next.renamed.exists(r => r.cluster == id && r.topic == change.topic)
+    val Place(id, topic, partition) = place
+    val entering = transition.clusters.get(id).flatMap(_.entering.get(topic))
+    val isRenamed = next.renamed.exists(r => r.cluster == id && r.topic == topic)
     val isReplaced = next.replaced.exists(r =>
-      r.cluster == id && (entering.isEmpty ||
-        r.continued.exists(_.positions.get(change.topic, change.partition).isDefined))
+      r.cluster == id &&
+        (entering.isEmpty || r.continued.exists(_.positions.get(topic, partition).isDefined))
     )
-    val isRetained =
-      start.retained.get(id).exists(_.positions.get(change.topic, change.partition).isDefined)
+    val isRetained = start.retained.get(id).exists(_.positions.get(topic, partition).isDefined)
     if (isRenamed || isRetained && !isReplaced) "retained"
     else if (isReplaced) known.options.getOrElse("replacedClusterPolicy", "fail")
-    else entering.flatMap(StoppingOffsets.wording(id, change.topic, _)).getOrElse("earliest")
+    else entering.flatMap(StoppingOffsets.wording(id, topic, _)).getOrElse("earliest")
   }
 
   /** The rights that are missing, and the metadata without topics that may not be described and were not read. */
@@ -359,7 +387,7 @@ private[admin] final class QueryPlan(
   ): Option[DecidedReplacements] =
     try
       PlannedReplacements.decide(
-        options.replacedClusters,
+        options.changes.replaced,
         checkpoint,
         transition.clusters.map { case (id, _) => id -> config(id) }.toMap,
         replacing.start,
@@ -397,16 +425,16 @@ private[admin] final class QueryPlan(
 
   private def resolved: Topology = {
     val answer = Resolution.resolve(
-      options.subscription,
-      options.discovery.allowMissingStreams,
+      options.metadata.subscription,
+      options.metadata.discovery.allowMissingStreams,
       streams.map(s => s.streamId -> s).toMap,
       isActive
     )
     val guard = new RemovalGuard(
-      options.service.name,
-      options.discovery.maxRemovedClusters,
+      options.metadata.service.name,
+      options.metadata.discovery.maxRemovedClusters,
       confirmations = 1,
-      options.subscription.includes
+      options.metadata.subscription.includes
     )
     guard.begin(known.current)
     guard(answer).topology
@@ -455,9 +483,8 @@ private[admin] final class QueryPlan(
       }
     }.flatten.toMap
 
-  private def bytes(change: PlannedChange): Option[Long] = Option.when(change.lost) {
-    val at = new TopicPartition(change.topic, change.partition)
-    val each = KafkaOffsets.recordBytes(config(change.cluster), at, change.position)
+  private def bytes(change: PlannedChange): Long = {
+    val each = KafkaOffsets.recordBytes(config(change.at.cluster), change.at.topicPartition, change.position)
     math.round(change.records.getOrElse(0L).toDouble * each)
   }
 

@@ -93,9 +93,9 @@ class CliExamplesSuite extends AnyFunSuite with TimeLimit with Checkpoints {
       1L,
       Seq(Planned(
         Seq(
-          PlannedChange("enters", "green", "orders", 0, 0L, by = Some("earliest")),
-          PlannedChange("drains", "red", "orders", 0, 4L, Some(10L), Some(6L)),
-          PlannedChange("leaves", "blue", "orders", 0, 4L, None, Some(3L), lost = true, bytes = Some(600L))
+          PlannedChange(Place("green", "orders", 0), 0L, PlannedChange.Enters(Some("earliest"))),
+          PlannedChange(Place("red", "orders", 0), 4L, PlannedChange.Drains(10L)),
+          PlannedChange(Place("blue", "orders", 0), 4L, PlannedChange.Leaves(Some(7L), true, Some(600L)))
         ),
         Seq("green" -> 10L, "red" -> 6L),
         Seq(("green", "orders", "Read")),

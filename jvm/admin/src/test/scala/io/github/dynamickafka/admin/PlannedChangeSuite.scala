@@ -22,6 +22,7 @@ import io.github.dynamickafka.offset.{
 
 /** The changes that `plan` shows. What is decided is in the suites of `offset`. */
 class PlannedChangeSuite extends AnyFunSuite {
+  import PlannedChange._
 
   private def at(offsets: (String, Long)*): SortedMap[String, Positions] =
     SortedMap.from(offsets.map { case (id, offset) => id -> Positions.from(Seq(("t", 0, offset))) })
@@ -50,34 +51,25 @@ class PlannedChangeSuite extends AnyFunSuite {
   test("what enters, drains and leaves, with the records that are left or lost") {
     val start = CompositeOffset(at("blue" -> 4L, "red" -> 6L))
     assert(changes(start, topology("green" -> false, "red" -> true)) == Seq(
-      PlannedChange("enters", "green", "t", 0, 0L),
-      PlannedChange("drains", "red", "t", 0, 6L, Some(10L), Some(4L)),
-      PlannedChange(
-        "leaves",
-        "blue",
-        "t",
-        0,
-        4L,
-        None,
-        Some(6L),
-        lost = true,
-        canLose = true,
-        end = Some(10L)
-      )
+      PlannedChange(Place("green", "t", 0), 0L, Enters()),
+      PlannedChange(Place("red", "t", 0), 6L, Drains(10L)),
+      PlannedChange(Place("blue", "t", 0), 4L, Leaves(Some(10L), canLose = true))
     ))
+    val counts = changes(start, topology("green" -> false, "red" -> true)).map(c => (c.records, c.isLost))
+    assert(counts == Seq((None, false), (Some(4L), false), (Some(6L), true)))
     assert(changes(start, topology("blue" -> false, "red" -> false)).isEmpty)
   }
 
   test("nothing is lost that was drained, or that another cluster continues") {
     val start = CompositeOffset(at("blue" -> 4L))
-    assert(changes(start, topology(), drainRemoved = true).map(_.change) == Seq("drains"))
+    assert(changes(start, topology(), drainRemoved = true).map(_.kind.name) == Seq("drains"))
     val drained = changes(start.copy(until = ReadUntil(at("blue" -> 4L))), topology("blue" -> true))
-    assert(drained == Seq(PlannedChange("leaves", "blue", "t", 0, 4L, None, Some(6L), end = Some(10L))))
+    assert(drained == Seq(PlannedChange(Place("blue", "t", 0), 4L, Leaves(Some(10L), canLose = false))))
     assert(changes(
       start,
       topology(),
       continued = Set("blue")
-    ).map(c => (c.change, c.lost)) == Seq("leaves" -> false))
+    ).map(c => (c.kind.name, c.isLost)) == Seq("leaves" -> false))
   }
 
   test("what the plan leaves out is named") {

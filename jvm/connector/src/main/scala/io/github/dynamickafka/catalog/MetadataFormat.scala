@@ -7,8 +7,7 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.config.{
-  DiscoveryOptions,
-  ServiceOptions,
+  MetadataOptions,
   SinkOptionSpecs,
   SinkOptions,
   SourceOptionSpecs,
@@ -40,19 +39,20 @@ private[dynamickafka] final class MetadataFormat private (table: OptionTable, qu
       over(document.filterNot { case (name, _) => user.isDefined && isSchema(name) }, ofQuery)
     def parse(document: Map[String, String]) =
       DynamicKafkaTable.parse(options(document)(own), isCatalogTable = true, query.keySet)
-    val document = common(plain.service, plain.subscription, plain.discovery, parse(_).format)
+    val document = common(plain.metadata, parse(_).format)
     DynamicKafkaTable.of(parse(document), user, ofTable = Some(options(document)(_)))
   }
 
   private def writing(schema: StructType): Table = {
     val plain = SinkOptions.parse(withoutFormats)
-    val stream = plain.streamId.getOrElse(throw Errors.missingOption(
+    val stream = plain.routing.streamId.getOrElse(throw Errors.missingOption(
       SinkOptionSpecs.StreamId.name,
       s"set it to the stream whose format is meant, because '${FormatOptionSpecs.ValueFormat.name}' is '${Formats.OfMetadata}'."
     ))
     def parse(document: Map[String, String]) =
       SinkOptions.parse(over(document, own), isCatalogTable = true).format
-    val document = common(plain.service, Subscription.Ids(Seq(stream)), plain.discovery, parse)
+    val document =
+      common(MetadataOptions(plain.service, Subscription.Ids(Seq(stream)), plain.discovery), parse)
     val _ = DynamicKafkaSinkTable.check(over(document, own), schema, isCatalogTable = true, query.keySet)
     def options(ofQuery: CaseInsensitiveStringMap) =
       over(document, DynamicKafkaSinkTable.over(own)(ofQuery))
@@ -71,12 +71,10 @@ private[dynamickafka] final class MetadataFormat private (table: OptionTable, qu
 
   /** What the metadata says about the format of the streams. */
   private def common(
-      service: ServiceOptions,
-      subscription: Subscription,
-      discovery: DiscoveryOptions,
+      options: MetadataOptions,
       parse: Map[String, String] => FormatTable
   ): Map[String, String] = {
-    val documents = MetadataWatcher.described(service, subscription, discovery).map { stream =>
+    val documents = MetadataWatcher.described(options).map { stream =>
       val document =
         DocumentFormats.over(table, Map.empty, stream.getFormatOptions.asScala.toMap, stream.streamId)
       if (!document.keys.exists(FormatOptionSpecs.ValueFormat.named))

@@ -71,10 +71,10 @@ private[dynamickafka] final class StreamCatalog(
 
   def hadoop: Configuration = configuration()
 
-  lazy val service: KafkaMetadataService = MetadataServices.create(reading.service, hadoop)
+  lazy val service: KafkaMetadataService = MetadataServices.create(reading.metadata.service, hadoop)
 
   private lazy val lookup =
-    new StreamLookup(service, reading.service.name, reading.discovery.callTimeoutMs)
+    new StreamLookup(service, reading.metadata.service.name, reading.metadata.discovery.callTimeoutMs)
 
   /** All streams, sorted by id. */
   def streams(): Seq[KafkaStream] = lookup.all()

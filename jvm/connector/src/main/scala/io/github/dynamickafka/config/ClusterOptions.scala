@@ -83,31 +83,20 @@ private[config] trait ClientSpecs extends OptionSpecs {
   )
 }
 
-/**
- * Connections to the clusters, and the handling of unreachable clusters.
- *
- * @param shared the `kafka.*` options without that prefix
- * @param perCluster the `cluster.*` options without that prefix, names as the user wrote them
- * @param table the options of the source or the sink, to distinguish options from Kafka properties
- * @param clientMetrics the prefix of the gauges of Kafka's clients; None: there are none
- */
+/** Connections to the clusters, and the handling of clusters that are unreachable or without some of their records. */
 private[dynamickafka] final case class ClusterOptions(
-    skipUnreachable: Boolean,
-    failureTimeoutMs: Long,
     requestTimeoutMs: Long,
-    unreachableReplay: UnreachableReplayPolicy,
-    groupIdPrefix: Option[String],
-    shared: Map[String, String],
-    perCluster: Map[String, String],
-    clientIdPrefix: Option[String] = None,
-    table: OptionTable = SourceOptionSpecs.table,
+    unreachable: UnreachableOptions,
+    properties: PropertyOptions,
+    clients: ClientOptions = ClientOptions(),
     snapshotMaxAgeMs: Long = 1000L,
-    clientMetrics: Option[String] = None,
+    failOnDataLoss: Boolean = true,
     refuseMisspelled: Boolean = false
 ) {
 
   /** With the prefix of the gauges of a query. */
-  def named(prefix: String): ClusterOptions = copy(clientMetrics = clientMetrics.map(_ => prefix))
+  def named(prefix: String): ClusterOptions =
+    copy(clients = clients.copy(metrics = clients.metrics.map(_ => prefix)))
 
   override def toString: String = s"ClusterOptions(requestTimeoutMs=$requestTimeoutMs)"
 }
@@ -116,17 +105,47 @@ private[dynamickafka] object ClusterOptions {
   import SourceOptionSpecs._
 
   def apply(raw: RawOptions, table: OptionTable): ClusterOptions = ClusterOptions(
-    skipUnreachable = raw.get(ClusterFailurePolicy),
-    failureTimeoutMs = raw.get(ClusterFailureTimeoutMs),
-    requestTimeoutMs = raw.get(ClusterRequestTimeoutMs),
-    unreachableReplay = raw.get(UnreachableReplay),
-    groupIdPrefix = raw.find(GroupIdPrefix),
-    shared = raw.kafka,
-    perCluster = raw.cluster,
-    clientIdPrefix = raw.find(ClientIdPrefix),
-    table = table,
-    snapshotMaxAgeMs = raw.get(ClusterSnapshotMaxAgeMs),
-    clientMetrics = Option.when(raw.get(ClientMetrics))("query"),
-    refuseMisspelled = raw.get(UnknownClusterOptions)
+    raw.get(ClusterRequestTimeoutMs),
+    UnreachableOptions(
+      raw.get(ClusterFailurePolicy),
+      raw.get(ClusterFailureTimeoutMs),
+      raw.get(UnreachableReplay),
+      raw.get(DeferWithState)
+    ),
+    PropertyOptions(raw.kafka, raw.cluster, table),
+    ClientOptions(
+      raw.find(ClientIdPrefix),
+      raw.find(GroupIdPrefix),
+      Option.when(raw.get(ClientMetrics))("query")
+    ),
+    raw.get(ClusterSnapshotMaxAgeMs),
+    raw.get(FailOnDataLoss),
+    raw.get(UnknownClusterOptions)
   )
 }
+
+/** @param timeoutMs how long a skipped cluster may be unreachable, or -1 */
+private[dynamickafka] final case class UnreachableOptions(
+    skip: Boolean = false,
+    timeoutMs: Long = -1L,
+    replay: UnreachableReplayPolicy = UnreachableReplayPolicy.Fail,
+    deferWithState: Boolean = false
+)
+
+/**
+ * @param shared the `kafka.*` options without that prefix
+ * @param perCluster the `cluster.*` options without that prefix, names as the user wrote them
+ * @param table the options of the source or the sink, to distinguish options from Kafka properties
+ */
+private[dynamickafka] final case class PropertyOptions(
+    shared: Map[String, String] = Map.empty,
+    perCluster: Map[String, String] = Map.empty,
+    table: OptionTable = SourceOptionSpecs.table
+)
+
+/** @param metrics the prefix of the gauges of Kafka's clients; None: there are none */
+private[dynamickafka] final case class ClientOptions(
+    idPrefix: Option[String] = None,
+    groupIdPrefix: Option[String] = None,
+    metrics: Option[String] = None
+)

@@ -32,8 +32,9 @@ private[dynamickafka] final class ClusterScope(options: ClusterOptions, val ids:
   import ClusterScope._
 
   /** What `cluster.<id>.` options set, by cluster id; names as the user wrote them. */
-  private val own: Map[String, Map[String, String]] = options.perCluster.toSeq.flatMap { case (key, value) =>
-    ClusterKeys.split(key, ids, options.table).map { case (id, name) => id -> (name -> value) }
+  private val own: Map[String, Map[String, String]] = options.properties.perCluster.toSeq.flatMap {
+    case (key, value) =>
+      ClusterKeys.split(key, ids, options.properties.table).map { case (id, name) => id -> (name -> value) }
   }.groupMap(_._1)(_._2).map { case (id, set) => id -> set.toMap }
 
   /** @param metadata the properties that the metadata service gives for this cluster */
@@ -42,7 +43,9 @@ private[dynamickafka] final class ClusterScope(options: ClusterOptions, val ids:
     val group = chosen.get(GroupId).filter(_.nonEmpty)
     val client = reporting(id, ClientDefaults.consumer(chosen))
     val ofConsumers =
-      group.map(GroupIds.distinct(_, id, client)).orElse(options.groupIdPrefix.map(prefix => s"$prefix-$id"))
+      group.map(GroupIds.distinct(_, id, client)).orElse(options.clients.groupIdPrefix.map(prefix =>
+        s"$prefix-$id"
+      ))
     new ClusterProperties(id, client ++ ofConsumers.map(GroupId -> _), admin(id, chosen), group)
   }
 
@@ -57,7 +60,7 @@ private[dynamickafka] final class ClusterScope(options: ClusterOptions, val ids:
 
   /** Adds the reporter of the clients' metrics to the properties of a client. */
   private def reporting(id: String, client: Map[String, String]): Map[String, String] =
-    options.clientMetrics.fold(client)(query =>
+    options.clients.metrics.fold(client)(query =>
       ClientMetricsReporter.in(client, query, GaugeNames.clusters(ids + id)(id))
     )
 
@@ -73,14 +76,23 @@ private[dynamickafka] final class ClusterScope(options: ClusterOptions, val ids:
 
   /** Keys of `cluster.*` options that belong to no known cluster: one may appear, or the id is mistyped. */
   def unmatched: Seq[String] =
-    options.perCluster.keys.filter(ClusterKeys.split(_, ids, options.table).isEmpty).toSeq.sorted
+    options.properties.perCluster.keys.filter(ClusterKeys.split(
+      _,
+      ids,
+      options.properties.table
+    ).isEmpty).toSeq.sorted
       .map(OptionName.Cluster + _)
 
   /** The Kafka properties that are set for this cluster, the highest precedence first: option, metadata, `kafka.`. */
   private def properties(id: String, metadata: Map[String, String]): Map[String, String] = {
-    val named = options.clientIdPrefix.map(prefix => ClientId -> s"$prefix-$id").toMap
-    val set = of(id).flatMap { case (name, value) => property(id, name, options.table).map(_ -> value) }
-    named ++ canonical(options.shared) ++ (canonical(metadata) -- ignored(metadata, options.table)) ++
+    val named = options.clients.idPrefix.map(prefix => ClientId -> s"$prefix-$id").toMap
+    val set = of(id).flatMap { case (name, value) =>
+      property(id, name, options.properties.table).map(_ -> value)
+    }
+    named ++ canonical(options.properties.shared) ++ (canonical(metadata) -- ignored(
+      metadata,
+      options.properties.table
+    )) ++
       canonical(set)
   }
 

@@ -1,5 +1,6 @@
 package io.github.dynamickafka.config
 
+import io.github.dynamickafka.metadata.ReplacedClusterPolicy
 import io.github.dynamickafka.option.{OptionSpecs, OptionType, RawOptions}
 
 /** How the metadata service is polled, and what happens to what its answers lack. */
@@ -71,6 +72,14 @@ private[config] trait DiscoverySpecs extends OptionSpecs {
     maxRemovedClusters = raw.find(MaxRemovedClusters),
     removalConfirmations = raw.get(RemovalConfirmations)
   )
+
+  private[config] def changes(raw: RawOptions, replaced: ReplacedClusterPolicy): ClusterChangeOptions =
+    ClusterChangeOptions(
+      raw.get(RemovedClusterRetentionMs),
+      raw.get(RemovedClusterPolicy),
+      replaced,
+      raw.get(AllowDuplicateClusters)
+    )
 }
 
 private[dynamickafka] final case class DiscoveryOptions(
@@ -80,4 +89,22 @@ private[dynamickafka] final case class DiscoveryOptions(
     allowMissingStreams: Boolean,
     maxRemovedClusters: Option[Int] = None,
     removalConfirmations: Int = 2
+) {
+
+  /** Without polling: the metadata is read once. */
+  def once: DiscoveryOptions = copy(intervalMs = -1L)
+}
+
+/**
+ * What follows when the metadata remove, replace or repeat clusters.
+ *
+ * @param retentionMs how long what is removed keeps its offsets, or -1
+ * @param drainRemoved whether what is removed is read up to its latest offsets at that time
+ * @param allowDuplicates whether two ids may lead to the same Kafka cluster
+ */
+private[dynamickafka] final case class ClusterChangeOptions(
+    retentionMs: Long = -1L,
+    drainRemoved: Boolean = false,
+    replaced: ReplacedClusterPolicy = ReplacedClusterPolicy.Fail,
+    allowDuplicates: Boolean = false
 )

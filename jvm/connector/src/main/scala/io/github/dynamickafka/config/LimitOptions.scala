@@ -90,6 +90,13 @@ private[config] trait TaskSpecs extends OptionSpecs {
   )
 }
 
+/** How much a batch reads, and how it is read. */
+private[dynamickafka] final case class BatchOptions(
+    limits: LimitOptions,
+    alignment: Option[AlignmentOptions] = None,
+    realTime: RealTimeOptions = RealTimeOptions()
+)
+
 private[dynamickafka] final case class LimitOptions(
     maxOffsetsPerTrigger: Option[Long],
     minOffsetsPerTrigger: Option[Long],

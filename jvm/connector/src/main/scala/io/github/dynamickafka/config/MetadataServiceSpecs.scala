@@ -1,6 +1,6 @@
 package io.github.dynamickafka.config
 
-import io.github.dynamickafka.option.{OptionName, OptionSpec, OptionType}
+import io.github.dynamickafka.option.{Default, OptionName, OptionSpec, OptionType}
 
 /**
  * A metadata service that comes with the connector, as options name it: the one declaration of its name and its
@@ -42,7 +42,7 @@ private[dynamickafka] object MetadataServiceSpecs {
   )
   val ClientId: OptionSpec[String] = oauth("clientId", "Id of the client.")
   val ClientSecret: OptionSpec[String] =
-    oauth("clientSecret", "Secret of the client, or a reference to it.").copy(secret = true)
+    oauth("clientSecret", "Secret of the client, or a reference to it.", password)
   val Scope: OptionSpec[String] = oauth("scope", "Scopes of the tokens, separated by spaces.")
   val Namespace: OptionSpec[String] = required("namespace", "Namespace of the ConfigMap.")
   val ConfigMapName: OptionSpec[String] = required("name", "Name of the ConfigMap.")
@@ -61,15 +61,14 @@ private[dynamickafka] object MetadataServiceSpecs {
   val StrimziListener: OptionSpec[String] = OptionSpec(
     "listener",
     text,
-    Some(""),
-    "the only one",
+    Default(Some(""), "the only one"),
     "The listener of each `Kafka`. Its annotation `dynamic-kafka/listener` takes precedence."
   )
+  private val DefaultLabel = "dynamic-kafka/stream"
   val StrimziLabel: OptionSpec[String] = OptionSpec(
     "label",
     text,
-    Some("dynamic-kafka/stream"),
-    "`dynamic-kafka/stream`",
+    Default.of(DefaultLabel, DefaultLabel),
     "The label of a `KafkaTopic` with the id of its stream."
   )
 
@@ -79,15 +78,13 @@ private[dynamickafka] object MetadataServiceSpecs {
   val TimeoutMs: OptionSpec[Long] = OptionSpec(
     "timeoutMs",
     duration(min = 1).map(math.min(_, Int.MaxValue.toLong)),
-    Some(DefaultTimeoutMs),
-    s"`$DefaultTimeoutMs`",
+    Default.of(DefaultTimeoutMs, DefaultTimeoutMs.toString),
     "Time limit of a call."
   )
   val TtlMs: OptionSpec[Long] = OptionSpec(
     "ttlMs",
     duration(min = 0),
-    Some(0L),
-    "`0`",
+    Default.of(0L, "0"),
     "How long an answer is used again."
   )
 
@@ -137,9 +134,9 @@ private[dynamickafka] object MetadataServiceSpecs {
     Some(ArgumentPrefix("properties.", placeholder, doc))
 
   /** Empty: not given. */
-  private def oauth(name: String, doc: String): OptionSpec[String] =
-    OptionSpec(s"oauth.$name", text, Some(""), "-", doc)
+  private def oauth(name: String, doc: String, valueType: OptionType[String] = text): OptionSpec[String] =
+    OptionSpec(s"oauth.$name", valueType, Default(Some(""), "-"), doc)
 
   private def required(name: String, doc: String): OptionSpec[String] =
-    OptionSpec(name, text, None, "required", doc)
+    OptionSpec(name, text, Default.Required, doc)
 }

@@ -10,9 +10,9 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.table.{
   ClusterRegistries,
+  DeadLetterOptions,
   FormatOptionsParser,
   FormatTable,
-  Formats,
   WriteOptionSpecs
 }
 import io.github.dynamickafka.kafka.{KafkaProperties, SecretOptions}
@@ -164,22 +164,40 @@ private[dynamickafka] object SinkOptionSpecs extends OptionSpecs {
  */
 private[dynamickafka] final case class SinkOptions(
     service: ServiceOptions,
-    streamId: Option[String],
     discovery: DiscoveryOptions,
     clusters: ClusterOptions,
-    routing: ClusterRouting,
-    failover: Boolean,
-    distribution: Boolean,
-    guarantee: DeliveryGuarantee,
-    partitioner: PartitionerChoice,
-    deadLetters: Option[DeadLetterOptions],
-    transactions: TransactionOptions,
-    format: FormatTable = Formats.plain,
-    clusterRegistries: ClusterRegistries = ClusterRegistries(),
+    routing: RoutingOptions,
+    delivery: DeliveryOptions,
+    records: RecordOptions = RecordOptions(),
     page: Option[PageSettings] = None
 ) {
-  override def toString: String = s"SinkOptions(${streamId.getOrElse("by row")}, $guarantee)"
+  def format: FormatTable = records.format
+  def withFormat(format: FormatTable): SinkOptions = copy(records = records.copy(format = format))
+
+  override def toString: String =
+    s"SinkOptions(${routing.streamId.getOrElse("by row")}, ${delivery.guarantee})"
 }
+
+/**
+ * Where a row goes.
+ *
+ * @param streamId None: the rows say it
+ * @param deadLetters the destination of rows that cannot be routed
+ */
+private[dynamickafka] final case class RoutingOptions(
+    streamId: Option[String],
+    clusters: ClusterRouting = ClusterRouting.Key,
+    failover: Boolean = false,
+    partitioner: PartitionerChoice = PartitionerChoice.Default,
+    deadLetters: Option[DeadLetterOptions] = None
+)
+
+/** @param distribution whether rows are shuffled by their cluster */
+private[dynamickafka] final case class DeliveryOptions(
+    guarantee: DeliveryGuarantee,
+    distribution: Boolean,
+    transactions: TransactionOptions
+)
 
 private[dynamickafka] object SinkOptions {
   import SinkOptionSpecs._
@@ -197,24 +215,30 @@ private[dynamickafka] object SinkOptions {
     Acknowledgements.check(guarantee, raw)
     SinkOptions(
       SourceOptionSpecs.service(raw),
-      raw.find(StreamId),
       SourceOptionSpecs.discovery(raw),
       ClusterOptions(raw, table),
-      raw.get(Routing),
-      failover = raw.get(WriteFailover),
-      distribution = raw.get(ClusterDistribution),
-      guarantee,
-      raw.get(Partitioner),
-      raw.find(DeadLetterTopic).map(DeadLetterOptions(_, raw.find(DeadLetterCluster))),
-      TransactionOptions(
-        raw.get(TransactionalIdPrefix),
-        raw.find(CheckpointLocation),
-        raw.get(CommitTimeoutMs),
-        raw.get(PartialCommitPolicy),
-        raw.get(UnknownCommit)
+      RoutingOptions(
+        raw.find(StreamId),
+        raw.get(Routing),
+        raw.get(WriteFailover),
+        raw.get(Partitioner),
+        raw.find(DeadLetterTopic).map(DeadLetterOptions(_, raw.find(DeadLetterCluster)))
       ),
-      FormatOptionsParser.writing(raw, isCatalogTable),
-      ClusterRegistries(isCatalogTable, ofStatement),
+      DeliveryOptions(
+        guarantee,
+        raw.get(ClusterDistribution),
+        TransactionOptions(
+          raw.get(TransactionalIdPrefix),
+          raw.find(CheckpointLocation),
+          raw.get(CommitTimeoutMs),
+          raw.get(PartialCommitPolicy),
+          raw.get(UnknownCommit)
+        )
+      ),
+      RecordOptions(
+        FormatOptionsParser.writing(raw, isCatalogTable),
+        ClusterRegistries(isCatalogTable, ofStatement)
+      ),
       PageOptionSpecs.parse(raw)
     )
   }
@@ -312,9 +336,6 @@ private[dynamickafka] object PartitionerChoice {
       OfClass(text)
     )).left.map(problem => s"it is neither 'default', 'fixed' nor 'round-robin', nor a partitioner: $problem")
 }
-
-/** The destination of rows that cannot be routed. */
-private[dynamickafka] final case class DeadLetterOptions(topic: String, cluster: Option[String])
 
 /** Options of exactly-once delivery. */
 private[dynamickafka] final case class TransactionOptions(

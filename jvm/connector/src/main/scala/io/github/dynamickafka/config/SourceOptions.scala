@@ -17,7 +17,6 @@ import io.github.dynamickafka.format.table.{
   WriteOptionSpecs
 }
 import io.github.dynamickafka.kafka.{KafkaProperties, SecretOptions}
-import io.github.dynamickafka.metadata.ReplacedClusterPolicy
 import io.github.dynamickafka.option.{
   ClusterKeys,
   OptionName,
@@ -71,28 +70,35 @@ private[config] trait ColumnSpecs extends OptionSpecs {
  * @param remembered as the user wrote them, what the checkpoint stores of them
  */
 private[dynamickafka] final case class SourceOptions(
-    service: ServiceOptions,
-    subscription: Subscription,
-    discovery: DiscoveryOptions,
+    metadata: MetadataOptions,
     offsets: OffsetsOptions,
     clusters: ClusterOptions,
-    limits: LimitOptions,
-    failOnDataLoss: Boolean,
-    includeHeaders: Boolean,
-    removedClusterRetentionMs: Long,
-    drainRemovedClusters: Boolean,
-    allowDuplicateClusters: Boolean,
-    replacedClusters: ReplacedClusterPolicy = ReplacedClusterPolicy.Fail,
-    deferWithState: Boolean = false,
-    alignment: Option[AlignmentOptions] = None,
-    format: FormatTable = Formats.plain,
-    clusterRegistries: ClusterRegistries = ClusterRegistries(),
-    realTime: RealTimeOptions = RealTimeOptions(),
+    batches: BatchOptions,
+    records: RecordOptions = RecordOptions(),
     page: Option[PageSettings] = None,
     remembered: SortedMap[String, String] = SortedMap.empty
 ) {
-  override def toString: String = s"SourceOptions(${subscription.text})"
+  def changes: ClusterChangeOptions = metadata.changes
+  def format: FormatTable = records.format
+  def withFormat(format: FormatTable): SourceOptions = copy(records = records.copy(format = format))
+
+  override def toString: String = s"SourceOptions(${metadata.subscription.text})"
 }
+
+/** Which streams a query reads, and how it learns of them. */
+private[dynamickafka] final case class MetadataOptions(
+    service: ServiceOptions,
+    subscription: Subscription,
+    discovery: DiscoveryOptions,
+    changes: ClusterChangeOptions = ClusterChangeOptions()
+)
+
+/** @param includeHeaders whether rows without a format have the column `headers` */
+private[dynamickafka] final case class RecordOptions(
+    format: FormatTable = Formats.plain,
+    registries: ClusterRegistries = ClusterRegistries(),
+    includeHeaders: Boolean = false
+)
 
 private[dynamickafka] object SourceOptions {
   import SourceOptionSpecs._
@@ -116,23 +122,15 @@ private[dynamickafka] object SourceOptions {
     val replaced = replacedClusters(raw)
     val offsets = OffsetsOptions(raw)
     SourceOptions(
-      service(raw),
-      subscription(raw),
-      discovery(raw),
+      MetadataOptions(service(raw), subscription(raw), discovery(raw), changes(raw, replaced)),
       offsets,
       ClusterOptions(raw, table),
-      LimitOptions(raw),
-      failOnDataLoss = raw.get(FailOnDataLoss),
-      includeHeaders = raw.get(IncludeHeaders),
-      removedClusterRetentionMs = raw.get(RemovedClusterRetentionMs),
-      drainRemovedClusters = raw.get(RemovedClusterPolicy),
-      allowDuplicateClusters = raw.get(AllowDuplicateClusters),
-      replaced,
-      deferWithState = raw.get(DeferWithState),
-      alignment(raw),
-      FormatOptionsParser.reading(raw, isCatalogTable),
-      ClusterRegistries(isCatalogTable, ofStatement),
-      RealTimeOptions(raw),
+      BatchOptions(LimitOptions(raw), alignment(raw), RealTimeOptions(raw)),
+      RecordOptions(
+        FormatOptionsParser.reading(raw, isCatalogTable),
+        ClusterRegistries(isCatalogTable, ofStatement),
+        raw.get(IncludeHeaders)
+      ),
       PageOptionSpecs.parse(raw),
       RememberedOptions(raw)
     )

@@ -28,30 +28,30 @@ import scala.jdk.CollectionConverters._
  *                 continues that has read that one; null: none
  */
 final class ClusterMetadata private (private val values: ClusterMetadata.Values) extends Serializable {
-  import ClusterMetadata.Values
+  import ClusterMetadata.{Selected, Values}
 
-  val startingOffsets: String = values.startingOffsets
-  val stoppingOffsets: String = values.stoppingOffsets
+  val startingOffsets: String = values.offsets.starting
+  val stoppingOffsets: String = values.offsets.stopping
   val state: String = values.state
-  val topicPattern: String = values.topicPattern
+  val topicPattern: String = values.topics.pattern
   val write: Boolean = values.write
   val replaces: String = values.replaces
 
-  def getTopics: ju.Set[String] = values.topics
+  def getTopics: ju.Set[String] = values.topics.names
   def getProperties: ju.Map[String, String] = values.properties
   def getStartingOffsets: String = startingOffsets
   def getStoppingOffsets: String = stoppingOffsets
   def getState: String = state
   def getTopicPattern: String = topicPattern
-  def getPartitions: ju.Map[String, ju.Set[Integer]] = values.partitions
+  def getPartitions: ju.Map[String, ju.Set[Integer]] = values.topics.partitions
   def isWrite: Boolean = write
   def getFormatOptions: ju.Map[String, String] = values.formatOptions
   def getReplaces: String = replaces
 
-  private[dynamickafka] def topics: Seq[String] = values.topics.asScala.toSeq
+  private[dynamickafka] def topics: Seq[String] = getTopics.asScala.toSeq
   private[dynamickafka] def properties: Map[String, String] = values.properties.asScala.toMap
   private[dynamickafka] def partitions: Seq[(String, IndexedSeq[Int])] =
-    values.partitions.asScala.toSeq.map { case (topic, all) =>
+    getPartitions.asScala.toSeq.map { case (topic, all) =>
       topic -> all.asScala.toIndexedSeq.map(_.toInt)
     }
 
@@ -65,19 +65,22 @@ final class ClusterMetadata private (private val values: ClusterMetadata.Values)
     else "partitions" -> partitions.toMap
 
   def withTopics(topics: ju.Collection[String]): ClusterMetadata =
-    having(_.copy(topics = ju.Collections.unmodifiableSet(new ju.LinkedHashSet[String](topics))))
-  def withStartingOffsets(offsets: String): ClusterMetadata = having(_.copy(startingOffsets = offsets))
-  def withStoppingOffsets(offsets: String): ClusterMetadata = having(_.copy(stoppingOffsets = offsets))
+    selecting(_.copy(names = ju.Collections.unmodifiableSet(new ju.LinkedHashSet[String](topics))))
+  def withStartingOffsets(offsets: String): ClusterMetadata =
+    having(v => v.copy(offsets = v.offsets.copy(starting = offsets)))
+  def withStoppingOffsets(offsets: String): ClusterMetadata =
+    having(v => v.copy(offsets = v.offsets.copy(stopping = offsets)))
   def withState(state: String): ClusterMetadata = having(_.copy(state = state))
-  def withTopicPattern(pattern: String): ClusterMetadata = having(_.copy(topicPattern = pattern))
+  def withTopicPattern(pattern: String): ClusterMetadata = selecting(_.copy(pattern = pattern))
   def withPartitions(partitions: ju.Map[String, _ <: ju.Collection[Integer]]): ClusterMetadata =
-    having(_.copy(partitions = Values.numbers(partitions)))
+    selecting(_.copy(partitions = Values.numbers(partitions)))
   def withWrite(write: Boolean): ClusterMetadata = having(_.copy(write = write))
   def withFormatOptions(options: ju.Map[String, String]): ClusterMetadata =
     having(_.copy(formatOptions = ju.Collections.unmodifiableMap(new ju.TreeMap[String, String](options))))
   def withReplaces(cluster: String): ClusterMetadata = having(_.copy(replaces = cluster))
 
   private def having(change: Values => Values) = new ClusterMetadata(change(values))
+  private def selecting(change: Selected => Selected) = having(v => v.copy(topics = change(v.topics)))
 
   override def equals(other: Any): Boolean = other match {
     case that: ClusterMetadata => values == that.values
@@ -125,16 +128,21 @@ object ClusterMetadata {
   /** The collections are copies that cannot be changed. */
   private final case class Values(
       properties: ju.Map[String, String],
-      topics: ju.Set[String] = ju.Set.of(),
-      startingOffsets: String = null,
-      stoppingOffsets: String = null,
+      topics: Selected = Selected(),
+      offsets: Offsets = Offsets(),
       state: String = Active,
-      topicPattern: String = null,
-      partitions: ju.Map[String, ju.Set[Integer]] = ju.Map.of(),
       write: Boolean = true,
       formatOptions: ju.Map[String, String] = ju.Map.of(),
       replaces: String = null
   )
+
+  private final case class Selected(
+      names: ju.Set[String] = ju.Set.of(),
+      pattern: String = null,
+      partitions: ju.Map[String, ju.Set[Integer]] = ju.Map.of()
+  )
+
+  private final case class Offsets(starting: String = null, stopping: String = null)
 
   private object Values {
     def texts(all: ju.Map[_, _]): ju.Map[String, String] = copied(all)(String.valueOf(_: Any))

@@ -37,10 +37,10 @@ private[dynamickafka] object PageOptionSpecs extends OptionSpecs {
     "uiToken",
     OptionType(
       "string",
-      s => Either.cond(s.length >= LeastToken, s, s"it has less than $LeastToken characters.")
+      s => Either.cond(s.length >= LeastToken, s, s"it has less than $LeastToken characters."),
+      isSecret = true
     ),
     "",
-    secret = true,
     requires = withUi
   )(
     s"A secret of at least $LeastToken characters that visitors have to enter; also on loopback, if other users work on " +

@@ -21,6 +21,7 @@ import org.apache.spark.sql.{DynamicKafkaQueries, SparkSession}
 
 import io.github.dynamickafka.config.{
   DeliveryGuarantee,
+  MetadataOptions,
   SinkOptionSpecs,
   SinkOptions,
   SourceOptionSpecs,
@@ -131,7 +132,7 @@ private[dynamickafka] object DynamicKafkaSinkTable {
   ): SinkOptions = {
     val parsed = SinkOptions.parse(options, isCatalogTable, ofStatement)
     val found = inputColumns(schema, parsed.format)
-    if (parsed.streamId.isEmpty && !found.hasStream)
+    if (parsed.routing.streamId.isEmpty && !found.hasStream)
       throw Errors.missingOption(
         "streamId",
         "set it to the stream to write to, or add a column 'stream' to the DataFrame."
@@ -249,10 +250,11 @@ private[sink] final class QuerySink(
 ) {
   private var run: Option[SinkRun] = None
 
-  def isExactlyOnce: Boolean = options.guarantee == DeliveryGuarantee.ExactlyOnce
+  def isExactlyOnce: Boolean = options.delivery.guarantee == DeliveryGuarantee.ExactlyOnce
 
   /** The column by which Spark distributes the rows to tasks: that with the cluster, if each row has one, unlike those of a hash. */
-  def distribution: Option[String] = columns.clusterOfEach.filter(_ => options.distribution && isExactlyOnce)
+  def distribution: Option[String] =
+    columns.clusterOfEach.filter(_ => options.delivery.distribution && isExactlyOnce)
 
   /** The run of the streaming query, from its first batch to its termination. */
   def streaming(): SinkRun = synchronized {
@@ -275,7 +277,7 @@ private[sink] final class QuerySink(
   def job(): SinkRun = {
     val place = Option.when(isExactlyOnce)(journals)
     // No polling: a job reads the metadata once.
-    val once = options.copy(discovery = options.discovery.copy(intervalMs = -1L))
+    val once = options.copy(discovery = options.discovery.once)
     new SinkRun(
       gauged(once),
       columns,
@@ -292,7 +294,7 @@ private[sink] final class QuerySink(
         s"the job runs in 'foreachBatch' of query '$query'. Spark repeats a batch after a failure, and the job would write its " +
           "rows again. Write from the query itself, without 'foreachBatch': rows with a column 'stream' go to several streams."
       )
-    options.transactions.checkpointLocation.getOrElse(
+    options.delivery.transactions.checkpointLocation.getOrElse(
       throw Errors.exactlyOnceRefused(
         s"without a journal, a driver that fails while it commits a job leaves a part of it. Set " +
           s"'${SinkOptionSpecs.CheckpointLocation.name}' to a folder for the journals of such jobs."
@@ -302,7 +304,7 @@ private[sink] final class QuerySink(
 
   private def spark: SparkContext = SparkSession.active.sparkContext
 
-  private def checkpoint: String = options.transactions.checkpointLocation.getOrElse(
+  private def checkpoint: String = options.delivery.transactions.checkpointLocation.getOrElse(
     throw Errors.exactlyOnceRefused(
       s"the journal must be in the checkpoint of the query, and Spark passes its location to a sink only if it is set as an " +
         s"option of the query. Set '${SinkOptionSpecs.CheckpointLocation.name}'."
@@ -355,20 +357,18 @@ private[sink] object TargetSchemas {
   def withSchema(options: SinkOptions): SinkOptions =
     if (!options.format.schemaFromRegistry) options
     else
-      options.copy(format = options.format.copy(schema = Some(ofStream(options)), schemaFromRegistry = false))
+      options.withFormat(options.format.copy(schema = Some(ofStream(options)), schemaFromRegistry = false))
 
   private def ofStream(options: SinkOptions): DeclaredSchema = {
-    val stream = options.streamId.getOrElse(throw Errors.missingOption(
+    val stream = options.routing.streamId.getOrElse(throw Errors.missingOption(
       SinkOptionSpecs.StreamId.name,
       "set it to the stream whose schema is meant, because 'schema' is 'registry'."
     ))
     NewestSchemas.common(
       SideFormat(options.format.value.format),
       StreamSubjects.of(
-        options.clusterRegistries.ofValues(options.format, _),
-        options.service,
-        Subscription.Ids(Seq(stream)),
-        options.discovery
+        options.records.registries.ofValues(options.format, _),
+        MetadataOptions(options.service, Subscription.Ids(Seq(stream)), options.discovery)
       ).take(1)
     )
   }

@@ -196,7 +196,7 @@ private[dynamickafka] object InputColumns {
         column -> (i -> field.dataType)
       }
     }.toMap
-    val routes = find(routing, format.metadataPrefix)
+    val routes = find(routing, format.metadata.prefix)
     val encoding =
       if (isPlain(format)) plain(schema, find(whole, ""))
       else format.encoding(schema, routes.values.map(_._1).toSet, caseSensitive)
@@ -208,7 +208,7 @@ private[dynamickafka] object InputColumns {
   def ignored(schema: StructType, format: FormatTable): Seq[String] =
     if (!isPlain(format)) Nil
     else {
-      val known = whole.map(_.name) ++ routing.map(format.metadataPrefix + _.name)
+      val known = whole.map(_.name) ++ routing.map(format.metadata.prefix + _.name)
       schema.fieldNames.toSeq.filterNot(name => known.exists(_.equalsIgnoreCase(name)))
     }
 

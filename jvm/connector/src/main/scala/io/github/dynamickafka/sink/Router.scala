@@ -14,14 +14,9 @@ import org.apache.kafka.common.utils.Utils
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.base.Clock
-import io.github.dynamickafka.config.{
-  ClusterRouting,
-  DeadLetterOptions,
-  PartitionerChoice,
-  ProducerProperties,
-  SinkOptions
-}
+import io.github.dynamickafka.config.{ClusterRouting, PartitionerChoice, ProducerProperties, SinkOptions}
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.table.DeadLetterOptions
 import io.github.dynamickafka.kafka.TaskSender.Record
 import io.github.dynamickafka.metadata.{Topology, WriteEntry, WriteStream}
 

@@ -66,7 +66,7 @@ private[sink] final class SinkRun(
   private val clock = Clock.System
   private val spark = SparkSession.active.sparkContext
   private val source =
-    WrittenTopologies.Source(options.service, options.streamId.filterNot(_ => columns.hasStream))
+    WrittenTopologies.Source(options.service, options.routing.streamId.filterNot(_ => columns.hasStream))
   private val watcher = MetadataWatcher.forWriting(
     MetadataServices.create(options.service, SessionConfiguration.of(SparkSession.active), known),
     // The streams in the column are not known before the rows are read.
@@ -78,11 +78,11 @@ private[sink] final class SinkRun(
       _.newest()
     ).map(_._1).filter(_.claim.queryId == queryId).fold(Set.empty[String])(_.clusters.keySet)
   )
-  private val clusters = Clusters.of(options, options.transactions.commitTimeoutMs)
+  private val clusters = Clusters.of(options, options.delivery.transactions.commitTimeoutMs)
   private val maxima = new TransactionTimeouts(clusters)
-  private val failover = Option.when(options.failover)(
+  private val failover = Option.when(options.routing.failover)(
     new WriteFailover(
-      options.routing,
+      options.routing.clusters,
       ids => clusters.each(ids)(id => id -> clusters.problem(id, WriteFailover.limitMs(options))).toMap,
       clock
     )
@@ -156,7 +156,7 @@ private[sink] final class SinkRun(
       kept,
       clusters,
       TransactionPool.shared,
-      options.transactions,
+      options.delivery.transactions,
       Steps,
       clock
     )
@@ -245,7 +245,7 @@ private[sink] final class SinkRun(
     spark,
     GaugeNames.query(Thread.currentThread.getName),
     "sink",
-    options.streamId.fold("streams of the rows")(id => s"stream: $id")
+    options.routing.streamId.fold("streams of the rows")(id => s"stream: $id")
   ))
 
   private def current(): Topology = {
@@ -263,13 +263,13 @@ private[sink] final class SinkRun(
     val known = topology.clusters.keySet.toSet
     // Later it is a reason to refuse dead letters, and not to end a query that may have none.
     if (connected.isEmpty)
-      for (d <- options.deadLetters; id <- d.cluster; why <- topology.writeProblem(id))
+      for (d <- options.routing.deadLetters; id <- d.cluster; why <- topology.writeProblem(id))
         throw Errors.invalidOption(SinkOptionSpecs.DeadLetterCluster.name, id, s"$why.")
     val scope = new ClusterScope(options.clusters, known)
     val properties = topology.clusters.map { case (id, cluster) =>
       id -> scope.producer(id, cluster.properties)
     }.toMap
-    properties.flatMap { case (id, p) => Acknowledgements.check(options.guarantee, id, p.client) }
+    properties.flatMap { case (id, p) => Acknowledgements.check(options.delivery.guarantee, id, p.client) }
       .filter(loggedWarnings.add).foreach(log.warn(_))
     // With a column, the streams of rows are not known before they are written.
     clusters.set(properties, if (columns.hasStream) Set.empty else writable(topology).keySet)
@@ -288,7 +288,7 @@ private[sink] final class SinkRun(
     val topics = writable(topology)
     val timeouts = commits.fold(Map.empty[String, Long])(_ => maxima.of(properties, topics.contains, topics))
     val limits = WrittenTopics.limits(clusters, topics)
-    val partitioner = options.partitioner match {
+    val partitioner = options.routing.partitioner match {
       case PartitionerChoice.OfClass(name) => Seq("partitioner.class" -> name)
       case _ => Nil
     }
@@ -301,12 +301,12 @@ private[sink] final class SinkRun(
       id -> commits.fold(settings)(_ => TransactionTimeLimits.ofTasks(settings))
     }
     val rules = WriterFactory.Rules(
-      options.routing,
-      options.streamId,
-      options.partitioner,
-      options.deadLetters,
-      options.deadLetters.flatMap(_.cluster).flatMap(known.writeProblem),
-      options.guarantee
+      options.routing.clusters,
+      options.routing.streamId,
+      options.routing.partitioner,
+      options.routing.deadLetters,
+      options.routing.deadLetters.flatMap(_.cluster).flatMap(known.writeProblem),
+      options.delivery.guarantee
     )
     val writer =
       WriterFactory(
@@ -384,9 +384,9 @@ private[sink] final class ClusterFrames(
    */
   def of(topology: Topology): BatchFrames = {
     val ofClusters = (for {
-      stream <- options.streamId.flatMap(topology.streams.get).toSeq
+      stream <- options.routing.streamId.flatMap(topology.streams.get).toSeq
       entry <- stream.clusters
-      registry = options.clusterRegistries.of(entry.registry) if registry.nonEmpty
+      registry = options.records.registries.of(entry.registry) if registry.nonEmpty
     } yield entry.cluster ->
       columns.frames.map(frame => frame.copy(registries = frame.registries.in(registry)))).toMap
     val ids = for {
@@ -400,8 +400,8 @@ private[sink] final class ClusterFrames(
 
   private def targets(topology: Topology): Seq[WriteEntry] =
     if (columns.hasStream || columns.hasCluster) Nil
-    else options.streamId.flatMap(topology.streams.get).toSeq.flatMap { stream =>
-      options.routing match {
+    else options.routing.streamId.flatMap(topology.streams.get).toSeq.flatMap { stream =>
+      options.routing.clusters match {
         case ClusterRouting.First => stream.first.toSeq
         case ClusterRouting.Key | ClusterRouting.All => stream.writable
       }

@@ -11,8 +11,9 @@ import org.apache.spark.sql.connector.write.{DataWriter, DataWriterFactory, Writ
 import org.apache.spark.util.AccumulatorV2
 
 import io.github.dynamickafka.base.Clock
-import io.github.dynamickafka.config.{ClusterRouting, DeadLetterOptions, DeliveryGuarantee, PartitionerChoice}
+import io.github.dynamickafka.config.{ClusterRouting, DeliveryGuarantee, PartitionerChoice}
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.table.DeadLetterOptions
 import io.github.dynamickafka.kafka.TaskSender.Record
 import io.github.dynamickafka.kafka.{
   ProducerSettings,

@@ -82,7 +82,7 @@ private[source] final class DynamicKafkaScan(
   override def readSchema(): StructType = schema
 
   /** In plans and in the UI: the text that progress has. */
-  override def description(): String = s"DynamicKafka[${options.subscription.text}]"
+  override def description(): String = s"DynamicKafka[${options.metadata.subscription.text}]"
 
   override def toMicroBatchStream(checkpointLocation: String): MicroBatchStream = {
     val hadoop = hadoopConfiguration
@@ -94,7 +94,7 @@ private[source] final class DynamicKafkaScan(
     )
     val streams = open()
     val (thread, spark) = (Thread.currentThread.getName, SparkSession.active.sparkContext)
-    val times = RecordTimes(spark, options.limits.maxBytesPerTrigger.isDefined)
+    val times = RecordTimes(spark, options.batches.limits.maxBytesPerTrigger.isDefined)
     val prefix = GaugeNames.prefix(thread, checkpointLocation)
     val named = options.copy(clusters = options.clusters.named(prefix))
     val state = new QueryState(named, feed, streams, checkpoint, clock)
@@ -113,7 +113,7 @@ private[source] final class DynamicKafkaScan(
         spark,
         GaugeNames.query(thread),
         GaugeNames.part(checkpointLocation),
-        options.subscription.text
+        options.metadata.subscription.text
       ))
     )
     new DynamicMicroBatchStream(
@@ -135,7 +135,8 @@ private[source] final class DynamicKafkaScan(
       )
     )
     // No polling: a batch reads the metadata once.
-    val once = options.copy(discovery = options.discovery.copy(intervalMs = -1))
+    val metadata = options.metadata
+    val once = options.copy(metadata = metadata.copy(discovery = metadata.discovery.once))
     val hadoop = hadoopConfiguration
     new DynamicBatch(
       options,
@@ -156,12 +157,12 @@ private[source] final class DynamicKafkaScan(
   override def supportedCustomMetrics(): Array[CustomMetric] = SparkKafkaSource.find().metrics
 
   private def watcher(hadoop: Configuration, options: SourceOptions, known: Option[KafkaStream]) = {
-    val service = MetadataServices.create(options.service, hadoop, known)
+    val service = MetadataServices.create(options.metadata.service, hadoop, known)
     MetadataWatcher(
       service,
-      options.subscription,
-      options.discovery,
-      options.service.name,
+      options.metadata.subscription,
+      options.metadata.discovery,
+      options.metadata.service.name,
       check = new TopologyCheck(options)
     )
   }
@@ -169,8 +170,8 @@ private[source] final class DynamicKafkaScan(
   private def open() =
     new ClusterStreams(
       new ClusterStream(_, _, clock),
-      options.clusters.skipUnreachable,
-      options.clusters.failureTimeoutMs,
+      options.clusters.unreachable.skip,
+      options.clusters.unreachable.timeoutMs,
       clock,
       options.clusters.snapshotMaxAgeMs
     )
@@ -227,17 +228,17 @@ private[source] final class DynamicBatch(
     }
     val views = streams.ask(questions, superseded = _ => false).getOrElse(Map.empty)
     configs.checkFirst(topology, views)
-    if (!options.allowDuplicateClusters) DuplicateClusters.refuse(starts, views)
+    if (!options.changes.allowDuplicates) DuplicateClusters.refuse(starts, views)
     UnansweredPartitions(options.clusters, Clock.System)
       .judge(views, (id, topic) => topology.clusters(id).topics(topic).stream, waits = false)
     val advance = NextOffset(CompositeOffset.empty, starts, views, ReplacedClusterPolicy.Fail, _ => true)
-    if (options.failOnDataLoss) {
+    if (options.clusters.failOnDataLoss) {
       advance.waiting.headOption.foreach { case (id, topic) =>
         throw Errors.topicNotFound(id, topic, topology.clusters(id).topics(topic).stream)
       }
     }
     val _ = new LossPolicy(
-      options.failOnDataLoss,
+      options.clusters.failOnDataLoss,
       graceMs = 0L
     ).judge(advance.losses, now = 0L, waitForTopics = false)
     found(() =>
@@ -297,7 +298,7 @@ private[source] object ClusterDecoding {
       (id, cluster) <- topology.clusters.toSeq
       topic <- cluster.topics.values.toSeq ++ cluster.patterns.map(_.topic)
     } yield (id, topic.stream) -> topic.registry).toMap.map { case (of, metadata) =>
-      of -> options.clusterRegistries.of(metadata)
+      of -> options.records.registries.of(metadata)
     }
     for {
       ((cluster, _), registry) <- registries

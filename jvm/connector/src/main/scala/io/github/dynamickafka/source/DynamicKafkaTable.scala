@@ -69,7 +69,7 @@ private[dynamickafka] final class DynamicKafkaTable(
   override def newScanBuilder(ofQuery: CaseInsensitiveStringMap): ScanBuilder = {
     val parsed = DynamicKafkaTable.loaded(RegistrySchemas.withSchema(options(ofQuery), declared), user)
     val layout = DynamicKafkaTable.layout(parsed, user)
-    refuseOtherColumns(layout.fold(DynamicKafkaTable.plain(parsed.includeHeaders))(_.schema), ofQuery)
+    refuseOtherColumns(layout.fold(DynamicKafkaTable.plain(parsed.records.includeHeaders))(_.schema), ofQuery)
     new DynamicKafkaScanBuilder(parsed, tableSchema, layout, answer)
   }
 
@@ -106,9 +106,9 @@ private[dynamickafka] object DynamicKafkaTable {
    */
   def check(options: SourceOptions): Unit = {
     val service =
-      MetadataServices.create(options.service, SparkSession.active.sparkContext.hadoopConfiguration)
-    if (options.clusters.refuseMisspelled && options.clusters.perCluster.nonEmpty)
-      MetadataWatcher.now(service, options.service.name, options.subscription, options.discovery)
+      MetadataServices.create(options.metadata.service, SparkSession.active.sparkContext.hadoopConfiguration)
+    if (options.clusters.refuseMisspelled && options.clusters.properties.perCluster.nonEmpty)
+      MetadataWatcher.now(service, options.metadata)
         .foreach(TopologyCheck.refuseMisspelled(options, _))
     else service.close()
   }
@@ -146,7 +146,7 @@ private[dynamickafka] object DynamicKafkaTable {
     )
 
   private def loaded(options: SourceOptions, user: Option[StructType]): SourceOptions =
-    options.copy(format = ProtobufFiles.loaded(options.format, user.isDefined))
+    options.withFormat(ProtobufFiles.loaded(options.format, user.isDefined))
 
   private def schema(options: SourceOptions, user: Option[StructType]): StructType =
     layout(options, user) match {
@@ -154,7 +154,7 @@ private[dynamickafka] object DynamicKafkaTable {
         (layout.value +: layout.key.toSeq).foreach(Decoders.check)
         layout.schema
       case None =>
-        val own = plain(options.includeHeaders)
+        val own = plain(options.records.includeHeaders)
         user.filterNot(isSame(_, own)).foreach(schema =>
           throw Errors.invalidOption(
             "schema",
@@ -172,7 +172,7 @@ private[dynamickafka] object DynamicKafkaTable {
 
   /** None: the columns of Spark's Kafka source. */
   private def layout(options: SourceOptions, user: Option[StructType]): Option[Layout] =
-    Option.when(!options.format.isPlain)(options.format.layout(user, options.includeHeaders))
+    Option.when(!options.format.isPlain)(options.format.layout(user, options.records.includeHeaders))
 
   private def plain(includeHeaders: Boolean): StructType =
     SparkKafkaSource.find().schema(includeHeaders)
@@ -197,9 +197,9 @@ private[source] final class DynamicKafkaScanBuilder(
   }
 
   override def build(): Scan = {
-    val headers = options.includeHeaders || layout.exists(_.has(MetadataColumn.Headers))
+    val headers = options.records.includeHeaders || layout.exists(_.has(MetadataColumn.Headers))
     new DynamicKafkaScan(
-      options.copy(includeHeaders = headers),
+      options.copy(records = options.records.copy(includeHeaders = headers)),
       layout.fold(schema)(_.schema),
       layout,
       answer
@@ -216,7 +216,8 @@ private[source] object ProtobufFiles {
    * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION, INVALID_SCHEMA
    */
   def loaded(options: FormatTable, isGiven: Boolean): FormatTable = {
-    val read = options.copy(value = loaded(options.value), key = options.key.map(loaded))
+    val read =
+      options.copy(value = loaded(options.value), key = options.key.map(k => k.copy(side = loaded(k.side))))
     if (read.value.format != Protobuf || read.schema.isDefined || isGiven) read
     else {
       val columns = ProtobufSchemas.columnsOfFile(read.value).fold(
@@ -251,7 +252,7 @@ private[source] object RegistrySchemas {
 
   def withSchema(options: SourceOptions, declared: Option[DeclaredSchema]): SourceOptions =
     declared.fold(options)(schema =>
-      options.copy(format = options.format.copy(schema = Some(schema), schemaFromRegistry = false))
+      options.withFormat(options.format.copy(schema = Some(schema), schemaFromRegistry = false))
     )
 
   /**
@@ -269,12 +270,7 @@ private[source] object RegistrySchemas {
       )
     NewestSchemas.common(
       options.format.value,
-      StreamSubjects.of(
-        options.clusterRegistries.ofValues(options.format, _),
-        options.service,
-        options.subscription,
-        options.discovery
-      )
+      StreamSubjects.of(options.records.registries.ofValues(options.format, _), options.metadata)
     )
   }
 }

@@ -17,15 +17,9 @@ import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFacto
 import org.apache.spark.sql.{DynamicKafkaQueries, SparkSession}
 import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.config.{
-  Acknowledgements,
-  ClusterOptions,
-  ClusterScope,
-  DeliveryGuarantee,
-  SourceOptions
-}
+import io.github.dynamickafka.config.{Acknowledgements, ClusterOptions, ClusterScope, DeliveryGuarantee}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.table.FormatOptionSpecs
+import io.github.dynamickafka.format.table.{DeadLetterOptions, FormatOptionSpecs}
 import io.github.dynamickafka.metadata.{HasDatasetsOfBatch, TopicDataset, Topology}
 import io.github.dynamickafka.offset.replacement.LastRecord
 import io.github.dynamickafka.offset.{
@@ -96,8 +90,8 @@ private[source] final class DynamicMicroBatchStream(
       read(at.identities, key).filter(_.written >= 0).map(t => LastRecord(t.last.offset, t.written))
   )
   private val replaced = new ReplacedClusters(
-    options.replacedClusters,
-    new Replacements(options.replacedClusters),
+    options.changes.replaced,
+    new Replacements(options.changes.replaced),
     lastRecords,
     streams,
     clock
@@ -107,7 +101,7 @@ private[source] final class DynamicMicroBatchStream(
   private val histories = new HistoryBatches(options, layout, checkpoint)
   private val startOffset = new StartOffset(state, snapshots, new HistoryListing(layout)(_))
   private val aligner = new Aligner(
-    options.alignment,
+    options.batches.alignment,
     streams,
     next =>
       read(next.rest.identities, _).filter(_.greatest >= 0).map(t =>
@@ -140,7 +134,7 @@ private[source] final class DynamicMicroBatchStream(
     offset
   }
 
-  override def getDefaultReadLimit: ReadLimit = Limits.of(options.limits)
+  override def getDefaultReadLimit: ReadLimit = Limits.of(options.batches.limits)
 
   override def prepareForTriggerAvailableNow(): Unit = snapshots.prepareForAvailableNow()
 
@@ -204,7 +198,7 @@ private[source] final class DynamicMicroBatchStream(
     // The topology of the trigger that has planned the batch; there is none if an earlier run has planned it.
     def topology = snapshots.last.fold(feed.current())(_.topology)
     def deadLetters =
-      options.format.deadLetters.map(DeadLetterClusters(_, options, topology, streams, configs))
+      options.format.deadLetters.map(DeadLetterClusters(_, topology, streams, configs))
     new ReaderFactory(
       decoding.map(ClusterDecoding.of(_, options, stored :+ topology).copy(deadLetters = deadLetters)),
       recordTimes.map(_.ofTasks)
@@ -278,7 +272,7 @@ private[source] final class DynamicMicroBatchStream(
     )()
 
   /** Spark shows it in progress and errors. */
-  override def toString: String = s"DynamicKafka[${options.subscription.text}]"
+  override def toString: String = s"DynamicKafka[${options.metadata.subscription.text}]"
 }
 
 /** The topics of a batch for lineage. Pure: it is called by other threads than that of the query. */
@@ -308,15 +302,14 @@ private[source] object SourceDatasets {
 private[source] object DeadLetterClusters {
 
   def apply(
-      topic: String,
-      options: SourceOptions,
+      letters: DeadLetterOptions,
       topology: Topology,
       streams: ClusterStreams,
       configs: ClusterConfigs.ByScope
   ): DeadLetterTargets = {
     val known = topology.clusters.keySet.toSet
     val configsOfKnown = configs(known)
-    val chosen = options.format.deadLetterCluster
+    val chosen = letters.cluster
     for (id <- chosen if !known(id))
       throw Errors.invalidOption(
         FormatOptionSpecs.DeadLetterCluster.name,
@@ -333,7 +326,7 @@ private[source] object DeadLetterClusters {
     val refused = chosen.map(topology.clusters(_).topics.values)
       .filter(topics => topics.nonEmpty && topics.forall(_.draining))
       .map(_ => "the cluster is draining, and takes no writes")
-    DeadLetterTargets(topic, chosen, all.withDefault(unknown), refused)
+    DeadLetterTargets(letters.topic, chosen, all.withDefault(unknown), refused)
   }
 
   private def unknown(cluster: String) = throw Errors.missingOption(
@@ -400,7 +393,7 @@ private[source] final class StartOffset(
     val history = Option.when(topology.histories.nonEmpty)(histories(topology))
     history.foreach(logLongFiles)
     val snapshot = snapshots.forStart(history.fold(HandOver.none)(_.handOver))
-    if (options.failOnDataLoss) {
+    if (options.clusters.failOnDataLoss) {
       snapshot.next.waiting.headOption.foreach { case (id, topic) =>
         throw Errors.topicNotFound(id, topic, snapshot.topology.clusters(id).topics(topic).stream)
       }
@@ -416,7 +409,7 @@ private[source] final class StartOffset(
 
   /** A file is read as a whole, so that its cluster is read ahead of others by the times of its records. */
   private def logLongFiles(history: HistoryPlan): Unit = for {
-    alignment <- options.alignment
+    alignment <- options.batches.alignment
     (stream, table) <- history.tables
     longest <- table.files.maxByOption(file => file.greatest - file.least)
     spanMs = longest.greatest - longest.least if spanMs >= alignment.maxDriftMs

@@ -56,7 +56,7 @@ private[dynamickafka] object OptionsDoc {
     )
 
   private def row(spec: OptionSpec[_]) =
-    Seq(s"`${spec.name}`", spec.defaultText, spec.valueType.label, spec.doc)
+    Seq(s"`${spec.name}`", spec.default.text, spec.valueType.label, spec.doc)
 
   /** Rows that differ in the first cell only become one. */
   private def merged(rows: Seq[Seq[String]]): Seq[Seq[String]] =
@@ -165,7 +165,7 @@ private[dynamickafka] object OptionsDoc {
     "## Arguments of the metadata service\n\n`metadataService.<argument>`:\n\n" + table(
       Seq("service", "argument", "default", "type", "meaning"),
       merged(MetadataServiceSpecs.all.flatMap { service =>
-        val declared = service.arguments.map(a => Seq(a.name, a.defaultText, a.valueType.label, a.doc))
+        val declared = service.arguments.map(a => Seq(a.name, a.default.text, a.valueType.label, a.doc))
         val prefixed = service.prefix.map(p => Seq(p.name + p.placeholder, "", "string", p.doc))
         (declared ++ prefixed).map(cells => Seq(s"`${service.name}`", s"`${cells.head}`") ++ cells.tail)
       }) :+ Seq(

@@ -9,7 +9,7 @@ import io.github.dynamickafka.testkit.TimeLimit
 /** `replacedClusterPolicy` and the options that some of its values need, and others do not use. */
 class ReplacedClusterOptionsSuite extends AnyFunSuite with TimeLimit {
 
-  private def policy(options: (String, String)*) = parse(options: _*).replacedClusters
+  private def policy(options: (String, String)*) = parse(options: _*).changes.replaced
   private def named(name: String, more: (String, String)*) =
     (("replacedClusterPolicy" -> name) +: more)
 

@@ -23,7 +23,7 @@ class ReplicationPoliciesSuite extends AnyFunSuite with ScalaCheckPropertyChecks
   private val group = Map("commitOffsets" -> "true", "commitGroupId" -> "g")
 
   private def parse(options: Map[String, String]) =
-    SourceOptions.parse(new CaseInsensitiveStringMap(options.asJava)).replacedClusters
+    SourceOptions.parse(new CaseInsensitiveStringMap(options.asJava)).changes.replaced
 
   private def topics(policy: String, properties: Map[String, String]): MirroredTopics =
     parse(required ++ group + ("mirrorMakerReplicationPolicy" -> policy) ++

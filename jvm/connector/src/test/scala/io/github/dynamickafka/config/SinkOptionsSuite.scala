@@ -8,6 +8,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.prop.TableDrivenPropertyChecks
 
 import io.github.dynamickafka.config.Options.refused
+import io.github.dynamickafka.format.table.DeadLetterOptions
 import io.github.dynamickafka.metadata.UnreachableReplayPolicy
 import io.github.dynamickafka.testkit.TimeLimit
 
@@ -24,41 +25,41 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
     assert(
       parse() == SinkOptions(
         service = ServiceOptions("file", Map.empty),
-        streamId = Some("orders"),
         discovery = DiscoveryOptions(30000, 10, 60000, allowMissingStreams = false),
         clusters = ClusterOptions(
-          skipUnreachable = false,
-          failureTimeoutMs = -1,
           requestTimeoutMs = 60000,
-          unreachableReplay = UnreachableReplayPolicy.Fail,
-          groupIdPrefix = None,
-          shared = Map.empty,
-          perCluster = Map.empty,
-          table = SinkOptionSpecs.table
+          UnreachableOptions(skip = false, -1, UnreachableReplayPolicy.Fail, deferWithState = false),
+          PropertyOptions(Map.empty, Map.empty, SinkOptionSpecs.table)
         ),
-        routing = ClusterRouting.Key,
-        failover = false,
-        distribution = false,
-        guarantee = DeliveryGuarantee.AtLeastOnce,
-        partitioner = PartitionerChoice.Default,
-        deadLetters = None,
-        transactions =
+        routing = RoutingOptions(
+          Some("orders"),
+          ClusterRouting.Key,
+          failover = false,
+          PartitionerChoice.Default,
+          deadLetters = None
+        ),
+        delivery = DeliveryOptions(
+          DeliveryGuarantee.AtLeastOnce,
+          distribution = false,
           TransactionOptions("dynamic-kafka", None, 60000, replayLost = false, UnknownCommitPolicy.Fail)
+        )
       )
     )
   }
 
   test("the documented defaults are in effect") {
     SinkOptionSpecs.table.all.foreach { spec =>
-      spec.default.foreach(value => assert(spec.parse(spec.defaultText.replace("`", "")) == value, spec.name))
+      spec.default.value.foreach(value =>
+        assert(spec.parse(spec.default.text.replace("`", "")) == value, spec.name)
+      )
     }
   }
 
   test("writeFailover with clusterRouting=all is refused, because no other cluster can get the records") {
     val e = refused(parse("clusterRouting" -> "all", "writeFailover" -> "next"))
     assert(e.getCondition == "DYNAMIC_KAFKA.INVALID_OPTION" && e.getMessage.contains("'clusterRouting=all'"))
-    assert(parse("writeFailover" -> "next").failover)
-    assert(!parse("clusterRouting" -> "all", "writeFailover" -> "none").failover)
+    assert(parse("writeFailover" -> "next").routing.failover)
+    assert(!parse("clusterRouting" -> "all", "writeFailover" -> "none").routing.failover)
   }
 
   test("no two options are spellings of the same option") {
@@ -88,11 +89,13 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
       "cluster.blue.kafka.compression.type" -> "lz4"
     )
     assert(options.service == ServiceOptions("file", Map("path" -> "streams.yaml")))
-    assert(options.routing == ClusterRouting.First && options.failover && options.distribution)
-    assert(options.partitioner == PartitionerChoice.Fixed)
-    assert(options.guarantee == DeliveryGuarantee.ExactlyOnce)
-    assert(options.deadLetters.contains(DeadLetterOptions("rejected", Some("blue"))))
-    assert(options.transactions == TransactionOptions(
+    assert(
+      options.routing.clusters == ClusterRouting.First && options.routing.failover && options.delivery.distribution
+    )
+    assert(options.routing.partitioner == PartitionerChoice.Fixed)
+    assert(options.delivery.guarantee == DeliveryGuarantee.ExactlyOnce)
+    assert(options.routing.deadLetters.contains(DeadLetterOptions("rejected", Some("blue"))))
+    assert(options.delivery.transactions == TransactionOptions(
       "shop",
       Some("/checkpoint"),
       5000,
@@ -100,18 +103,18 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
       UnknownCommitPolicy.AssumeAborted
     ))
     assert(options.discovery == DiscoveryOptions(10000, 0, 2000, allowMissingStreams = false))
-    assert(options.clusters.requestTimeoutMs == 2000 && options.clusters.clientIdPrefix.contains("me"))
-    assert(options.clusters.shared == Map("compression.type" -> "zstd"))
-    assert(options.clusters.perCluster == Map("blue.kafka.compression.type" -> "lz4"))
+    assert(options.clusters.requestTimeoutMs == 2000 && options.clusters.clients.idPrefix.contains("me"))
+    assert(options.clusters.properties.shared == Map("compression.type" -> "zstd"))
+    assert(options.clusters.properties.perCluster == Map("blue.kafka.compression.type" -> "lz4"))
   }
 
   test("a partitioner may be a class that implements Kafka's Partitioner") {
     val name = classOf[RoundRobinPartitioner].getName
-    assert(parse("partitioner" -> name).partitioner == PartitionerChoice.OfClass(name))
+    assert(parse("partitioner" -> name).routing.partitioner == PartitionerChoice.OfClass(name))
   }
 
   test("the stream may be given by the rows") {
-    assert(parseOnly("metadataService" -> "file").streamId.isEmpty)
+    assert(parseOnly("metadataService" -> "file").routing.streamId.isEmpty)
   }
 
   test("the query name, which Spark passes on, is not an option") {
@@ -198,10 +201,16 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
       assert(error.getCondition == "DYNAMIC_KAFKA.INVALID_OPTION")
       assert(error.getMessageParameters.get("option") == option)
       assert(error.getMessage.contains(inText) && error.getMessage.contains("'exactly-once'"))
-      assert(parse("deliveryGuarantee" -> "none", option -> value).guarantee == DeliveryGuarantee.None)
+      assert(parse(
+        "deliveryGuarantee" -> "none",
+        option -> value
+      ).delivery.guarantee == DeliveryGuarantee.None)
     }
     Seq("kafka.acks" -> "all", "kafka.acks" -> "-1", "kafka.enable.idempotence" -> "true").foreach(same =>
-      assert(parse("deliveryGuarantee" -> "exactly-once", same).guarantee == DeliveryGuarantee.ExactlyOnce)
+      assert(parse(
+        "deliveryGuarantee" -> "exactly-once",
+        same
+      ).delivery.guarantee == DeliveryGuarantee.ExactlyOnce)
     )
   }
 
@@ -247,7 +256,7 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
         error.getMessage.contains("'at-least-once'") && error.getMessageParameters.get("option") == option
       )
       Seq("1", "all", "-1").foreach { value =>
-        assert(parse(option -> value).guarantee == DeliveryGuarantee.AtLeastOnce)
+        assert(parse(option -> value).delivery.guarantee == DeliveryGuarantee.AtLeastOnce)
       }
     }
   }

@@ -9,7 +9,7 @@ import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.dynamickafka.config.Options._
 import io.github.dynamickafka.metadata.OffsetsPolicy._
-import io.github.dynamickafka.metadata.{OffsetsPolicy, UnreachableReplayPolicy}
+import io.github.dynamickafka.metadata.{OffsetsPolicy, ReplacedClusterPolicy, UnreachableReplayPolicy}
 import io.github.dynamickafka.testkit.TimeLimit
 
 class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenPropertyChecks
@@ -18,26 +18,22 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
   test("options that are not set have the documented default") {
     assert(
       parse() == SourceOptions(
-        service = ServiceOptions("file", Map.empty),
-        subscription = Subscription.Ids(Seq("orders")),
-        discovery = DiscoveryOptions(30000, 10, 60000, allowMissingStreams = false),
-        offsets = OffsetsOptions(Earliest, Earliest, Earliest, None),
-        clusters = ClusterOptions(
-          skipUnreachable = false,
-          failureTimeoutMs = -1,
-          requestTimeoutMs = 60000,
-          unreachableReplay = UnreachableReplayPolicy.Fail,
-          groupIdPrefix = None,
-          shared = Map.empty,
-          perCluster = Map.empty,
-          snapshotMaxAgeMs = 1000
+        MetadataOptions(
+          ServiceOptions("file", Map.empty),
+          Subscription.Ids(Seq("orders")),
+          DiscoveryOptions(30000, 10, 60000, allowMissingStreams = false),
+          ClusterChangeOptions(-1, drainRemoved = false, ReplacedClusterPolicy.Fail, allowDuplicates = false)
         ),
-        limits = LimitOptions(None, None, 900000, None, None),
-        failOnDataLoss = true,
-        includeHeaders = false,
-        removedClusterRetentionMs = -1,
-        drainRemovedClusters = false,
-        allowDuplicateClusters = false,
+        OffsetsOptions(Earliest, Earliest, Earliest, None),
+        ClusterOptions(
+          requestTimeoutMs = 60000,
+          UnreachableOptions(skip = false, -1, UnreachableReplayPolicy.Fail, deferWithState = false),
+          PropertyOptions(Map.empty, Map.empty),
+          snapshotMaxAgeMs = 1000,
+          failOnDataLoss = true
+        ),
+        BatchOptions(LimitOptions(None, None, 900000, None, None)),
+        RecordOptions(includeHeaders = false),
         remembered = SortedMap("streamIds" -> "orders")
       )
     )
@@ -45,7 +41,9 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
 
   test("the documented defaults are in effect") {
     SourceOptionSpecs.table.all.foreach { spec =>
-      spec.default.foreach(value => assert(spec.parse(spec.defaultText.replace("`", "")) == value, spec.name))
+      spec.default.value.foreach(value =>
+        assert(spec.parse(spec.default.text.replace("`", "")) == value, spec.name)
+      )
     }
   }
 
@@ -76,18 +74,27 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
       "groupIdPrefix" -> "team-a",
       "metadataService.path" -> "streams.yaml"
     )
-    assert(options.service == ServiceOptions("file", Map("path" -> "streams.yaml")))
-    assert(options.discovery == DiscoveryOptions(10000, 0, 2000, allowMissingStreams = true, Some(0), 5))
-    assert(options.clusters.skipUnreachable)
-    assert(options.clusters.unreachableReplay == UnreachableReplayPolicy.Defer && options.deferWithState)
-    assert(options.clusters.failureTimeoutMs == 300000 && options.clusters.requestTimeoutMs == 2000)
+    assert(options.metadata.service == ServiceOptions("file", Map("path" -> "streams.yaml")))
+    assert(options.metadata.discovery == DiscoveryOptions(
+      10000,
+      0,
+      2000,
+      allowMissingStreams = true,
+      Some(0),
+      5
+    ))
+    assert(options.clusters.unreachable.skip)
+    assert(
+      options.clusters.unreachable.replay == UnreachableReplayPolicy.Defer && options.clusters.unreachable.deferWithState
+    )
+    assert(options.clusters.unreachable.timeoutMs == 300000 && options.clusters.requestTimeoutMs == 2000)
     assert(options.clusters.snapshotMaxAgeMs == 0)
-    assert(options.clusters.groupIdPrefix.contains("team-a"))
-    assert(options.limits.maxOffsetsPerTrigger.contains(1000L))
-    assert(options.limits.maxBytesPerTrigger.contains(64L << 20))
-    assert(!options.failOnDataLoss && options.includeHeaders)
-    assert(options.removedClusterRetentionMs == 604800000L)
-    assert(options.drainRemovedClusters && options.allowDuplicateClusters)
+    assert(options.clusters.clients.groupIdPrefix.contains("team-a"))
+    assert(options.batches.limits.maxOffsetsPerTrigger.contains(1000L))
+    assert(options.batches.limits.maxBytesPerTrigger.contains(64L << 20))
+    assert(!options.clusters.failOnDataLoss && options.records.includeHeaders)
+    assert(options.changes.retentionMs == 604800000L)
+    assert(options.changes.drainRemoved && options.changes.allowDuplicates)
   }
 
   test("option names are case-insensitive, and hyphens are ignored") {
@@ -107,10 +114,10 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
   test(
     "alignment needs a drift, has no effect on minOffsetsPerTrigger, and its options have none without it"
   ) {
-    assert(parse().alignment.isEmpty && parse("alignment" -> "none").alignment.isEmpty)
+    assert(parse().batches.alignment.isEmpty && parse("alignment" -> "none").batches.alignment.isEmpty)
     val aligned = Seq("alignment" -> "timestamp", "alignmentMaxDrift" -> "10s")
-    assert(parse(aligned: _*).alignment.contains(AlignmentOptions(10000L, 30000L)))
-    val own = parse(aligned :+ ("alignmentIdleTimeout" -> "500"): _*).alignment
+    assert(parse(aligned: _*).batches.alignment.contains(AlignmentOptions(10000L, 30000L)))
+    val own = parse(aligned :+ ("alignmentIdleTimeout" -> "500"): _*).batches.alignment
     assert(own.contains(AlignmentOptions(10000L, 500L)))
     def text(options: (String, String)*) = refused(parse(options: _*)).getMessage
     assert(text("alignment" -> "timestamp").contains("MISSING_OPTION"))
@@ -134,10 +141,10 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
       "stream-metadata-discovery-failure-threshold" -> "3",
       "stream-metadata-removed-cluster-retention-ms" -> "0"
     )
-    assert(options.service == ServiceOptions("single-cluster", Map("cluster-id" -> "Blue-1")))
-    assert(options.subscription == Subscription.Ids(Seq("a", "b")))
-    assert(options.discovery.intervalMs == 500 && options.discovery.failureThreshold == 3)
-    assert(options.removedClusterRetentionMs == 0)
+    assert(options.metadata.service == ServiceOptions("single-cluster", Map("cluster-id" -> "Blue-1")))
+    assert(options.metadata.subscription == Subscription.Ids(Seq("a", "b")))
+    assert(options.metadata.discovery.intervalMs == 500 && options.metadata.discovery.failureThreshold == 3)
+    assert(options.changes.retentionMs == 0)
   }
 
   test("case and hyphens are ignored in prefixes only, the rest of the name is kept") {
@@ -146,25 +153,30 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
       "Cluster.Blue-1.kafka.client.id" -> "You",
       "MetadataService.basePath-X" -> "p"
     )
-    assert(options.clusters.shared == Map("client.id" -> "Me"))
-    assert(options.clusters.perCluster == Map("Blue-1.kafka.client.id" -> "You"))
-    assert(options.service.arguments == Map("basePath-X" -> "p"))
+    assert(options.clusters.properties.shared == Map("client.id" -> "Me"))
+    assert(options.clusters.properties.perCluster == Map("Blue-1.kafka.client.id" -> "You"))
+    assert(options.metadata.service.arguments == Map("basePath-X" -> "p"))
   }
 
   test("maxRemovedClustersPerChange=-1 turns the limit off") {
-    def most(value: String) = parse("maxRemovedClustersPerChange" -> value).discovery.maxRemovedClusters
+    def most(value: String) =
+      parse("maxRemovedClustersPerChange" -> value).metadata.discovery.maxRemovedClusters
     assert(most("-1").contains(Int.MaxValue) && most("0").contains(0) && most("3").contains(3))
     assert(intercept[Exception](most("-2")).getMessage.contains("maxRemovedClustersPerChange"))
   }
 
   test("streams are separated by ; or , and duplicates are ignored") {
-    assert(parse("streamIds" -> " a; b,a ,, c;").subscription == Subscription.Ids(Seq("a", "b", "c")))
+    assert(parse("streamIds" -> " a; b,a ,, c;").metadata.subscription == Subscription.Ids(Seq(
+      "a",
+      "b",
+      "c"
+    )))
   }
 
   test("a pattern is a regular expression") {
     val options = parseOnly("metadataService" -> "file", "streamPattern" -> "orders-.*")
-    assert(options.subscription == Subscription.Pattern("orders-.*".r))
-    assert(options.subscription.text == "pattern: orders-.*")
+    assert(options.metadata.subscription == Subscription.Pattern("orders-.*".r))
+    assert(options.metadata.subscription.text == "pattern: orders-.*")
   }
 
   test("precedence: timestamp, timestamps by partition, offsets") {
@@ -201,7 +213,7 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
   }
 
   test("an option in two spellings must have the same value") {
-    assert(parse("stream-ids" -> "orders").subscription == Subscription.Ids(Seq("orders")))
+    assert(parse("stream-ids" -> "orders").metadata.subscription == Subscription.Ids(Seq("orders")))
     val text = refused(parse("stream-ids" -> "payments")).getMessage
     assert(text.contains("'stream-ids'") && text.contains("'streamIds'"))
   }
@@ -243,7 +255,7 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
   }
 
   test("an option that is switched off requires nothing") {
-    assert(!parse("deferWithState" -> "false").deferWithState)
+    assert(!parse("deferWithState" -> "false").clusters.unreachable.deferWithState)
     assert(
       refused(parse("defer-with-state" -> "true")).getMessage.contains("'unreachableReplayPolicy=defer'")
     )
@@ -265,6 +277,6 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
   test("no class that holds properties prints them") {
     val options =
       parse("kafka.sasl.jaas.config" -> "hush-hush", "cluster.blue.kafka.ssl.key.password" -> "hush-hush")
-    assert(!s"$options ${options.clusters} ${options.service}".contains("hush-hush"))
+    assert(!s"$options ${options.clusters} ${options.metadata.service}".contains("hush-hush"))
   }
 }

@@ -101,7 +101,7 @@ class KafkaPropertiesSuite extends AnyFunSuite with TimeLimit {
         "metadataService" -> "file",
         "metadataService.path" -> "/streams.yaml",
         "streamIds" -> "orders"
-      ).asJava)).subscription
+      ).asJava)).metadata.subscription
       assertSaid(
         refused(Resolution.resolve(subscription, false, Map("orders" -> stream), _ => true)),
         "METADATA_INVALID",

@@ -40,13 +40,14 @@ class SecretOptionsSuite extends AnyFunSuite with TimeLimit with ScalaCheckPrope
     Seq("password", "sslpassword", "trustStorePassword", "accessToken", "keyStoreSecret")
       .map("metadataService.properties." + _)
 
-  private val secrets: Seq[String] = declared.filter(_.secret).flatMap(names) ++ ofKafka(secretProperties) ++
-    ofDrivers ++ ofServices.filter(_.secret).map("metadataService." + _.name) ++
-    Seq("metadataService.headers.Authorization", "metadataService.headers.X-Api-Key")
+  private val secrets: Seq[String] =
+    declared.filter(_.valueType.isSecret).flatMap(names) ++ ofKafka(secretProperties) ++
+      ofDrivers ++ ofServices.filter(_.valueType.isSecret).map("metadataService." + _.name) ++
+      Seq("metadataService.headers.Authorization", "metadataService.headers.X-Api-Key")
 
   private val harmless: Seq[String] =
-    declared.filterNot(_.secret).flatMap(names) ++ ofKafka(otherProperties) ++
-      ofServices.filterNot(_.secret).map("metadataService." + _.name) ++
+    declared.filterNot(_.valueType.isSecret).flatMap(names) ++ ofKafka(otherProperties) ++
+      ofServices.filterNot(_.valueType.isSecret).map("metadataService." + _.name) ++
       Seq("user", "sslmode", "ssl.truststore.location").map("metadataService.properties." + _)
 
   /** Any case, and hyphens between any two letters, as options are compared. */

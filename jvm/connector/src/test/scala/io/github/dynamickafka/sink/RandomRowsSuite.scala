@@ -17,8 +17,9 @@ import org.apache.spark.unsafe.types.UTF8String
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.TestSeed
-import io.github.dynamickafka.config.{ClusterRouting, DeadLetterOptions, DeliveryGuarantee, PartitionerChoice}
+import io.github.dynamickafka.config.{ClusterRouting, DeliveryGuarantee, PartitionerChoice}
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
+import io.github.dynamickafka.format.table.DeadLetterOptions
 import io.github.dynamickafka.kafka.TaskSender.Record
 import io.github.dynamickafka.kafka.{ProducerSettings, TaskSender, TopicLimits}
 import io.github.dynamickafka.metadata.{WriteEntry, WriteStream}

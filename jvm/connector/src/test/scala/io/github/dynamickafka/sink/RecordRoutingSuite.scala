@@ -6,8 +6,9 @@ import scala.jdk.CollectionConverters._
 import org.apache.kafka.common.header.internals.RecordHeader
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.config.{ClusterRouting, DeadLetterOptions, PartitionerChoice}
+import io.github.dynamickafka.config.{ClusterRouting, PartitionerChoice}
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
+import io.github.dynamickafka.format.table.DeadLetterOptions
 import io.github.dynamickafka.kafka.TaskSender.Record
 import io.github.dynamickafka.metadata.{Topology, TopologyCluster, WriteEntry, WriteStream}
 import io.github.dynamickafka.testkit.TimeLimit

@@ -117,7 +117,8 @@ class TargetSchemasSuite extends AnyFunSuite with TimeLimit {
         "schema" -> "registry",
         "registry.url" -> zeta.url
       )
-      val e = Options.refused(TargetSchemas.withSchema(parsed.copy(streamId = None)))
+      val e =
+        Options.refused(TargetSchemas.withSchema(parsed.copy(routing = parsed.routing.copy(streamId = None))))
       assert(e.getCondition == "DYNAMIC_KAFKA.MISSING_OPTION" && e.getMessage.contains("streamId"))
     }
   }

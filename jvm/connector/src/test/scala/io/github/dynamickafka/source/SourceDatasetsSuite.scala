@@ -4,23 +4,15 @@ import scala.collection.immutable.SortedMap
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.config.ClusterOptions
-import io.github.dynamickafka.metadata.{Topology, TopologyCluster, TopologyTopic, UnreachableReplayPolicy}
+import io.github.dynamickafka.config.{ClusterOptions, PropertyOptions, UnreachableOptions}
+import io.github.dynamickafka.metadata.{Topology, TopologyCluster, TopologyTopic}
 import io.github.dynamickafka.offset.{CompositeOffset, Positions, Retained}
 import io.github.dynamickafka.testkit.TimeLimit
 
 class SourceDatasetsSuite extends AnyFunSuite with TimeLimit {
 
   private def options(perCluster: (String, String)*) =
-    ClusterOptions(
-      skipUnreachable = false,
-      -1L,
-      1000L,
-      UnreachableReplayPolicy.Fail,
-      None,
-      Map.empty,
-      perCluster.toMap
-    )
+    ClusterOptions(1000L, UnreachableOptions(), PropertyOptions(perCluster = perCluster.toMap))
 
   private def topology(clusters: (String, Seq[String])*) =
     Topology(SortedMap.from(clusters.map { case (id, topics) =>

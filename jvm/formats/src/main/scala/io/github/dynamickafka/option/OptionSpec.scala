@@ -11,23 +11,18 @@ import io.github.dynamickafka.error.Errors
  * The declaration of one option of the data source, for parsing, suggestions and documentation.
  *
  * @param name the documented name, in camelCase; users may write it in any case and with hyphens
- * @param default the value if the option is not set; None if its absence has its own meaning
- * @param defaultText the default in the documentation
  * @param doc the description for users, in Markdown
  * @param perCluster whether `cluster.<id>.<name>` sets the option for one cluster
  * @param aliases other names, which may contain dots
- * @param secret whether the value is not printed
  * @param requires why the option, if it is set, is refused beside the others; a switch that is off requires nothing
  */
 private[dynamickafka] final case class OptionSpec[T](
     name: String,
     valueType: OptionType[T],
-    default: Option[T],
-    defaultText: String,
+    default: Default[T],
     doc: String,
     perCluster: Boolean = false,
     aliases: Seq[String] = Nil,
-    secret: Boolean = false,
     requires: RawOptions => Option[String] = _ => None
 ) {
   val key: String = OptionName.normalize(name)
@@ -41,9 +36,24 @@ private[dynamickafka] final case class OptionSpec[T](
     )
 
   /** The value in error messages. */
-  def shown(value: String): String = if (secret && value.nonEmpty) Redaction.Redacted else value
+  def shown(value: String): String = if (valueType.isSecret && value.nonEmpty) Redaction.Redacted else value
 
   def named(other: String): Boolean = keys.contains(OptionName.normalize(other))
+}
+
+/**
+ * What applies if an option is not set.
+ *
+ * @param value None if the absence of the option has its own meaning
+ * @param text the default in the documentation
+ */
+private[dynamickafka] final case class Default[+T](value: Option[T], text: String)
+
+private[dynamickafka] object Default {
+  val Required: Default[Nothing] = Default(None, "required")
+
+  /** @param written as a user writes it */
+  def of[T](value: T, written: String): Default[T] = Default(Some(value), s"`$written`")
 }
 
 /** Declares the options of one subject. Each declaration becomes an entry of [[all]]. */
@@ -62,8 +72,8 @@ private[dynamickafka] trait OptionSpecs {
       aliases: Seq[String] = Nil,
       requires: RawOptions => Option[String] = _ => None
   )(doc: String): OptionSpec[T] = {
-    val spec = OptionSpec(name, valueType, None, s"`$default`", doc, perCluster, aliases, requires = requires)
-    declare(spec.copy(default = Some(spec.parse(default))))
+    val spec = OptionSpec(name, valueType, Default.Required, doc, perCluster, aliases, requires)
+    declare(spec.copy(default = Default.of(spec.parse(default), default)))
   }
 
   /** @param unset what applies if the option is not set, in the documentation */
@@ -73,10 +83,9 @@ private[dynamickafka] trait OptionSpecs {
       unset: String = "-",
       perCluster: Boolean = false,
       aliases: Seq[String] = Nil,
-      secret: Boolean = false,
       requires: RawOptions => Option[String] = _ => None
   )(doc: String): OptionSpec[T] =
-    declare(OptionSpec(name, valueType, None, unset, doc, perCluster, aliases, secret, requires))
+    declare(OptionSpec(name, valueType, Default(None, unset), doc, perCluster, aliases, requires))
 
   protected final def declare[T](spec: OptionSpec[T]): OptionSpec[T] = {
     include(Seq(spec))

@@ -13,9 +13,14 @@ import org.apache.spark.network.util.JavaUtils
  *
  * @param label the name of the type in the documentation
  * @param parse returns the value of a trimmed text, or the reason why the text is invalid
+ * @param isSecret whether values are not printed
  */
-private[dynamickafka] final case class OptionType[+T](label: String, parse: String => Either[String, T]) {
-  def map[A](f: T => A): OptionType[A] = OptionType(label, parse(_).map(f))
+private[dynamickafka] final case class OptionType[+T](
+    label: String,
+    parse: String => Either[String, T],
+    isSecret: Boolean = false
+) {
+  def map[A](f: T => A): OptionType[A] = OptionType(label, parse(_).map(f), isSecret)
 }
 
 /** The types of options. The reason of every parse function states which values are valid. */
@@ -26,6 +31,9 @@ private[dynamickafka] object OptionType {
 
   val text: OptionType[String] =
     OptionType("string", s => Either.cond(s.nonEmpty, s, "it is empty."))
+
+  /** A text that is not printed. */
+  val password: OptionType[String] = text.copy(isSecret = true)
 
   def long(min: Long): OptionType[Long] = number("long", min, Long.MaxValue)
 

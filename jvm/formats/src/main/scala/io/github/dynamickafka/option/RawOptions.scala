@@ -37,7 +37,7 @@ private[dynamickafka] final class RawOptions private (
   }
 
   def find[T](spec: OptionSpec[T]): Option[T] =
-    written(spec).map(w => spec.parse(w.value, w.name)).orElse(spec.default)
+    written(spec).map(w => spec.parse(w.value, w.name)).orElse(spec.default.value)
 
   /** The value or the default. Only for options that have a default. */
   def get[T](spec: OptionSpec[T]): T =

@@ -21,17 +21,17 @@ private[dynamickafka] object RegistryOptionSpecs extends OptionSpecs {
     "How long a schema may take, with all attempts and all schemas that it refers to."
   )
 
-  val UserInfo = optionalText("basicAuth.userInfo", secret = true)(
+  val UserInfo = optionalText("basicAuth.userInfo", valueType = password)(
     "`user:password`; better a reference to a file, which is resolved for each request."
   )
 
-  val Token = optionalText("bearerAuth.token", secret = true)("A bearer token, or a reference to it.")
+  val Token = optionalText("bearerAuth.token", valueType = password)("A bearer token, or a reference to it.")
 
   val TokenUrl = optionalText("oauth.tokenUrl")(
     "URL of the token endpoint of an authorization server, for tokens by client credentials."
   )
   val ClientId = optionalText("oauth.clientId")("Id of the client.")
-  val ClientSecret = optionalText("oauth.clientSecret", secret = true)(
+  val ClientSecret = optionalText("oauth.clientSecret", valueType = password)(
     "Secret of the client, or a reference to it."
   )
   val Scope = optionalText("oauth.scope")("Scopes of the tokens, separated by spaces.")
@@ -48,18 +48,18 @@ private[dynamickafka] object RegistryOptionSpecs extends OptionSpecs {
 
   /** By Kafka's names of the properties. */
   val Tls: Seq[(String, OptionSpec[String])] = Seq(
-    ("truststore.location", false),
-    ("truststore.password", true),
-    ("truststore.type", false),
-    ("truststore.certificates", true),
-    ("keystore.location", false),
-    ("keystore.password", true),
-    ("keystore.type", false),
-    ("keystore.key", true),
-    ("keystore.certificate.chain", true),
-    ("key.password", true)
-  ).map { case (name, secret) =>
-    s"ssl.$name" -> optionalText(s"ssl.$name", secret = secret)(
+    ("truststore.location", text),
+    ("truststore.password", password),
+    ("truststore.type", text),
+    ("truststore.certificates", password),
+    ("keystore.location", text),
+    ("keystore.password", password),
+    ("keystore.type", text),
+    ("keystore.key", password),
+    ("keystore.certificate.chain", password),
+    ("key.password", password)
+  ).map { case (name, valueType) =>
+    s"ssl.$name" -> optionalText(s"ssl.$name", valueType = valueType)(
       "The property `ssl.*` of Kafka's clients, for the connection to the registry."
     )
   }
@@ -75,13 +75,17 @@ private[dynamickafka] object RegistryOptionSpecs extends OptionSpecs {
   /** Whether an option may be stored: not a secret, unless it is a reference to one. */
   def isStorable(name: String, value: String): Boolean =
     all.find(_.named(name)).exists { spec =>
-      value.contains("${") || !(spec.secret || (spec == Url && value.exists("@?".contains(_))))
+      value.contains("${") || !(spec.valueType.isSecret || (spec == Url && value.exists("@?".contains(_))))
     }
 
   /** The option that `name` means without the prefix: as Flink writes the options of its formats. */
   def withoutPrefix(name: String, of: Seq[OptionSpec[_]] = all): Option[OptionSpec[_]] =
     of.find(_.named(Prefix + name))
 
-  private def optionalText(name: String, unset: String = "-", secret: Boolean = false)(doc: String) =
-    optional(Prefix + name, text, unset, perCluster = true, secret = secret)(doc)
+  private def optionalText(
+      name: String,
+      unset: String = "-",
+      valueType: OptionType[String] = text
+  )(doc: String) =
+    optional(Prefix + name, valueType, unset, perCluster = true)(doc)
 }

@@ -25,9 +25,9 @@ private[dynamickafka] final case class RegistrySettings(cluster: String, values:
 
   /** For error messages. */
   val shown: String = RegistryUrl.shown(url)
-  val timeoutMs: Long = find(TimeoutMs).orElse(TimeoutMs.default).get
+  val timeoutMs: Long = find(TimeoutMs).orElse(TimeoutMs.default.value).get
   val subject: Option[String] = find(Subject)
-  val autoRegister: Boolean = find(AutoRegister).orElse(AutoRegister.default).get
+  val autoRegister: Boolean = find(AutoRegister).orElse(AutoRegister.default.value).get
 
   private val hasLogin = OAuth.exists(spec => values.contains(spec.key))
   if (hasLogin)

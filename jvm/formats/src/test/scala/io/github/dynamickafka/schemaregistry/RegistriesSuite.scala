@@ -80,7 +80,7 @@ class RegistriesSuite extends AnyFunSuite with TimeLimit {
       "key.avro-confluent.url" -> "http://keys:1"
     )
     assert(registries(sided).of("blue").url == "http://r:1")
-    assert(sided.key.get.registries.of("blue").url == "http://keys:1")
+    assert(sided.key.get.side.registries.of("blue").url == "http://keys:1")
     assertRefused("INVALID_OPTION", "the same option is also set")(
       confluent ++ Seq("registry.url" -> "http://a:1", "avro-confluent.url" -> "http://b:1"): _*
     )

@@ -15,7 +15,7 @@ import io.github.dynamickafka.config.{MetadataServiceSpec, MetadataServiceSpecs,
 import io.github.dynamickafka.error.{Errors, FailureText}
 import io.github.dynamickafka.metadata.document.MetadataDocument
 import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
-import io.github.dynamickafka.option.{NamedClass, OptionName, OptionSpec, OptionType, Suggestions}
+import io.github.dynamickafka.option.{Default, NamedClass, OptionName, OptionSpec, OptionType, Suggestions}
 
 /** Creates the metadata service that the options name. */
 private[dynamickafka] object MetadataServices {
@@ -171,7 +171,7 @@ private[dynamickafka] object ServiceRegistry {
 
   /** The argument that holds the handle. */
   val Handle: OptionSpec[String] =
-    OptionSpec("handle", OptionType.text, None, "required", "The value that `register` returned.")
+    OptionSpec("handle", OptionType.text, Default.Required, "The value that `register` returned.")
 
   /** For services that are found here; the builders name it, no user does. */
   val Spec: MetadataServiceSpec = MetadataServiceSpec("registered", Seq(Handle))
@@ -219,7 +219,7 @@ private[dynamickafka] final class ServiceArguments(options: ServiceOptions, spec
   /** The argument, or its default. */
   def apply[A](argument: OptionSpec[A]): A =
     named.get(argument.name).filterNot(_.isBlank).map(argument.parse(_, option(argument.name)))
-      .orElse(argument.default)
+      .orElse(argument.default.value)
       .getOrElse(throw Errors.missingOption(
         option(argument.name),
         s"the metadata service '${options.name}' needs it"

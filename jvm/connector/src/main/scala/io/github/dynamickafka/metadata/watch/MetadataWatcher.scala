@@ -25,7 +25,7 @@ import org.apache.spark.sql.SparkSession
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.base.{Clock, DaemonThreads}
-import io.github.dynamickafka.config.{DiscoveryOptions, ServiceOptions, Subscription}
+import io.github.dynamickafka.config.{DiscoveryOptions, MetadataOptions, Subscription}
 import io.github.dynamickafka.error.{DynamicKafkaError, Errors, FailureText}
 import io.github.dynamickafka.metadata.service.MetadataServices
 import io.github.dynamickafka.metadata.{
@@ -53,20 +53,11 @@ private[dynamickafka] final class MetadataWatcher private (
     discovery: DiscoveryOptions,
     name: String,
     timing: WatcherTiming,
-    before: Option[Topology] = None,
-    earlier: Set[String] = Set.empty
+    guard: RemovalGuard
 ) extends AutoCloseable {
   import MetadataWatcher._
 
   private val log = LoggerFactory.getLogger(classOf[MetadataWatcher])
-  private val guard = new RemovalGuard(
-    name,
-    discovery.maxRemovedClusters,
-    discovery.removalConfirmations,
-    subscription.includes,
-    earlier
-  )
-  before.foreach(guard.begin)
 
   // Only the thread that polls sets these.
   @volatile private var known = MetadataState(None, 0L, 0L, 0, None, 0L)
@@ -335,7 +326,8 @@ private[dynamickafka] object MetadataWatcher {
       check(topology)
       topology
     }
-    new MetadataWatcher(service, subscription, resolve, discovery, name, timing)
+    val guard = this.guard(name, subscription, discovery, Set.empty)
+    new MetadataWatcher(service, subscription, resolve, discovery, name, timing, guard)
   }
 
   /**
@@ -353,8 +345,23 @@ private[dynamickafka] object MetadataWatcher {
       earlier: Set[String] = Set.empty
   ): MetadataWatcher = {
     val resolve: Resolve = Resolution.forWriting(subscription, _, _, _)
-    new MetadataWatcher(service, subscription, resolve, discovery, name, WatcherTiming(), before, earlier)
+    val guard = this.guard(name, subscription, discovery, earlier)
+    before.foreach(guard.begin)
+    new MetadataWatcher(service, subscription, resolve, discovery, name, WatcherTiming(), guard)
   }
+
+  private def guard(
+      name: String,
+      subscription: Subscription,
+      discovery: DiscoveryOptions,
+      earlier: Set[String]
+  ) = new RemovalGuard(
+    name,
+    discovery.maxRemovedClusters,
+    discovery.removalConfirmations,
+    subscription.includes,
+    earlier
+  )
 
   /**
    * The streams of a subscription as the service describes them, which a topology does not contain whole. Repeats calls that fail, and
@@ -364,41 +371,30 @@ private[dynamickafka] object MetadataWatcher {
    *         allowed
    * @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException METADATA_UNAVAILABLE
    */
-  def described(
-      service: ServiceOptions,
-      subscription: Subscription,
-      discovery: DiscoveryOptions
-  ): Seq[KafkaStream] = {
+  def described(options: MetadataOptions): Seq[KafkaStream] = {
     @volatile var found = Map.empty[String, KafkaStream]
     Using.resource(MetadataWatcher(
-      MetadataServices.create(service, SparkSession.active.sparkContext.hadoopConfiguration),
-      subscription,
-      discovery.copy(intervalMs = -1),
-      service.name,
+      MetadataServices.create(options.service, SparkSession.active.sparkContext.hadoopConfiguration),
+      options.subscription,
+      options.discovery.once,
+      options.service.name,
       described = found = _
     )) { watcher =>
       val _ = watcher.awaitFirst()
     }
-    subscription match {
+    options.subscription match {
       case Subscription.Ids(ids) => ids.flatMap(found.get)
       case pattern => found.toSeq.sortBy(_._1).collect { case (id, stream) if pattern.includes(id) => stream }
     }
   }
 
-  /**
-   * The topology by one call of the service, which is closed then; None if it fails.
-   *
-   * @param name the name of the service, for logs
-   */
-  def now(
-      service: KafkaMetadataService,
-      name: String,
-      subscription: Subscription,
-      discovery: DiscoveryOptions
-  ): Option[Topology] =
-    Using.resource(MetadataWatcher(service, subscription, discovery.copy(intervalMs = OnceMs), name))(
+  /** The topology by one call of the service, which is closed then; None if it fails. */
+  def now(service: KafkaMetadataService, options: MetadataOptions): Option[Topology] = {
+    val discovery = options.discovery.copy(intervalMs = OnceMs)
+    Using.resource(MetadataWatcher(service, options.subscription, discovery, options.service.name))(
       _.awaitFirstAttempt()
     )
+  }
 
   /** Longer than anyone waits for another call. */
   private val OnceMs = 24L * 3600 * 1000

@@ -1,6 +1,6 @@
 package io.github.dynamickafka.metadata.watch
 
-import io.github.dynamickafka.config.{DiscoveryOptions, ServiceOptions, Subscription}
+import io.github.dynamickafka.config.MetadataOptions
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.table.FormatOptionSpecs
 import io.github.dynamickafka.metadata.ClusterMetadata
@@ -14,14 +14,9 @@ private[dynamickafka] object StreamSubjects {
    *
    * @param registries by what the metadata says about the registry of a cluster
    */
-  def of(
-      registries: Map[String, String] => Registries,
-      service: ServiceOptions,
-      subscription: Subscription,
-      discovery: DiscoveryOptions
-  ): Seq[Subject] = {
+  def of(registries: Map[String, String] => Registries, options: MetadataOptions): Seq[Subject] = {
     val all = for {
-      stream <- MetadataWatcher.described(service, subscription, discovery)
+      stream <- MetadataWatcher.described(options)
       (id, cluster) <- stream.entries if cluster.state != ClusterMetadata.Removed
       registry = registries(AnswerCheck.registry(stream, id, cluster)).of(id)
       // None: the topics of a pattern.

@@ -199,7 +199,7 @@ private[dynamickafka] object ClusterConfigs {
    * None with `clusterFailurePolicy=skip`, because the query then continues without them.
    */
   def incomplete(options: SourceOptions, topology: Topology): Set[String] =
-    if (options.clusters.skipUnreachable) Set.empty
+    if (options.clusters.unreachable.skip) Set.empty
     else {
       val configs = ClusterConfigs(options, topology.clusters.keySet.toSet)
       topology.clusters.values.filter { cluster =>
@@ -308,5 +308,5 @@ private[source] object TopologyCheck {
     (topology.clusters.keySet ++ topology.removals.keySet).toSet
 
   private def idIn(option: String, options: SourceOptions): String =
-    ClusterKeys.probableId(option.stripPrefix(OptionName.Cluster), options.clusters.table)
+    ClusterKeys.probableId(option.stripPrefix(OptionName.Cluster), options.clusters.properties.table)
 }

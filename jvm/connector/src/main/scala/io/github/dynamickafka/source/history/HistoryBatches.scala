@@ -25,11 +25,11 @@ private[source] final class HistoryBatches(
 
   /** The end of the batch after `start` if all files come before Kafka; None if the batch is one of Kafka. */
   def next(start: CompositeOffset): Option[CompositeOffset] =
-    plan(start).flatMap(_.next(start, options.limits.historyFilesPerTrigger))
+    plan(start).flatMap(_.next(start, options.batches.limits.historyFilesPerTrigger))
 
   /** The files that are not read at this offset, if there are any. */
   def unread(at: CompositeOffset): Option[UnreadFiles] =
-    plan(at).flatMap(_.unread(at, options.limits.historyFilesPerTrigger))
+    plan(at).flatMap(_.unread(at, options.batches.limits.historyFilesPerTrigger))
 
   /** The number of files that are not read. */
   def pending(at: CompositeOffset): Long = plan(at).fold(0L)(_.pending(at))
@@ -52,7 +52,7 @@ private[source] final class HistoryBatches(
         columns.isDecoded,
         planned.only,
         stream,
-        options.includeHeaders
+        options.records.includeHeaders
       ): InputPartition
     )
   }

@@ -16,7 +16,8 @@ import io.github.dynamickafka.source.cluster.ClusterStream
 
 /** Plans the ranges of all clusters as the tasks of one batch, for [[ReaderFactory]]. Makes no requests. */
 private[source] final class BatchPlanner(options: SourceOptions) {
-  private val splits = Splits(options.limits.minPartitions, options.limits.maxRecordsPerPartition)
+  private val splits =
+    Splits(options.batches.limits.minPartitions, options.batches.limits.maxRecordsPerPartition)
   private val settings = BatchPlanner.settings(options)
 
   /** @param stream the stream id of a (cluster, topic) */
@@ -41,7 +42,11 @@ private[source] object BatchPlanner {
   def settings(options: SourceOptions): ReadSettings = {
     // The default timeout of Spark's Kafka reader.
     val silence = SparkSession.active.sparkContext.getConf.getTimeAsSeconds("spark.network.timeout", "120s")
-    ReadSettings(options.includeHeaders, options.failOnDataLoss, TimeUnit.SECONDS.toMillis(silence))
+    ReadSettings(
+      options.records.includeHeaders,
+      options.clusters.failOnDataLoss,
+      TimeUnit.SECONDS.toMillis(silence)
+    )
   }
 }
 

@@ -31,8 +31,7 @@ import io.github.dynamickafka.format.{
   ParseErrors,
   SideLayout
 }
-import io.github.dynamickafka.kafka.{ProducerSettings, SharedProducers, SharedSender}
-import io.github.dynamickafka.serde.KafkaReadContext
+import io.github.dynamickafka.kafka.{KafkaReadContext, ProducerSettings, SharedProducers, SharedSender}
 
 /**
  * What the tasks of a query need to decode records. Sent to executors.

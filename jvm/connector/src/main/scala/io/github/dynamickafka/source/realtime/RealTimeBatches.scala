@@ -56,7 +56,7 @@ private[source] final class RealTimeBatches(
   private val log = LoggerFactory.getLogger(classOf[RealTimeBatches])
   private val latencies = new BatchLatencies
   private val watch =
-    new BatchWatch(options.realTime.minBatchMs, clock, latencies, () => fits(), () => prepareEnd())
+    new BatchWatch(options.batches.realTime.minBatchMs, clock, latencies, () => fits(), () => prepareEnd())
   private val held = new CountDownLatch(1)
   @volatile private var isStopping = false
   private var isPrepared = false
@@ -79,7 +79,7 @@ private[source] final class RealTimeBatches(
 
   /** @throws DynamicKafkaIllegalArgumentException `INVALID_OPTION` */
   def prepare(): Unit = {
-    options.realTime.refused.foreach { case (name, value) =>
+    options.batches.realTime.refused.foreach { case (name, value) =>
       throw Errors.invalidOption(name, value, "it cannot be combined with real-time mode.")
     }
     // Spark deletes these batches before it plans the first one.
@@ -145,7 +145,7 @@ private[source] final class RealTimeBatches(
     val ranges = if (isSettled) rangesOf(start) else Nil
     val parts = RealTimeTasks.divide(
       ranges,
-      options.realTime.tasks.getOrElse(cores()).min(watch.knownSlots.getOrElse(Int.MaxValue))
+      options.batches.realTime.tasks.getOrElse(cores()).min(watch.knownSlots.getOrElse(Int.MaxValue))
     )
     // The first batch may last for minutes, with gauges.
     reporter.triggered(from, snapshot, latestOffsets.current)
@@ -158,7 +158,7 @@ private[source] final class RealTimeBatches(
       val bundles = part.groupBy(_._1).toSeq.sortBy(_._1).map { case (id, ofCluster) =>
         RangeBundle(streams(id).config.consumer.forRealTime, ofCluster.map(_._2), readSettings, Nil)
       }
-      RealTimeTask(bundles, address, options.clusters.skipUnreachable): InputPartition
+      RealTimeTask(bundles, address, options.clusters.unreachable.skip): InputPartition
     }.toArray
     looked = Some(snapshot.trigger.topology)
     lookedAt = clock.monotonicMs()
@@ -223,7 +223,7 @@ private[source] final class RealTimeBatches(
         transition,
         found.views,
         trigger.decided,
-        options.replacedClusters
+        options.changes.replaced
       )
     } yield {
       val snapshot = TriggerSnapshot(trigger, found.topology, transition, views, next)

@@ -193,7 +193,8 @@ private[source] object UnansweredPartitions {
   private val log = LoggerFactory.getLogger(classOf[UnansweredPartitions])
 
   def apply(options: ClusterOptions, clock: Clock): UnansweredPartitions =
-    if (options.skipUnreachable) new UnansweredPartitions(fails = false, options.failureTimeoutMs, clock)
+    if (options.unreachable.skip)
+      new UnansweredPartitions(fails = false, options.unreachable.timeoutMs, clock)
     // Longer than the election of a leader takes, and than a broker takes to restart.
     else new UnansweredPartitions(fails = true, 2 * options.requestTimeoutMs, clock)
 

@@ -19,10 +19,10 @@ private[source] final class QueryState(
     val clock: Clock
 ) {
   val configs = new ClusterConfigs.ByScope(options)
-  val losses = new LossPolicy(options.failOnDataLoss, QueryState.MissingTopicGraceMs, feed)
+  val losses = new LossPolicy(options.clusters.failOnDataLoss, QueryState.MissingTopicGraceMs, feed)
   val latestOffsets = new KnownLatestOffsets(checkpoint)
   val logged = new LoggedOffsets
-  val deferred = new DeferredRanges(checkpoint, options.deferWithState)
+  val deferred = new DeferredRanges(checkpoint, options.clusters.unreachable.deferWithState)
   val lost = new LostRecords
 
   /**

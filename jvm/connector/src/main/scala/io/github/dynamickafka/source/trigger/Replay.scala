@@ -65,7 +65,7 @@ private[source] final class Replay(state: QueryState) {
   /** Whether the positions continue in another Kafka cluster, where the records of the batch have other offsets. */
   private def isReplaced(logged: ClusterIdentity, found: Either[Throwable, ClusterIdentity]): Boolean =
     found.exists(now => ClusterIdentity.differ(logged.kafkaId, now.kafkaId)) &&
-      !GivingUp(options.replacedClusters)
+      !GivingUp(options.changes.replaced)
 
   /** The records of the batch are read from the new cluster, where the next trigger finds the positions at which it began. */
   private def continueElsewhere(
@@ -95,7 +95,7 @@ private[source] final class Replay(state: QueryState) {
       missing: SortedMap[String, Missing],
       isCurrent: String => Boolean,
       isFirst: Boolean
-  ): Unit = options.clusters.unreachableReplay match {
+  ): Unit = options.clusters.unreachable.replay match {
     case UnreachableReplayPolicy.Defer =>
       val reason =
         if (!isFirst) Some("tasks of this run may have read it")
@@ -134,7 +134,7 @@ private[source] final class Replay(state: QueryState) {
   ): Seq[OffsetRange] =
     if (ClusterIdentity.differ(logged.kafkaId, found.kafkaId)) {
       val (known, now) = (logged.kafkaId.getOrElse(""), found.kafkaId.getOrElse(""))
-      if (options.replacedClusters == ReplacedClusterPolicy.Fail)
+      if (options.changes.replaced == ReplacedClusterPolicy.Fail)
         throw Errors.clusterReplaced(id, known, now, ReplacedClusters.Unknown)
       giveUp(id, s"cluster.id $now instead of $known", ranges)
       Nil
@@ -144,7 +144,7 @@ private[source] final class Replay(state: QueryState) {
       )
       recreated.groupBy(_.topic).toSeq.sortBy(_._1).foreach { case (topic, ranges) =>
         val (oldId, newId) = (logged.topics(topic), found.topics(topic))
-        if (options.failOnDataLoss) {
+        if (options.clusters.failOnDataLoss) {
           val known = SortedMap.from(ranges.map(r => r.partition -> r.from))
           throw Loss.TopicRecreated(
             id,

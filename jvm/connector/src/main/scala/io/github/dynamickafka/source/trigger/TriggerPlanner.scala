@@ -31,7 +31,7 @@ private[source] final class TriggerPlanner(state: QueryState, replaced: Replaced
 
   // Kept in memory and not in the checkpoint, because properties may contain secrets.
   private var lastProperties = Map.empty[String, Map[String, String]]
-  private val patterns = new TopicPatterns(options.discovery.intervalMs, streams, clock)
+  private val patterns = new TopicPatterns(options.metadata.discovery.intervalMs, streams, clock)
   private var loggedWaiting = Set.empty[(String, String)]
   private var replacing = Map.empty[String, String]
   private var loggedReplacing = Map.empty[String, String]
@@ -57,7 +57,7 @@ private[source] final class TriggerPlanner(state: QueryState, replaced: Replaced
   ): TriggerContext = {
     val newest = feed.current()
     val now = clock.currentTimeMillis()
-    val found = ReplacingClusters(start, newest, options.drainRemovedClusters, now)
+    val found = ReplacingClusters(start, newest, options.changes.drainRemoved, now)
     replacing = found.waiting
     val trigger = TriggerContext.begin(
       found.start,
@@ -143,13 +143,13 @@ private[source] final class TriggerPlanner(state: QueryState, replaced: Replaced
         else answers ++ unlisted.diff(answers.keySet).map(_ -> ClusterView.Unreachable)
       before.filter(_.isSettled(found)).map(l => Some(l.snapshot)).getOrElse {
         val more =
-          if (options.allowDuplicateClusters) Set.empty[(String, String)]
+          if (options.changes.allowDuplicates) Set.empty[(String, String)]
           else DuplicateClusters.yielding(topology, trigger.start, transition, found)
         yielding ++= more
         val decided =
           if (more.isEmpty) confirmed(trigger, transition, questions, found) else None
         decided.map { case (found, unresolved) =>
-          if (!options.allowDuplicateClusters) DuplicateClusters.refuse(transition, found)
+          if (!options.changes.allowDuplicates) DuplicateClusters.refuse(transition, found)
           val (views, next) = continued(trigger, transition, found, unresolved)
           logWaiting(next.waiting)
           logReplacing(views)
@@ -179,7 +179,7 @@ private[source] final class TriggerPlanner(state: QueryState, replaced: Replaced
 
   /** Whether the effect of a topology on these positions changes with time: a retention expires. */
   private def isTimed(start: CompositeOffset): Boolean =
-    options.removedClusterRetentionMs >= 0 && start.retained.nonEmpty
+    options.changes.retentionMs >= 0 && start.retained.nonEmpty
 
   /**
    * The responses that decide, and what they mean. A response that was requested before this trigger decides nothing for
@@ -231,7 +231,7 @@ private[source] final class TriggerPlanner(state: QueryState, replaced: Replaced
         trigger.start,
         transition,
         trigger.decided.in(views),
-        options.replacedClusters,
+        options.changes.replaced,
         losses.isLost(_, trigger.now),
         continued ++ trigger.decided.continued(views)
       )
@@ -537,8 +537,8 @@ private[dynamickafka] final case class TriggerContext(
   /** @param expanded the topology with the topics that match patterns */
   def transition(options: SourceOptions, expanded: Topology): Transition = {
     val rules = Reconcile.Rules(
-      options.removedClusterRetentionMs,
-      options.drainRemovedClusters,
+      options.changes.retentionMs,
+      options.changes.drainRemoved,
       entry,
       configs.all.ending(_, _),
       startsOnce,

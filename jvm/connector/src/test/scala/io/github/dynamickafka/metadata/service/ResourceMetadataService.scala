@@ -8,7 +8,7 @@ import scala.util.Using
 import io.github.dynamickafka.config.{MetadataServiceSpec, MetadataServiceSpecs}
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.document.MetadataDocument
-import io.github.dynamickafka.option.{NamedClass, OptionSpec, OptionType}
+import io.github.dynamickafka.option.{Default, NamedClass, OptionSpec, OptionType}
 
 /** A document in a jar of the application. */
 private[dynamickafka] final class ResourceMetadataService(arguments: ServiceArguments)
@@ -25,7 +25,7 @@ private[dynamickafka] final class ResourceMetadataService(arguments: ServiceArgu
 /** What `MetadataServiceSpecs` has of a service, and `MetadataServices`. */
 private[dynamickafka] object ResourceMetadataService {
   val Name: OptionSpec[String] =
-    OptionSpec("name", OptionType.text, None, "required", "Name of the file in the jar.")
+    OptionSpec("name", OptionType.text, Default.Required, "Name of the file in the jar.")
   val Resource: MetadataServiceSpec = MetadataServiceSpec("resource", Seq(Name, MetadataServiceSpecs.TtlMs))
 
   val constructor: (MetadataServiceSpec, MetadataServices.Constructor) =

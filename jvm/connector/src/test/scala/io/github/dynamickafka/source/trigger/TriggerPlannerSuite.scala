@@ -64,7 +64,7 @@ class TriggerPlannerSuite extends AnyFunSuite with TimeLimit with Eventually {
           Clock.System,
           new ClusterClients(_ => if (lost(id)) throw new KafkaException("no address") else kafka.opening())
         ),
-      skipUnreachable = options.clusters.skipUnreachable,
+      skipUnreachable = options.clusters.unreachable.skip,
       failureTimeoutMs = -1,
       Clock.System,
       maxAgeMs = 600000

@@ -19,23 +19,34 @@ private[dynamickafka] final case class MessageDefinition(
 
 /**
  * @param label optional, required or repeated, see [[FieldDefinition]]
- * @param kind see [[FieldKind]]; 0: a message or an enum
- * @param typeName of a message or an enum; with a dot before it, from the root
  * @param oneof the index of the oneof that it is in, or -1
- * @param isOptional whether `optional` is written before it in proto3
  * @param default as text, the bytes of BYTES escaped
  */
 private[dynamickafka] final case class FieldDefinition(
     name: String,
     number: Int,
     label: Int,
-    kind: Int,
-    typeName: String = "",
+    fieldType: FieldType,
     oneof: Int = -1,
-    isOptional: Boolean = false,
     default: Option[String] = None,
     features: Map[String, String] = Map.empty
-)
+) {
+
+  /** With `optional` before it in proto3, which a descriptor has as a oneof of its own. */
+  def explicit: FieldDefinition = copy(oneof = -1, features = features.updated("field_presence", "EXPLICIT"))
+}
+
+/**
+ * @param kind see [[FieldKind]]; 0: a message or an enum
+ * @param name of a message or an enum; with a dot before it, from the root
+ */
+private[dynamickafka] final case class FieldType(kind: Int, name: String = "")
+
+private[dynamickafka] object FieldType {
+
+  /** By the name in a .proto file. */
+  def named(name: String): FieldType = FieldKind.scalars.get(name).fold(FieldType(0, name))(FieldType(_))
+}
 
 /** What files are written in. Others are refused: what their fields mean without options is not known. */
 private[protobuf] object Syntax {
@@ -66,7 +77,11 @@ private[protobuf] object Syntax {
   }
 }
 
+/** Labels, by the numbers in `google.protobuf.FieldDescriptorProto`. */
 private[dynamickafka] object FieldDefinition {
+
+  /** An optional field without presence. */
+  final val Implicit = 0
   final val Optional = 1
   final val Required = 2
   final val Repeated = 3
@@ -122,12 +137,11 @@ private[dynamickafka] object FieldKind {
     scalars.map(_.swap) ++ Map(Group -> "group", Message -> "message", Enum -> "enum", 0 -> "unknown type")
 
   /** How a single value is encoded. */
-  def wire(kind: Int, isDelimited: Boolean): Int = kind match {
+  def wire(kind: Int): Int = kind match {
     case Double | Fixed64 | SFixed64 => ProtoInput.Fixed64
     case Float | Fixed32 | SFixed32 => ProtoInput.Fixed32
     case Group => ProtoInput.StartGroup
-    case Message => if (isDelimited) ProtoInput.StartGroup else ProtoInput.Bytes
-    case Text | Bytes => ProtoInput.Bytes
+    case Message | Text | Bytes => ProtoInput.Bytes
     case _ => ProtoInput.Varint
   }
 

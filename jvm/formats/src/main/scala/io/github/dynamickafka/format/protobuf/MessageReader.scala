@@ -266,7 +266,7 @@ private[dynamickafka] final class MessageReader(
   private final class Inner(field: ProtoField, reader: => MessageReader, convert: Array[Any] => Any)
       extends FieldValue {
     private lazy val inner = reader
-    override val wire: Int = if (field.isDelimited) ProtoInput.StartGroup else ProtoInput.Bytes
+    override val wire: Int = FieldKind.wire(field.kind)
 
     override def read(in: ProtoInput, old: Any): Any = {
       val parts = if (old == null) new Array[Any](inner.size) else old.asInstanceOf[Array[Any]]
@@ -341,7 +341,7 @@ private[protobuf] object FieldValue {
    */
   def scalar(field: ProtoField, ofEnum: String => ProtoEnum, as: DataType): Option[FieldValue] = {
     import FieldKind._
-    val wire = FieldKind.wire(field.kind, isDelimited = false)
+    val wire = FieldKind.wire(field.kind)
     def of[T](parse: String => T, zero: T)(value: ProtoInput => Any) =
       Some(Scalar(wire, field.default.fold(zero)(parse), value))
     def int(value: ProtoInput => Int) = of(_.toLong.toInt, 0)(value)

@@ -144,13 +144,9 @@ private final class ProtoText(tokens: ProtoTokens) {
       group(body, label.getOrElse(FieldDefinition.Optional), oneof)
     else {
       val typeName = name()
-      val kind = FieldKind.scalars.getOrElse(typeName, 0)
-      body.fields += numbered(kind).copy(
-        label = label.getOrElse(FieldDefinition.Optional),
-        typeName = if (kind == 0) typeName else "",
-        oneof = oneof,
-        isOptional = isOptional && syntax == "proto3"
-      )
+      val declared = numbered(FieldType.named(typeName))
+        .copy(label = label.getOrElse(FieldDefinition.Optional), oneof = oneof)
+      body.fields += (if (isOptional && syntax == "proto3") declared.explicit else declared)
     }
   }
 
@@ -159,14 +155,17 @@ private final class ProtoText(tokens: ProtoTokens) {
     expect("<")
     val types = Seq(name(), { expect(","); name() })
     expect(">")
-    val declared = numbered(0)
+    val declared = numbered(FieldType(0))
     val entry = s"${camel(declared.name)}Entry"
     val parts = types.zip(Seq("key", "value")).zipWithIndex.map { case ((typeName, part), i) =>
-      val kind = FieldKind.scalars.getOrElse(typeName, 0)
-      FieldDefinition(part, i + 1, FieldDefinition.Optional, kind, if (kind == 0) typeName else "")
+      FieldDefinition(part, i + 1, FieldDefinition.Optional, FieldType.named(typeName))
     }
     body.messages += MessageDefinition(entry, parts, Nil, Nil, isMapEntry = true, isImplied = true)
-    body.fields += declared.copy(label = FieldDefinition.Repeated, typeName = entry, default = None)
+    body.fields += declared.copy(
+      label = FieldDefinition.Repeated,
+      fieldType = FieldType(0, entry),
+      default = None
+    )
   }
 
   private def group(body: Body, label: Int, oneof: Int): Unit = {
@@ -176,17 +175,18 @@ private final class ProtoText(tokens: ProtoTokens) {
     val number = tokens.number()
     if (peek() == "[") options(0)
     body.messages += message(own).copy(isImplied = true)
-    body.fields += FieldDefinition(own.toLowerCase, number, label, FieldKind.Group, own, oneof)
+    body.fields += FieldDefinition(own.toLowerCase, number, label, FieldType(FieldKind.Group, own), oneof)
   }
 
   /** `name = number [options];`, of a field or of the value of an enum. */
-  private def numbered(kind: Int): FieldDefinition = {
+  private def numbered(fieldType: FieldType): FieldDefinition = {
     val own = name()
     expect("=")
     val number = tokens.number()
-    val (default, features) = if (peek() == "[") options(kind) else (None, Map.empty[String, String])
+    val (default, features) =
+      if (peek() == "[") options(fieldType.kind) else (None, Map.empty[String, String])
     expect(";")
-    FieldDefinition(own, number, FieldDefinition.Optional, kind, default = default, features = features)
+    FieldDefinition(own, number, FieldDefinition.Optional, fieldType, -1, default, features)
   }
 
   private def enumOf(name: String): EnumDefinition = {
@@ -199,7 +199,7 @@ private final class ProtoText(tokens: ProtoTokens) {
       case "option" if peek(1) != "=" => option(options)
       case "reserved" if peek(1) != "=" => skipStatement()
       case _ =>
-        val declared = numbered(0)
+        val declared = numbered(FieldType(0))
         values += declared.name -> declared.number
     }
     EnumDefinition(name, values.toSeq, options.features.toMap)

@@ -22,25 +22,30 @@ private[dynamickafka] final case class ProtoMessage(
 }
 
 /**
- * @param kind see [[FieldKind]]; 0: the type is not known
- * @param typeName of a message or an enum
- * @param hasPresence whether an absent field differs from one with the default
+ * @param fieldType a group is a message that ends with a tag; the kind 0: the type is not known
+ * @param label see [[FieldDefinition]]
  * @param requiresUtf8 whether a text that is not UTF-8 is an error
- * @param isDelimited whether a message ends with a tag, as a group does
  */
 private[dynamickafka] final case class ProtoField(
     name: String,
     number: Int,
-    kind: Int,
-    typeName: String,
-    repeated: Boolean,
-    required: Boolean,
+    fieldType: FieldType,
+    label: Int,
     oneof: Int,
-    hasPresence: Boolean,
     default: Option[String],
-    requiresUtf8: Boolean,
-    isDelimited: Boolean
-)
+    requiresUtf8: Boolean
+) {
+  def kind: Int = fieldType.kind
+  def typeName: String = fieldType.name
+
+  // Readers ask for each record.
+  val isDelimited: Boolean = kind == FieldKind.Group
+  val repeated: Boolean = label == FieldDefinition.Repeated
+  val required: Boolean = label == FieldDefinition.Required
+
+  /** Whether an absent field differs from one with the default. */
+  val hasPresence: Boolean = required || label == FieldDefinition.Optional
+}
 
 /** @param isClosed whether a number without a name is an unknown field */
 private[dynamickafka] final case class ProtoEnum(name: String, values: Seq[(String, Int)], isClosed: Boolean)
@@ -103,19 +108,21 @@ private[dynamickafka] object ProtoTypes {
           .find(n => messages.contains(n) || enums.contains(n))
     val linked = messages.map { case (name, Scope(_, message, features)) =>
       val fields = message.fields.map { f =>
-        val target = if (f.typeName.isEmpty) None else resolved(name, f.typeName)
-        val kind =
-          if (f.typeName.isEmpty) f.kind
-          else if (target.exists(enums.contains)) FieldKind.Enum
-          else if (target.isEmpty) 0
-          else if (f.kind == FieldKind.Group) FieldKind.Group
-          else FieldKind.Message
+        val FieldType(declared, typeName) = f.fieldType
+        val target = if (typeName.isEmpty) None else resolved(name, typeName)
         // Maps, and what is in them, never end with a tag.
         val ofMap = message.isMapEntry || target.flatMap(messages.get).exists(_.message.isMapEntry)
         val own = features ++ f.features
+        val kind =
+          if (typeName.isEmpty) declared
+          else if (target.exists(enums.contains)) FieldKind.Enum
+          else if (target.isEmpty) 0
+          else if (declared == FieldKind.Group || (!ofMap && own("message_encoding") == "DELIMITED"))
+            FieldKind.Group
+          else FieldKind.Message
         // As in Java's library, texts in maps have to be UTF-8 in every syntax.
-        val inMap = if (message.isMapEntry) own.updated("utf8_validation", "VERIFY") else own
-        field(f, kind, target.getOrElse(""), if (ofMap) inMap - "message_encoding" else own)
+        val requiresUtf8 = message.isMapEntry || own("utf8_validation") == "VERIFY"
+        field(f, FieldType(kind, target.getOrElse("")), own("field_presence"), requiresUtf8)
       }
       def names(messages: Seq[MessageDefinition]) = messages.map(m => s"$name.${m.name}")
       val declared = names(message.messages.filterNot(_.isImplied))
@@ -127,25 +134,19 @@ private[dynamickafka] object ProtoTypes {
 
   private def field(
       f: FieldDefinition,
-      kind: Int,
-      typeName: String,
-      features: Map[String, String]
+      fieldType: FieldType,
+      presence: String,
+      requiresUtf8: Boolean
   ): ProtoField = {
-    val isMessage = kind == FieldKind.Message || kind == FieldKind.Group
-    val repeated = f.label == FieldDefinition.Repeated
-    ProtoField(
-      f.name,
-      f.number,
-      kind,
-      typeName,
-      repeated,
-      f.label == FieldDefinition.Required || features("field_presence") == "LEGACY_REQUIRED",
-      if (f.isOptional) -1 else f.oneof,
-      !repeated && (isMessage || f.oneof >= 0 || f.isOptional || features("field_presence") != "IMPLICIT"),
-      f.default.filterNot(_ => repeated),
-      features("utf8_validation") == "VERIFY",
-      kind == FieldKind.Group || (isMessage && features.get("message_encoding").contains("DELIMITED"))
-    )
+    import FieldDefinition._
+    val isMessage = fieldType.kind == FieldKind.Message || fieldType.kind == FieldKind.Group
+    val label =
+      if (f.label == Repeated) Repeated
+      else if (f.label == Required || presence == "LEGACY_REQUIRED") Required
+      else if (isMessage || f.oneof >= 0 || presence != "IMPLICIT") Optional
+      else Implicit
+    val default = f.default.filterNot(_ => label == Repeated)
+    ProtoField(f.name, f.number, fieldType, label, f.oneof, default, requiresUtf8)
   }
 
   /** @param name in full, `features` with those of what is around it */
@@ -195,7 +196,7 @@ private[dynamickafka] final class MessageFit(message: ProtoMessage, types: Proto
 
   private def fits(field: ProtoField, tag: Int, in: ProtoInput, depth: Int): Boolean = {
     val wire = ProtoInput.wireOf(tag)
-    val expected = FieldKind.wire(field.kind, field.isDelimited)
+    val expected = FieldKind.wire(field.kind)
     if (field.kind == 0) false
     else if (wire == ProtoInput.Bytes && field.repeated && FieldKind.isPackable(field.kind)) {
       val outer = in.enter()

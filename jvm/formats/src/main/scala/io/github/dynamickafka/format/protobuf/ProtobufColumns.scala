@@ -232,17 +232,16 @@ private[dynamickafka] object DescriptorBytes {
 
   private def field(descriptor: Fields, oneofs: Seq[Map[String, String]]): FieldDefinition = {
     val oneof = if (descriptor.has(9)) descriptor.number(9).toInt else -1
-    FieldDefinition(
+    val field = FieldDefinition(
       descriptor.text(1),
       descriptor.number(3).toInt,
       descriptor.number(4).toInt,
-      descriptor.number(5).toInt,
-      descriptor.text(6),
+      FieldType(descriptor.number(5).toInt, descriptor.text(6)),
       oneof,
-      descriptor.number(17) != 0L,
       Option.when(descriptor.has(7))(descriptor.text(7)),
       oneofs.lift(oneof).getOrElse(Map.empty) ++ features(descriptor.message(8).message(21))
     )
+    if (descriptor.number(17) != 0L) field.explicit else field
   }
 
   private def enumOf(descriptor: Fields): EnumDefinition = EnumDefinition(

@@ -54,7 +54,7 @@ private[table] final class Encodings(
   all.map(_._1.name).foreach { name =>
     if (all.count(p => same(p._1.name, name)) > 1)
       throw Errors.invalidColumn(name, "there is more than one column with this name.")
-    if (Encodings.OfReading.exists(n => same(options.metadataPrefix + n, name)))
+    if (Encodings.OfReading.exists(n => same(options.metadata.prefix + n, name)))
       throw Errors.invalidColumn(
         name,
         "it is metadata of a record that was read, and cannot be written; remove it. For a field of this name in the records, set " +
@@ -77,7 +77,7 @@ private[table] final class Encodings(
   )
   private val payload = all.filterNot(kind.contains)
 
-  private val wholeKey = options.key.filter(!_.format.hasFields)
+  private val wholeKey = options.key.filter(!_.side.format.hasFields)
   private val wholeValue = Some(options.value).filter(!_.format.hasFields)
   private val keyName = options.wholeKey.getOrElse("key")
 
@@ -120,15 +120,10 @@ private[table] final class Encodings(
   private val ofValue = if (options.exceptKey) fields.diff(ofKey) else fields
   private def shown = s"The columns are ${input.fieldNames.mkString("'", "', '", "'")}."
 
-  val key: Option[SideSource] = options.key.flatMap { side =>
-    if (!side.format.hasFields) whole(side, keyName)
-    else Some(encoded(
-      side,
-      ofKey.map { case (field, e) =>
-        field.copy(name = field.name.drop(options.keyFieldsPrefix.length)) -> e
-      }
-    ))
-  }
+  val key: Option[SideSource] = options.key.flatMap(key =>
+    if (wholeKey.isDefined) whole(key.side, keyName)
+    else Some(encoded(key.side, ofKey.map { case (field, e) => key.field(field) -> e }))
+  )
 
   /** How rows are upserts, if they are. */
   val upserts: Option[UpsertRows] = Option.when(options.upsert)(UpsertRows(kind.map(_._2), key))

@@ -9,7 +9,7 @@ import io.github.dynamickafka.format.{
   MetadataItem,
   ParseErrors
 }
-import io.github.dynamickafka.option.{FormatKey, OptionSpec, OptionSpecs, OptionType}
+import io.github.dynamickafka.option.{Default, FormatKey, OptionSpec, OptionSpecs, OptionType}
 import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 
 /** The options of the source about formats and columns. The options of one format are in its folder. */
@@ -145,7 +145,7 @@ private[dynamickafka] object WriteOptionSpecs extends OptionSpecs {
 
   val KeyFormat = declare(FormatOptionSpecs.KeyFormat.copy(
     valueType = Formats.registered.toWrite,
-    defaultText = "with `raw` values: the column `key`, else records have no key",
+    default = Default(None, "with `raw` values: the column `key`, else records have no key"),
     doc =
       "The format of the keys. `raw` and `string`: one column, `key` or that of `keyFields`; others: the " +
         "columns of `keyFields`."
@@ -170,7 +170,7 @@ private[dynamickafka] object WriteOptionSpecs extends OptionSpecs {
   val ValueFieldsInclude = declare(FormatOptionSpecs.ValueFieldsInclude)
 
   val Schema = declare(FormatOptionSpecs.Schema.copy(
-    defaultText = "the columns of the DataFrame",
+    default = Default(None, "the columns of the DataFrame"),
     doc =
       "As for the source. The columns of the DataFrame are bound by name and cast by the rules of ANSI SQL's " +
         "store assignment; a missing one is null."

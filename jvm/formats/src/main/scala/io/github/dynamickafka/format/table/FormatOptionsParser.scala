@@ -92,10 +92,8 @@ private final class FormatOptionsParser(
     }
     checkUse()
     common.copy(
-      metadata = metadata,
-      changeEnvelope = raw.get(ChangeData) == ChangeMode.Envelope,
-      deadLetterTopic = deadLetterTopic(common.sides),
-      deadLetterCluster = raw.find(DeadLetterCluster)
+      metadata = common.metadata.copy(columns = metadata),
+      deadLetters = deadLetterTopic(common.sides).map(DeadLetterOptions(_, raw.find(DeadLetterCluster)))
     )
   }
 
@@ -106,7 +104,7 @@ private final class FormatOptionsParser(
         ofFormat(side, of, of.hasRegistry, RegistryOptionSpecs.all, writer, FormatSetting.refusedInWrites)
       set.copy(options = writer.forEncoder(set.options))
     }
-    common.key.foreach(checkSubjects(common.value, _))
+    common.key.foreach(key => checkSubjects(common.value, key.side))
     common
   }
 
@@ -114,43 +112,52 @@ private final class FormatOptionsParser(
   private def parse(sideOf: (Format, String) => SideFormat): FormatTable = {
     val fields = keyFields
     if (!isCatalogTable) checkRegistries()
-    val sides = sideOf(value, FormatKey.Value) +: key.toSeq.map(sideOf(_, FormatKey.Key))
+    val ofValue = sideOf(value, FormatKey.Value)
+    val ofKey = key.map(sideOf(_, FormatKey.Key))
     checkFormats()
     // The options of the values, or, if these are not Avro, those of the keys.
-    val avro = sides.find(_.format.readsAvroSchema).fold(Map.empty[String, String])(_.options)
+    val avro =
+      (ofValue +: ofKey.toSeq).find(_.format.readsAvroSchema).fold(Map.empty[String, String])(_.options)
     FormatTable(
-      sides.head,
-      sides.lift(1),
-      fields,
-      prefix(fields),
-      raw.get(ValueFieldsInclude),
+      ofValue,
+      keyOptions(ofKey, fields),
       if (fromRegistry) None
       else
         schema(avro).orElse(value.fixedSchema.map(columns => DeclaredSchema(columns.toNullable))),
-      metadataPrefix = raw.find(MetadataPrefix).getOrElse(""),
-      schemaFromRegistry = fromRegistry,
-      upsert = isUpsert(fields)
+      fromRegistry,
+      MetadataSelection(prefix = raw.find(MetadataPrefix).getOrElse("")),
+      changes(fields)
     )
   }
 
-  /** Whether the stream is a table with a key. */
-  private def isUpsert(keyFields: Seq[String]): Boolean = raw.get(ChangeData) == ChangeMode.Upsert && {
+  private def keyOptions(side: Option[SideFormat], fields: Seq[String]): Option[KeyOptions] = {
+    val (prefix, isApart) = (this.prefix(fields), raw.get(ValueFieldsInclude))
+    side.map(KeyOptions(_, fields, prefix, isApart))
+  }
+
+  private def changes(keyFields: Seq[String]): ChangeMode = {
+    val mode = raw.get(ChangeData)
+    if (mode == ChangeMode.Upsert) checkUpsert(keyFields)
+    mode
+  }
+
+  private def checkUpsert(keyFields: Seq[String]): Unit = {
     def missing(name: String, what: String) =
       throw Errors.missingOption(name, s"set it to the $what, because '${ChangeData.name}' is 'upsert'.")
     if (value.isChange) refuse(ChangeData, "upsert", s"the format '${value.name}' has changes of its own.")
     if (key.isEmpty) missing(KeyFormat.name, "format of the keys")
     if (keyFields.isEmpty) missing(KeyFields.name, "columns that keys contain")
-    true
   }
 
   private def deadLetterTopic(sides: Seq[SideFormat]): Option[String] = {
     val found = raw.find(DeadLetterTopic)
-    if (found.isEmpty && sides.exists(_.parseErrors == ParseErrors.DeadLetter))
+    val isUsed = sides.exists(_.parseErrors == ParseErrors.DeadLetter)
+    if (found.isEmpty && isUsed)
       throw Errors.missingOption(
         DeadLetterTopic.name,
         s"set it to the topic for records that cannot be decoded, because '${OnParseErrors.name}' is 'dead-letter'."
       )
-    found
+    found.filter(_ => isUsed)
   }
 
   private def metadata: Option[Seq[MetadataItem]] = {

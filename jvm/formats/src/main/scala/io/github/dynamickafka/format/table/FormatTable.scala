@@ -7,6 +7,7 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.{
   AvroSchemas,
   ChangeLayout,
+  ChangeMode,
   ColumnOrigin,
   DeclaredSchema,
   FormatMetadata,
@@ -23,36 +24,27 @@ import io.github.dynamickafka.format.{
 /**
  * The formats of a table that is read, or of rows that are written: from options to columns.
  *
- * @param keyFields the columns that are read from keys, with their prefix; with `raw` and `string` the name of the only one
- * @param exceptKey whether these columns are not in the values
- * @param metadata None: the default columns
- * @param deadLetterTopic set if bad records are dead letters
- * @param deadLetterCluster the cluster of this topic; None: that of each record
- * @param changeEnvelope whether a format of changes gives envelopes instead of rows
- * @param upsert whether the stream is a table with a key, in which a null value deletes
  * @param schemaFromRegistry `schema=registry`: `schema` is not known yet
+ * @param deadLetters where bad records are written; None: nowhere
  */
 private[dynamickafka] final case class FormatTable(
     value: SideFormat,
-    key: Option[SideFormat] = None,
-    keyFields: Seq[String] = Nil,
-    keyFieldsPrefix: String = "",
-    exceptKey: Boolean = false,
+    key: Option[KeyOptions] = None,
     schema: Option[DeclaredSchema] = None,
-    metadata: Option[Seq[MetadataItem]] = None,
-    metadataPrefix: String = "",
-    changeEnvelope: Boolean = false,
     schemaFromRegistry: Boolean = false,
-    deadLetterTopic: Option[String] = None,
-    deadLetterCluster: Option[String] = None,
-    upsert: Boolean = false
+    metadata: MetadataSelection = MetadataSelection(),
+    changes: ChangeMode = ChangeMode.Rows,
+    deadLetters: Option[DeadLetterOptions] = None
 ) {
+  def sides: Seq[SideFormat] = value +: key.map(_.side).toSeq
+  def keyFields: Seq[String] = key.fold(Seq.empty[String])(_.fields)
+  def exceptKey: Boolean = key.exists(_.isApart)
 
-  def sides: Seq[SideFormat] = value +: key.toSeq
+  /** Whether a format of changes gives envelopes instead of rows. */
+  def changeEnvelope: Boolean = changes == ChangeMode.Envelope
 
-  /** Where bad records are written; None: nowhere. */
-  def deadLetters: Option[String] =
-    deadLetterTopic.filter(_ => sides.exists(_.parseErrors == ParseErrors.DeadLetter))
+  /** Whether the stream is a table with a key, in which a null value deletes. */
+  def upsert: Boolean = changes == ChangeMode.Upsert
 
   /** Whether the column of a whole key is a field of the values, so that it is read from there. */
   def keyIsInValue: Boolean =
@@ -61,11 +53,11 @@ private[dynamickafka] final case class FormatTable(
 
   /** The name of the column that is the whole key, with `raw` and `string`. */
   def wholeKey: Option[String] =
-    key.filter(!_.format.hasFields).map(_ => keyFields.headOption.getOrElse("key"))
+    key.filter(!_.side.format.hasFields).map(_.fields.headOption.getOrElse("key"))
 
   /** Whether the columns are those of Spark's Kafka source, then `cluster` and `stream`. */
   def isPlain: Boolean =
-    value.format == Raw && key.isEmpty && metadata.isEmpty && metadataPrefix.isEmpty
+    value.format == Raw && key.isEmpty && metadata == MetadataSelection()
 
   /**
    * The columns of a table that is read.
@@ -96,6 +88,32 @@ private[dynamickafka] final case class FormatTable(
   }
 }
 
+/**
+ * The format of the keys.
+ *
+ * @param fields the columns that are read from keys, with their prefix; with `raw` and `string` the name of the only one
+ * @param isApart whether these columns are not in the values
+ */
+private[dynamickafka] final case class KeyOptions(
+    side: SideFormat,
+    fields: Seq[String] = Nil,
+    prefix: String = "",
+    isApart: Boolean = false
+) {
+
+  /** The field in the keys of a column. */
+  def field(column: StructField): StructField = column.copy(name = column.name.drop(prefix.length))
+}
+
+/** @param columns None: the default columns */
+private[dynamickafka] final case class MetadataSelection(
+    columns: Option[Seq[MetadataItem]] = None,
+    prefix: String = ""
+)
+
+/** @param cluster None: that of each record */
+private[dynamickafka] final case class DeadLetterOptions(topic: String, cluster: Option[String])
+
 /** Makes the columns of a table by the options, or by the schema that the user gave to Spark. */
 private final class Layouts(options: FormatTable, user: Option[StructType], includeHeaders: Boolean) {
   import ColumnOrigin._
@@ -112,9 +130,9 @@ private final class Layouts(options: FormatTable, user: Option[StructType], incl
     Option.when(options.upsert || (options.value.format.isChange && !options.changeEnvelope))(
       LayoutColumn(StructField(ChangeLayout.TypeColumn, StringType), OfChange(ChangeLayout.TypeIndex))
     )
-  private val keyColumn = options.wholeKey.flatMap(whole(options.key, _))
+  private val keyColumn = options.wholeKey.flatMap(whole(options.key.map(_.side), _))
   private val valueColumn = whole(Some(options.value), "value")
-  private val formatMetadata = FormatMetadata.asked(options.value.format, options.metadata)
+  private val formatMetadata = FormatMetadata.asked(options.value.format, options.metadata.columns)
   private val columns: Seq[Column] = user.fold(declared)(asGiven)
   private val decoded = columns.collect { case Left(field) => field }
   refuseTwice(decoded.map(_.name))(name => s"it has the column '$name' twice.")
@@ -139,7 +157,7 @@ private final class Layouts(options: FormatTable, user: Option[StructType], incl
     val declared = ofValue.fold(Seq.empty[StructField])(_.fields.toSeq)
     // `schema` may have the column of the key, where it belongs in the table.
     val key = keyColumn.filterNot(k => declared.exists(_.name == k.name))
-    val wanted = options.metadata.getOrElse(MetadataItem.default)
+    val wanted = options.metadata.columns.getOrElse(MetadataItem.default)
     val all =
       if (includeHeaders) (wanted :+ MetadataItem.OfRecord(MetadataColumn.Headers)).distinct else wanted
     (key.toSeq ++ declared ++ valueColumn).map(Left(_)) ++ (changeType.toSeq ++ all.map(metadata)).map(Right(
@@ -167,10 +185,10 @@ private final class Layouts(options: FormatTable, user: Option[StructType], incl
     val kept =
       if (keeps) corrupt.zip(Seq("has the bytes of bad records", "has the errors of bad records")) else Nil
     val special = (changeType.map(_ -> "has the kind of the change") ++ kept).toSeq
-    val known = options.metadata.getOrElse(MetadataItem.ofRecord)
+    val known = options.metadata.columns.getOrElse(MetadataItem.ofRecord)
     user.toNullable.zip(user).map { case (field, original) =>
-      def ofRecord = Option.when(field.name.startsWith(options.metadataPrefix))(
-        field.name.drop(options.metadataPrefix.length)
+      def ofRecord = Option.when(field.name.startsWith(options.metadata.prefix))(
+        field.name.drop(options.metadata.prefix.length)
       ).flatMap(name => known.find(_.name.equalsIgnoreCase(name)))
       (valueColumn ++ key).find(_.name == field.name).map { own =>
         refuseType(field, own.dataType, "is the whole key or value")
@@ -194,7 +212,7 @@ private final class Layouts(options: FormatTable, user: Option[StructType], incl
   }
 
   private def metadata(item: MetadataItem): LayoutColumn = {
-    val name = options.metadataPrefix + item.name
+    val name = options.metadata.prefix + item.name
     item match {
       case MetadataItem.OfRecord(c, _) => LayoutColumn(StructField(name, c.dataType, c.nullable), OfRecord(c))
       case MetadataItem.OfFormat(key, _) =>
@@ -234,7 +252,7 @@ private final class Layouts(options: FormatTable, user: Option[StructType], incl
       options.keyFields.flatMap(name => decoded.find(_.name == name))
     case _ => Nil
   }
-  for (name <- wholeKey; field <- ofKey; format = options.key.get.format) {
+  for (name <- wholeKey; field <- ofKey; format = options.key.get.side.format) {
     val fits = format.wholeTypes
     if (!fits.contains(field.dataType))
       throw Errors.invalidSchema(
@@ -272,10 +290,9 @@ private final class Layouts(options: FormatTable, user: Option[StructType], incl
     )
 
   /** With `ALL`, the fields of keys are read from the values, so keys are not decoded, except in upserts. */
-  private val key: Option[SideLayout] = options.key.filter(_ => ofKey.nonEmpty).map { side =>
-    val prefix = if (wholeKey.isDefined) 0 else options.keyFieldsPrefix.length
-    SideLayout.of(side, ofKey.map(f => f.copy(name = f.name.drop(prefix))))
-  }
+  private val key: Option[SideLayout] = options.key.filter(_ => ofKey.nonEmpty).map(key =>
+    SideLayout.of(key.side, if (wholeKey.isDefined) ofKey else ofKey.map(key.field))
+  )
 
   private def origin(field: StructField): ColumnOrigin = {
     val inKey = ofKey.indexWhere(_.name == field.name)

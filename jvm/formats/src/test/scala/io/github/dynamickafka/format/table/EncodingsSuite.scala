@@ -36,7 +36,7 @@ class EncodingsSuite extends AnyFunSuite with TimeLimit {
     val schema = StructType.fromDDL(ddl)
     val routes = schema.fieldNames.zipWithIndex.collect {
       case (name, i)
-          if name.startsWith(format.metadataPrefix) && routing(name.drop(format.metadataPrefix.length)) => i
+          if name.startsWith(format.metadata.prefix) && routing(name.drop(format.metadata.prefix.length)) => i
     }
     format.encoding(schema, routes.toSet, caseSensitive = false)
   }

@@ -63,7 +63,7 @@ class FormatOptionsSuite extends AnyFunSuite with TimeLimit {
       "key.json.timestampFormat" -> "yyyy"
     )
     assert(both.value.options == Map("allowComments" -> "false"))
-    assert(both.key.get.options == Map("allowComments" -> "true", "timestampFormat" -> "yyyy"))
+    assert(both.key.get.side.options == Map("allowComments" -> "true", "timestampFormat" -> "yyyy"))
     val csv =
       of("format" -> "csv", "schema" -> "id INT", "csv.fieldDelimiter" -> ";", "csv.null-literal" -> "-")
     assert(csv.value.options == Map("sep" -> ";", "nullValue" -> "-"))
@@ -171,7 +171,7 @@ class FormatOptionsSuite extends AnyFunSuite with TimeLimit {
       "no effect without 'keyFields'"
     )(base :+ ("valueFieldsInclude" -> "ALL"): _*)
     val prefixed = of(keyed ++ Seq("key.fields-prefix" -> "k_", "valueFieldsInclude" -> "EXCEPT_KEY"): _*)
-    assert(prefixed.keyFieldsPrefix == "k_" && prefixed.exceptKey)
+    assert(prefixed.key.get.prefix == "k_" && prefixed.exceptKey)
   }
 
   test("parseErrors of keys and values") {
@@ -180,7 +180,7 @@ class FormatOptionsSuite extends AnyFunSuite with TimeLimit {
       Seq("format" -> "json", "keyFormat" -> "json", "keyFields" -> "id", "schema" -> "id INT, v INT")
     def policies(more: (String, String)*) = {
       val parsed = of(json ++ more: _*)
-      (parsed.value.parseErrors, parsed.key.get.parseErrors)
+      (parsed.value.parseErrors, parsed.key.get.side.parseErrors)
     }
     assert(policies() == ((Fail, Fail)))
     assert(policies("parseErrors" -> "drop") == ((Drop, Drop)))
@@ -205,16 +205,16 @@ class FormatOptionsSuite extends AnyFunSuite with TimeLimit {
     val json = Seq("format" -> "json", "schema" -> "id INT")
     assertRefused("MISSING_OPTION", "deadLetterTopic")(json :+ ("parseErrors" -> "dead-letter"): _*)
     val both = of(json ++ Seq("valueParseErrors" -> "dead-letter", "deadLetterTopic" -> "bad"): _*)
-    assert(both.deadLetters.contains("bad") && both.value.parseErrors.drops)
+    assert(both.deadLetters.contains(DeadLetterOptions("bad", None)) && both.value.parseErrors.drops)
     assert(of("deadLetterTopic" -> "bad").deadLetters.isEmpty)
   }
 
   test("metadataColumns: names in any case, in the order given, each once") {
     import MetadataColumn._
-    assert(of("metadataColumns" -> "Offset; cluster,leaderEpoch").metadata.contains(
+    assert(of("metadataColumns" -> "Offset; cluster,leaderEpoch").metadata.columns.contains(
       Seq(Offset, Cluster, LeaderEpoch).map(MetadataItem.OfRecord(_))
     ))
-    assert(of("metadataColumns" -> "").metadata.contains(Nil))
+    assert(of("metadataColumns" -> "").metadata.columns.contains(Nil))
     assertRefused(
       "INVALID_OPTION",
       "there is no column 'ofset'; there are 'topic'"
@@ -231,7 +231,7 @@ class FormatOptionsSuite extends AnyFunSuite with TimeLimit {
       of(
         debezium :+ ("metadataColumns" -> "offset AS position;value.source.table; VALUE.Ingestion-Timestamp as at"): _*
       )
-        .metadata.get.map(_.name) == Seq("position", "source_table", "at")
+        .metadata.columns.get.map(_.name) == Seq("position", "source_table", "at")
     )
     assertRefused("INVALID_OPTION", "no metadata 'value.sourcetable.x'; it has 'value.schema'")(
       debezium :+ ("metadataColumns" -> "value.sourcetable.x"): _*

@@ -28,7 +28,7 @@ class WriteOptionsSuite extends AnyFunSuite with TimeLimit {
     )
     assert(written.value.format == Json && written.keyFields == Seq("id", "name") && written.exceptKey)
     assert(written.value.options("ignoreNullFields") == "false")
-    assert(written.key.get.options("ignoreNullFields") == "true")
+    assert(written.key.get.side.options("ignoreNullFields") == "true")
     assert(of().value.format == Raw && of().key.isEmpty)
   }
 
@@ -94,7 +94,7 @@ class WriteOptionsSuite extends AnyFunSuite with TimeLimit {
     assertRefused("INVALID_OPTION", "'key.avro-confluent.subject'")(keys :+ ("registry.subject" -> "s"): _*)
     val own = of(keys ++ Seq("registry.subject" -> "s", "key.avro-confluent.subject" -> "k"): _*)
     assert(own.value.registries.of("b").subject.contains("s"))
-    assert(own.key.get.registries.of("b").subject.contains("k"))
+    assert(own.key.get.side.registries.of("b").subject.contains("k"))
     assert(of(confluent :+ ("schema" -> "registry"): _*).schemaFromRegistry)
   }
 

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.python
+package io.github.dynamickafka
 
 import java.{util => ju}
 

@@ -1,7 +1,6 @@
-package io.github.dynamickafka.page.server
+package io.github.dynamickafka.page
 
 import io.github.dynamickafka.base.Clock
-import io.github.dynamickafka.page.PageQuery
 
 /**
  * One source or the sink of a query, as the page shows it. The thread of the query calls all methods but `point` and `view`, which
@@ -11,7 +10,7 @@ import io.github.dynamickafka.page.PageQuery
  * @param part the index of the source in the query, or `sink`
  * @param title what is read or written, as in progress
  */
-private[server] final class LiveQuery(name: String, part: String, title: String, clock: Clock)
+private[page] final class LiveQuery(name: String, part: String, title: String, clock: Clock)
     extends PageQuery {
   private var total = Map.empty[String, () => Long]
   private var clusters = Map.empty[String, Map[String, () => Long]]
@@ -60,7 +59,7 @@ private[server] final class LiveQuery(name: String, part: String, title: String,
 
   def isRunning: Boolean = synchronized(state.endedMs.isEmpty)
 
-  private[server] def view: LiveQuery.View = synchronized {
+  private[page] def view: LiveQuery.View = synchronized {
     read((history, _) => history)
     state
   }
@@ -77,7 +76,7 @@ private[server] final class LiveQuery(name: String, part: String, title: String,
   }
 }
 
-private[server] object LiveQuery {
+private[page] object LiveQuery {
 
   /** A query at one moment. */
   final case class View(
@@ -92,19 +91,19 @@ private[server] object LiveQuery {
 }
 
 /** The values of all gauges of a query at one moment, as [[io.github.dynamickafka.page.GaugeSet]] has them. */
-private[server] final case class Reading(
+private[page] final case class Reading(
     atMs: Long,
     total: Map[String, Long] = Map.empty,
     clusters: Map[String, Map[String, Long]] = Map.empty
 )
 
 /** What the charts show of one cluster: its lag, and the number of records since the query started. */
-private[server] final case class Counts(lag: Long, records: Long)
+private[page] final case class Counts(lag: Long, records: Long)
 
-private[server] final case class Point(atMs: Long, clusters: Map[String, Counts])
+private[page] final case class Point(atMs: Long, clusters: Map[String, Counts])
 
 /** A cluster had this state during this time, by its readings. */
-private[server] final case class Span(cluster: String, state: String, fromMs: Long, untilMs: Long)
+private[page] final case class Span(cluster: String, state: String, fromMs: Long, untilMs: Long)
 
 /**
  * Something that has happened to a query.
@@ -112,7 +111,7 @@ private[server] final case class Span(cluster: String, state: String, fromMs: Lo
  * @param what one word: `enters`, `leaves`, `drains`, `stops`, `unreachable`, `reachable`, `started`, `ended`
  * @param cluster empty if it concerns the whole query
  */
-private[server] final case class PageEvent(
+private[page] final case class PageEvent(
     atMs: Long,
     what: String,
     cluster: String = "",
@@ -120,7 +119,7 @@ private[server] final case class PageEvent(
 )
 
 /** What the page shows of the past of a query: the newest part of it. Immutable and pure. */
-private[server] final case class QueryHistory(
+private[page] final case class QueryHistory(
     points: Vector[Point] = Vector.empty,
     spans: Vector[Span] = Vector.empty,
     events: Vector[PageEvent] = Vector.empty,
@@ -169,7 +168,7 @@ private[server] final case class QueryHistory(
   def allSpans: Vector[Span] = spans ++ current.values.toVector.sortBy(_.cluster)
 }
 
-private[server] object QueryHistory {
+private[page] object QueryHistory {
 
   /** A quarter of an hour, as [[LivePage]] makes points. */
   val MostPoints = 450

@@ -1,9 +1,8 @@
-package io.github.dynamickafka.page.server
+package io.github.dynamickafka.page
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.page.PageSettings
-import io.github.dynamickafka.page.server.PageAccess.{Allowed, Asked, Refused}
+import io.github.dynamickafka.page.PageAccess.{Allowed, Asked, Refused}
 import io.github.dynamickafka.testkit.TimeLimit
 
 class PageAccessSuite extends AnyFunSuite with TimeLimit {

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.python
+package io.github.dynamickafka
 
 import java.{util => ju}
 
@@ -133,7 +133,7 @@ private[dynamickafka] object JsonMetadataService {
  * The interface that a metadata service written in Python implements over py4j. It passes streams as JSON in the format
  * of the metadata file, so that a call takes one round trip.
  */
-trait PythonMetadataService {
+private[dynamickafka] trait PythonMetadataService {
 
   /** Returns `{"version": 1, "clusters": {...}, "streams": {...}}` with all streams. */
   def getAllStreams(): String
@@ -147,7 +147,7 @@ trait PythonMetadataService {
 }
 
 /** The interface that Python implements over py4j for a function of `OffsetsInitializer.of`. */
-trait PythonOffsetsFunction {
+private[dynamickafka] trait PythonOffsetsFunction {
 
   /** Returns the offsets by partition, as a JSON object. */
   def offsets(cluster: String, topic: String, partitionsAsJsonArray: String): String

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.serde
+package io.github.dynamickafka.kafka
 
 import java.lang.reflect.{Method, Type => JType, TypeVariable}
 import java.nio.ByteBuffer
@@ -36,7 +36,6 @@ import io.github.dynamickafka.format.{
   ReadContext,
   SideLayout
 }
-import io.github.dynamickafka.kafka.SecretReferences
 import io.github.dynamickafka.option.NamedClass
 
 /** Formats by the classes of Kafka's interfaces. Found as a service: `META-INF/services`. */
@@ -58,7 +57,7 @@ private[dynamickafka] final class SerdeFormats extends KafkaSerdes {
  *
  * @param javaType the name of the type that it reads or writes
  */
-private[serde] final case class SerdeClass(option: String, className: String, javaType: String) {
+private[kafka] final case class SerdeClass(option: String, className: String, javaType: String) {
   def isKey: Boolean = option.startsWith("key")
 
   /** The column of whole keys or values. */
@@ -76,7 +75,7 @@ private[serde] final case class SerdeClass(option: String, className: String, ja
   private def text = s"'$option' is the class $className, of the type $javaType"
 }
 
-private[serde] object SerdeClass {
+private[kafka] object SerdeClass {
   val AnyObject: String = classOf[Object].getName
 }
 
@@ -86,13 +85,13 @@ private[serde] object SerdeClass {
  * @param toCatalyst the value of an object of the type, which is not null
  * @param toJava the inverse
  */
-private[serde] final case class SerdeColumn(
+private[kafka] final case class SerdeColumn(
     dataType: DataType,
     toCatalyst: AnyRef => Any,
     toJava: Any => AnyRef
 )
 
-private[serde] object SerdeColumn {
+private[kafka] object SerdeColumn {
 
   /** @param javaType the name of the type */
   def of(javaType: String): Option[SerdeColumn] = all.get(javaType)
@@ -130,7 +129,7 @@ private[serde] object SerdeColumn {
 }
 
 /** The type that a class reads or writes, as far as the class declares it; otherwise `java.lang.Object`. Pure. */
-private[serde] object SerdeType {
+private[kafka] object SerdeType {
   private val Bytes = classOf[Array[Byte]]
 
   def read(found: Class[_]): String = declared(found, classOf[Deserializer[_]]) {
@@ -179,7 +178,7 @@ private[dynamickafka] trait KafkaReadContext extends ReadContext {
 }
 
 /** Reads with a class of Kafka's interface: one column, or the columns of Avro records. */
-private[serde] final case class DeserializerFormat(of: SerdeClass) extends Format(of.option) {
+private[kafka] final case class DeserializerFormat(of: SerdeClass) extends Format(of.option) {
   override def wholeTypes: Seq[DataType] = of.column.map(_.dataType).toSeq
   override def canFail: Boolean = true
   override def decodesFields: Boolean = false
@@ -189,7 +188,7 @@ private[serde] final case class DeserializerFormat(of: SerdeClass) extends Forma
   override def decoder(side: SideLayout): Decoder = new DeserializerDecoder(of, side)
 }
 
-private[serde] final class DeserializerDecoder(of: SerdeClass, side: SideLayout) extends Decoder {
+private[kafka] final class DeserializerDecoder(of: SerdeClass, side: SideLayout) extends Decoder {
   private val deserializer = new ConfiguredClass[Deserializer[_]](
     of,
     classOf[Deserializer[_]],
@@ -236,7 +235,7 @@ private[serde] final class DeserializerDecoder(of: SerdeClass, side: SideLayout)
 }
 
 /** Writes with a class of Kafka's interface: one column, or columns as Avro records. */
-private[serde] final case class SerializerFormat(of: SerdeClass) extends Format(of.option) {
+private[kafka] final case class SerializerFormat(of: SerdeClass) extends Format(of.option) {
   override def wholeTypes: Seq[DataType] = of.column.map(_.dataType).toSeq
   override def writer: Option[FormatWriter] = Some(SerializerWriter(of))
 
@@ -244,14 +243,14 @@ private[serde] final case class SerializerFormat(of: SerdeClass) extends Format(
     throw new IllegalArgumentException(s"$name is for writing only")
 }
 
-private[serde] final case class SerializerWriter(of: SerdeClass) extends FormatWriter {
+private[kafka] final case class SerializerWriter(of: SerdeClass) extends FormatWriter {
   override def encodesWhole: Boolean = of.column.isDefined
   override def setting(name: String): Option[FormatSetting] =
     Some(FormatSetting(name, FormatSetting.anything))
   override def encoder(fields: SideLayout): Encoder = new SerializerEncoder(of, fields)
 }
 
-private[serde] final class SerializerEncoder(of: SerdeClass, fields: SideLayout) extends Encoder {
+private[kafka] final class SerializerEncoder(of: SerdeClass, fields: SideLayout) extends Encoder {
   private val serializer = new ConfiguredClass[Serializer[_]](
     of,
     classOf[Serializer[_]],
@@ -285,7 +284,7 @@ private[serde] final class SerializerEncoder(of: SerdeClass, fields: SideLayout)
  * @param properties as they are written, with references to secrets
  * @param configure Kafka's method of this name
  */
-private[serde] final class ConfiguredClass[A <: AutoCloseable](
+private[kafka] final class ConfiguredClass[A <: AutoCloseable](
     named: SerdeClass,
     expected: Class[A],
     properties: Map[String, String],

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.page.server
+package io.github.dynamickafka.page
 
 import java.net.http.HttpResponse.BodyHandlers
 import java.net.http.{HttpClient, HttpRequest}
@@ -11,7 +11,6 @@ import scala.util.{Random, Success, Try, Using}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.TestSeed
-import io.github.dynamickafka.page.PageSettings
 import io.github.dynamickafka.testkit.TimeLimit
 
 class PageServerSuite extends AnyFunSuite with TimeLimit {

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.page.server
+package io.github.dynamickafka.page
 
 import java.io.IOException
 import java.net.{BindException, InetSocketAddress, URLDecoder}
@@ -18,13 +18,12 @@ import org.apache.spark.scheduler.{SparkListener, SparkListenerApplicationEnd}
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.base.{Clock, DaemonThreads, Json}
-import io.github.dynamickafka.page.{DriverPage, PageQuery, PageSettings}
 
 /**
  * The page of a driver, with all of its queries that are shown. It is opened with the first one, and closed with the application.
  * Thread-safe. Whatever happens to the page, no query fails because of it.
  */
-private[server] final class LivePage(clock: Clock) extends DriverPage with AutoCloseable {
+private[page] final class LivePage(clock: Clock) extends DriverPage with AutoCloseable {
   import LivePage._
 
   private var closes = Option.empty[SparkContext]
@@ -115,7 +114,7 @@ private[server] final class LivePage(clock: Clock) extends DriverPage with AutoC
   }
 }
 
-private[server] object LivePage {
+private[page] object LivePage {
   private val log = LoggerFactory.getLogger(classOf[LivePage])
   private val PointMs = 2000L
 
@@ -137,7 +136,7 @@ private[server] object LivePage {
 }
 
 /** What the page's script gets. Pure. */
-private[server] object PageJson {
+private[page] object PageJson {
 
   /** @param sinceMs only points of the charts after this moment are included */
   def write(application: String, nowMs: Long, queries: Seq[LiveQuery.View], sinceMs: Long): Array[Byte] =
@@ -184,7 +183,7 @@ private[server] object PageJson {
  * @param data the JSON for a request, from the time of the last point that the script has
  * @param threads closed with the server
  */
-private[server] final class PageServer(
+private[page] final class PageServer(
     settings: PageSettings,
     data: Long => Array[Byte],
     threads: PageThreads = new PageThreads
@@ -286,7 +285,7 @@ private[server] final class PageServer(
   }
 }
 
-private[server] object PageServer {
+private[page] object PageServer {
   private val log = LoggerFactory.getLogger(classOf[PageServer])
 
   /** How many ports are tried. */
@@ -323,7 +322,7 @@ private[server] object PageServer {
  * With a token, a visitor has to know it: in the header `Authorization: Bearer`, or in a form, which sets a cookie. Without one, only
  * requests are answered that are addressed to this machine: a page of another site, whose name resolves to 127.0.0.1, cannot read it.
  */
-private[server] final class PageAccess(settings: PageSettings) {
+private[page] final class PageAccess(settings: PageSettings) {
   import PageAccess._
 
   /** The token is not in the cookie. Another driver on another port of the same host has a cookie of another name. */
@@ -356,7 +355,7 @@ private[server] final class PageAccess(settings: PageSettings) {
   private def withoutPort(host: String) = host.replaceFirst(":\\d+$", "")
 }
 
-private[server] object PageAccess {
+private[page] object PageAccess {
   sealed trait Decision extends Product with Serializable
   case object Allowed extends Decision
 
@@ -369,7 +368,7 @@ private[server] object PageAccess {
  * A daemon thread for each request. A request that takes too long is interrupted, which closes its connection, and so is the oldest one
  * when there are too many: a visitor who sends or reads slowly, with the token or without, blocks no other visitor.
  */
-private[server] final class PageThreads(limitMs: Long = PageThreads.LimitMs) extends Executor
+private[page] final class PageThreads(limitMs: Long = PageThreads.LimitMs) extends Executor
     with AutoCloseable {
   private val running = new ju.LinkedHashSet[Thread]
 
@@ -395,7 +394,7 @@ private[server] final class PageThreads(limitMs: Long = PageThreads.LimitMs) ext
   override def close(): Unit = synchronized(running.forEach(_.interrupt()))
 }
 
-private[server] object PageThreads {
+private[page] object PageThreads {
 
   /** Far more than a browser opens. */
   val Most = 32

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.page.server
+package io.github.dynamickafka.page
 
 import java.net.http.HttpClient.Redirect
 import java.net.http.HttpRequest.BodyPublishers
@@ -13,7 +13,6 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.base.ManualClock
-import io.github.dynamickafka.page.PageSettings
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** The page over HTTP, with gauges of the tests. */

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.serde
+package io.github.dynamickafka.kafka
 
 import java.{util => ju}
 

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.page.server
+package io.github.dynamickafka.page
 
 import org.scalatest.funsuite.AnyFunSuite
 
