@@ -43,7 +43,7 @@ private[source] final class ClusterStreams(
   )
 
   /** Requests about what enters, beside which the other clusters are read, by cluster. */
-  private var entries = Map.empty[String, Sent]
+  private var entries = Map.empty[String, Sent[ClusterQuestion, Answer]]
   private val idleTriggers = new IdleTriggers[Map[String, ClusterQuestion], Map[String, ClusterView]](
     () =>
       if (outages.ids.isEmpty && entries.valuesIterator.forall(_.answer.isDone)) agents.unchangedUntil
@@ -168,7 +168,7 @@ private[source] final class ClusterStreams(
   }
 
   /** Whether its response is one to this question, and not from before `least`. A failure holds until a trigger has seen it. */
-  private def holds(sent: Sent, asked: ClusterQuestion, least: Long): Boolean =
+  private def holds(sent: Sent[ClusterQuestion, Answer], asked: ClusterQuestion, least: Long): Boolean =
     asked.entering == sent.question.entering && asked.isSame(sent.question) &&
       (!sent.answer.isDone || Futures.outcome(sent.answer).forall(_.receivedAt >= least))
 
