@@ -55,7 +55,6 @@ private[source] final class ClusterStreams(
   // Requests do not block: a thread for each of a thousand clusters would only cost.
   private lazy val nonBlockingThreads: ExecutorService =
     Executors.newFixedThreadPool(NonBlockingThreads, named)
-  private lazy val blockingThreads: ExecutorService = Executors.newCachedThreadPool(named)
 
   def unreachable: Set[String] = outages.ids
 
@@ -287,7 +286,7 @@ private[source] final class ClusterStreams(
       gather(Outage.Request.Times, reads.keySet, _ => false) { stream =>
         val ids = kafkaIdsOf(stream, Answers, Set.empty)
           .completeOnTimeout(Set.empty, stream.config.attemptMs, TimeUnit.MILLISECONDS)
-        CompletableFuture.supplyAsync[A](() => reads(stream.id)(stream.config), blockingThreads)
+        CompletableFuture.supplyAsync[A](() => reads(stream.id)(stream.config), named)
           .thenCombine[Set[String], (Set[String], A)](ids, (found, ids) => (ids, found))
       }.getOrElse(Map.empty)
 
@@ -389,10 +388,7 @@ private[source] final class ClusterStreams(
     // The thread of a stopped query may be interrupted.
     catch { case _: InterruptedException => Thread.currentThread.interrupt() }
     // Not earlier, because a queued commit may still be sent.
-    val _ = closed.whenComplete { (_, _) =>
-      nonBlockingThreads.shutdown()
-      blockingThreads.shutdown()
-    }
+    val _ = closed.whenComplete((_, _) => nonBlockingThreads.shutdown())
   }
 
   /** Asks within the time limit of the cluster. Never blocks. */
