@@ -9,8 +9,7 @@ import scala.util.{Failure, Success, Try, Using}
 import org.apache.kafka.clients.admin.AdminClientConfig
 
 import io.github.dynamickafka.base.{Json, Redaction}
-import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.error.FailureText
+import io.github.dynamickafka.error.{Errors, FailureText}
 import io.github.dynamickafka.kafka.{BrokerSocket, ClientDefaults, SecretReferences}
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
 import io.github.dynamickafka.source.checkpoint.SparkCheckpoint

@@ -19,5 +19,5 @@ private[dynamickafka] trait CatalogProcedures {
 }
 
 private[dynamickafka] object CatalogProcedures {
-  lazy val ofJar: CatalogProcedures = NamedClass.registered(classOf[CatalogProcedures]).head
+  lazy val ofJar: CatalogProcedures = NamedClass.ofJar(classOf[CatalogProcedures])
 }

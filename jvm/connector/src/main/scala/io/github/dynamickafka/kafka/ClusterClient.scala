@@ -135,11 +135,7 @@ private[dynamickafka] final class ClusterClient private[kafka] (
 ) extends AutoCloseable {
   private val isClosed = new AtomicBoolean
 
-  /** Whether it is still being made. Another one would hang as well. */
-  def isBeingMade: Boolean = shared.opening.isBeingMade
-
-  /** Whether it could not be made. */
-  def isBroken: Boolean = shared.opening.isBroken
+  def opening: Opening[ClusterRequests] = shared.opening
 
   def clusterId: CompletableFuture[String] = made.thenCompose[String](_ => shared.ids(Set(()))(()))
   def topics: CompletableFuture[Set[String]] =
@@ -172,9 +168,10 @@ private[dynamickafka] final class ClusterClient private[kafka] (
   /** This client does not get responses: who connects from now on gets another one. */
   def abandon(): Unit = clients.drop(shared)
 
-  private def made: CompletableFuture[ClusterRequests] =
-    if (isBeingMade) shared.opening.client.copy().orTimeout(limitMs, TimeUnit.MILLISECONDS)
-    else shared.opening.client
+  /** What sends the requests. */
+  def made: CompletableFuture[ClusterRequests] =
+    if (opening.isBeingMade) opening.client.copy().orTimeout(limitMs, TimeUnit.MILLISECONDS)
+    else opening.client
 
   private def each[K, A](keys: Set[K])(
       send: ClusterRequests => Map[K, CompletableFuture[A]]

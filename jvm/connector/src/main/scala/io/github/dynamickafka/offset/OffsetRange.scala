@@ -87,17 +87,13 @@ private[dynamickafka] object OffsetRange {
         val from = start.position(cluster) ++ entered
         val known = (start.identity(cluster).epochs -- entered) ++ entries.epochsOf(cluster)
         val newest = end.identity(cluster)
-        def invalid(topic: String, partition: Int, what: String) = {
-          val reason = s"cluster '$cluster', $topic-$partition $what"
-          throw if (isLogged) Errors.invalidOffset(reason) else Errors.invalidNextOffset(reason)
-        }
         cluster -> until.iterator.map { case (topic, partition, last) =>
-          val first =
-            from.get(
-              topic,
-              partition
-            ).getOrElse(invalid(topic, partition, "has an end offset but no start offset"))
-          if (first > last) invalid(topic, partition, s"starts at $first and ends at $last")
+          def refuse(what: String) = {
+            val reason = s"cluster '$cluster', $topic-$partition $what"
+            throw if (isLogged) Errors.invalidOffset(reason) else Errors.invalidNextOffset(reason)
+          }
+          val first = from.get(topic, partition).getOrElse(refuse("has an end offset but no start offset"))
+          if (first > last) refuse(s"starts at $first and ends at $last")
           val epoch = newest.epochs.get(topic, partition).filterNot(_ => isLogged)
           OffsetRange(
             topic,

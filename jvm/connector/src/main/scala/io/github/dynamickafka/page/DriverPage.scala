@@ -21,7 +21,7 @@ private[dynamickafka] trait DriverPage {
 }
 
 private[dynamickafka] object DriverPage {
-  lazy val ofJar: DriverPage = NamedClass.registered(classOf[DriverPage]).head
+  lazy val ofJar: DriverPage = NamedClass.ofJar(classOf[DriverPage])
 }
 
 /** One source or the sink of a query on the page. The thread of the query calls all methods. */

@@ -286,7 +286,7 @@ private[sink] final class SinkRun(
       properties: Map[String, ProducerProperties]
   ): Plan = {
     val topics = writable(topology)
-    val timeouts = commits.fold(Map.empty[String, Long])(_ => maxima.of(properties, topics.contains, topics))
+    val timeouts = commits.fold(Map.empty[String, Long])(_ => maxima.of(properties, topics))
     val limits = WrittenTopics.limits(clusters, topics)
     val partitioner = options.routing.partitioner match {
       case PartitionerChoice.OfClass(name) => Seq("partitioner.class" -> name)
@@ -420,17 +420,16 @@ private[sink] final class TransactionTimeouts(clusters: Clusters) {
   private var known = Map.empty[(String, ProducerProperties), (Option[Long], Set[String])]
 
   /**
-   * @param written whether rows can be routed to a cluster; others are not asked
-   * @param topics the topics of a cluster, of which the ids are learned, so that it is noticed if one is recreated
+   * @param topics the topics of the clusters to which rows can be routed: others are not asked. The ids of the topics are learned, so that
+   *               it is noticed if one is recreated
    * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION
    */
   def of(
       properties: Map[String, ProducerProperties],
-      written: String => Boolean,
-      topics: String => Set[String]
+      topics: Map[String, Set[String]]
   ): Map[String, Long] = {
     val due = properties.toSeq.filter { of =>
-      written(of._1) && !known.get(of).exists(k => topics(of._1).subsetOf(k._2))
+      topics.get(of._1).exists(written => !known.get(of).exists(k => written.subsetOf(k._2)))
     }.sortBy(_._1)
     known ++= clusters.each(due)(of =>
       ask(of._1, known.get(of).map(_._1), topics(of._1)).map(of -> _)

@@ -48,6 +48,12 @@ private[dynamickafka] object NamedClass {
   def registered[A](service: Class[A]): Seq[A] =
     ServiceLoader.load(service, getClass.getClassLoader).asScala.toSeq
 
+  /** What one module of the jar registers. An archive that is made of several jars may have lost the registration. */
+  def ofJar[A](service: Class[A]): A =
+    registered(service).headOption.getOrElse(throw new IllegalStateException(
+      s"the class path has no file META-INF/services/${service.getName}: whoever puts jars together has to merge these files"
+    ))
+
   /** Tries the context class loader first, which has the jars of `--jars`. */
   def loaders: Seq[ClassLoader] =
     Seq(Thread.currentThread.getContextClassLoader, getClass.getClassLoader).filter(_ != null).distinct

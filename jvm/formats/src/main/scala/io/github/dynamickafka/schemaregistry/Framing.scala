@@ -43,20 +43,19 @@ private[dynamickafka] final class Framing(
 ) {
   private val ids = new ju.HashMap[(String, String), Integer]
 
-  /** @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException as [[SchemaCache.id]] */
-  def framed(cluster: String, topic: String, payload: Array[Byte]): Array[Byte] =
-    WireFormat.framed(id(cluster, topic), payload)
-
-  /** Asks the registry at the first record of a topic that is not known. */
-  private def id(cluster: String, topic: String): Int =
-    ids.computeIfAbsent(
+  /**
+   * Asks the registry at the first record of a topic that is not known.
+   *
+   * @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException as [[SchemaCache.id]]
+   */
+  def framed(cluster: String, topic: String, payload: Array[Byte]): Array[Byte] = {
+    def asked = frame.id(cluster, topic, registrar)
+    val id = ids.computeIfAbsent(
       (cluster, topic),
-      _ =>
-        Int.box(known.getOrElse(
-          Frame.Place(cluster, topic, frame.ofKeys),
-          frame.id(cluster, topic, registrar)
-        ))
-    ).intValue
+      _ => Int.box(known.getOrElse(Frame.Place(cluster, topic, frame.ofKeys), asked))
+    )
+    WireFormat.framed(id, payload)
+  }
 }
 
 /** Confluent's wire format: a byte 0, the id of the schema in four bytes, the payload. Pure. */

@@ -30,7 +30,7 @@ object PlanBenchmark {
     var tasks = 0
     def round(): Long = {
       val begin = System.nanoTime()
-      tasks = BundlePlanner.partitions(
+      tasks = BatchPlanner.partitions(
         ranges,
         consumers,
         (_, topic) => topic,

@@ -67,12 +67,15 @@ private[source] final class ClusterStream(
 
   private def isOver(until: Long) = clock.monotonicMs() + RetryMs >= until
 
-  /** Asks again, with a new client, after an error that may pass. */
+  /**
+   * Asks again, with a new client, after an error that may pass. While the client is made, nothing is asked: it would send the requests of
+   * attempts that were given up meanwhile.
+   */
   private def retrying[A](executor: Executor, until: Long)(
       ask: ClusterAdmin => CompletableFuture[A]
   ): CompletableFuture[A] = {
     val used = admin
-    ask(used).exceptionallyCompose { e =>
+    used.client.made.thenCompose[A](_ => ask(used)).exceptionallyCompose { e =>
       val error = Futures.cause(e)
       if (isTransient(error) && !isOver(until)) {
         renew(used)
@@ -134,7 +137,7 @@ private[source] final class ClusterStream(
   def admin: ClusterAdmin = synchronized {
     // Otherwise a pending request would try again, and make another client.
     if (isClosed) throw new IllegalStateException(s"the clients of cluster '$id' are closed")
-    made.filterNot(_.client.isBroken).getOrElse {
+    made.filterNot(_.client.opening.isBroken).getOrElse {
       made.foreach(_.client.close())
       val admin =
         new ClusterAdmin(id, config, clients.connect(config.properties.admin, config.requestTimeoutMs), clock)
@@ -145,7 +148,7 @@ private[source] final class ClusterStream(
 
   /** Later requests use a new client. One that is being made is kept: another one would hang as well. */
   private def renew(used: ClusterAdmin): Unit = synchronized {
-    if (made.contains(used) && !used.client.isBeingMade) {
+    if (made.contains(used) && !used.client.opening.isBeingMade) {
       made = None
       used.client.abandon()
       used.retire()
@@ -190,7 +193,7 @@ private[source] final class SilentLeaders(
     probe.foreach { running =>
       silent --= running.answered
       // A client that is still being made is waited for: another one would hang as well.
-      if (!running.client.isBeingMade && (silent.isEmpty || running.until <= now || running.isDone)) {
+      if (!running.client.opening.isBeingMade && (silent.isEmpty || running.until <= now || running.isDone)) {
         end()
         failures += 1
         nextAt = now + Backoff.OfClusters.pauseMs(failures)

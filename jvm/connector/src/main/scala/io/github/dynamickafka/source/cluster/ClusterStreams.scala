@@ -44,7 +44,7 @@ private[source] final class ClusterStreams(
   )
 
   /** Requests about what enters, beside which the other clusters are read, by cluster. */
-  private var entries = Map.empty[String, Sent]
+  private var entries = Map.empty[String, Sent[ClusterQuestion, Answer]]
   private val idleTriggers = new IdleTriggers[Map[String, ClusterQuestion], Map[String, ClusterView]](
     () =>
       if (outages.ids.isEmpty && entries.valuesIterator.forall(_.answer.isDone)) agents.unchangedUntil
@@ -56,7 +56,6 @@ private[source] final class ClusterStreams(
   // Requests do not block: a thread for each of a thousand clusters would only cost.
   private lazy val nonBlockingThreads: ExecutorService =
     Executors.newFixedThreadPool(NonBlockingThreads, named)
-  private lazy val blockingThreads: ExecutorService = Executors.newCachedThreadPool(named)
 
   def unreachable: Set[String] = outages.ids
 
@@ -169,7 +168,7 @@ private[source] final class ClusterStreams(
   }
 
   /** Whether its response is one to this question, and not from before `least`. A failure holds until a trigger has seen it. */
-  private def holds(sent: Sent, asked: ClusterQuestion, least: Long): Boolean =
+  private def holds(sent: Sent[ClusterQuestion, Answer], asked: ClusterQuestion, least: Long): Boolean =
     asked.entering == sent.question.entering && asked.isSame(sent.question) &&
       (!sent.answer.isDone || Futures.outcome(sent.answer).forall(_.receivedAt >= least))
 
@@ -288,7 +287,7 @@ private[source] final class ClusterStreams(
       gather(Outage.Request.Times, reads.keySet, _ => false) { stream =>
         val ids = kafkaIdsOf(stream, Answers, Set.empty)
           .completeOnTimeout(Set.empty, stream.config.attemptMs, TimeUnit.MILLISECONDS)
-        CompletableFuture.supplyAsync[A](() => reads(stream.id)(stream.config), blockingThreads)
+        CompletableFuture.supplyAsync[A](() => reads(stream.id)(stream.config), named)
           .thenCombine[Set[String], (Set[String], A)](ids, (found, ids) => (ids, found))
       }.getOrElse(Map.empty)
 
@@ -390,10 +389,7 @@ private[source] final class ClusterStreams(
     // The thread of a stopped query may be interrupted.
     catch { case _: InterruptedException => Thread.currentThread.interrupt() }
     // Not earlier, because a queued commit may still be sent.
-    val _ = closed.whenComplete { (_, _) =>
-      nonBlockingThreads.shutdown()
-      blockingThreads.shutdown()
-    }
+    val _ = closed.whenComplete((_, _) => nonBlockingThreads.shutdown())
   }
 
   /** Asks within the time limit of the cluster. Never blocks. */

@@ -106,7 +106,7 @@ private[cluster] final class Agent(
   private var newest = first
   // Waiting for the first response does not mean that records were read up to it: it gave the start positions of a query.
   private var isUsed = false
-  private var pending: Option[Sent] = None
+  private var pending: Option[Sent[ClusterQuestion, Answer]] = None
   private var longestPauseMs = 0L
   private var failed: Option[Throwable] = None
   // Responses in a row without anything to read.
@@ -231,11 +231,7 @@ private[cluster] object Agent {
 }
 
 /** A request that was sent, with the time in monotonic milliseconds. */
-private[cluster] final case class Sent(
-    question: ClusterQuestion,
-    sentAt: Long,
-    answer: CompletableFuture[Answer]
-)
+private[source] final case class Sent[Q, A](question: Q, sentAt: Long, answer: CompletableFuture[A])
 
 private[cluster] object Sent {
 
@@ -244,9 +240,39 @@ private[cluster] object Sent {
       question: ClusterQuestion,
       clock: Clock,
       found: => CompletableFuture[ClusterView.Reachable]
-  ): Sent = {
+  ): Sent[ClusterQuestion, Answer] = {
     val now = clock.monotonicMs()
     Sent(question, now, found.thenApply[Answer](Answer(question, _, now, clock.monotonicMs())))
+  }
+}
+
+/**
+ * Requests ahead of the triggers, at most one at a time to each cluster. Each response is taken once, and so is a failure, after which the
+ * cluster can be asked again. Used by the thread of the query only.
+ */
+private[source] final class AheadRequests[Q, A](clock: Clock) {
+  private var pending = Map.empty[String, Sent[Q, A]]
+
+  def isPending(id: String): Boolean = pending.contains(id)
+
+  /** Does nothing while a request to the cluster is pending. */
+  def send(id: String, question: => Q)(answer: => CompletableFuture[A]): Unit =
+    if (!isPending(id)) pending += id -> Sent(question, clock.monotonicMs(), answer)
+
+  /** Drops the requests to all other clusters. */
+  def retain(ids: String => Boolean): Unit = pending = pending.filter { case (id, _) => ids(id) }
+
+  /** The requests that have ended since the last call, by cluster, with their results. */
+  def take(): Map[String, (Sent[Q, A], Either[Throwable, A])] = {
+    val (done, open) = pending.partition(_._2.answer.isDone)
+    pending = open
+    done.map { case (id, sent) => id -> (sent, Futures.outcome(sent.answer)) }
+  }
+
+  /** Waits for the requests to these clusters; false: there are none. */
+  def await(ids: Set[String]): Boolean = {
+    val awaited = pending.collect { case (id, sent) if ids(id) => id -> sent.answer }
+    awaited.nonEmpty && Futures.await(awaited, _ => false)
   }
 }
 

@@ -25,7 +25,7 @@ private[source] final class BatchPlanner(options: SourceOptions) {
       ranges: SortedMap[String, Seq[OffsetRange]],
       clusters: String => ClusterStream,
       stream: (String, String) => String
-  ): Array[InputPartition] = BundlePlanner.partitions(
+  ): Array[InputPartition] = BatchPlanner.partitions(
     ranges,
     clusters(_).config.consumer,
     stream,
@@ -48,10 +48,6 @@ private[source] object BatchPlanner {
       TimeUnit.SECONDS.toMillis(silence)
     )
   }
-}
-
-/** Plans the ranges of all clusters as the partitions of one batch, for [[BundleReader]]. */
-private[source] object BundlePlanner {
 
   /**
    * @param stream the stream id of a (cluster, topic)
@@ -84,8 +80,8 @@ private[source] object BundlePlanner {
       }
     }
     val tasks = if (splits.asked) all.map(Seq(_)) else Bundles.shared(all, cores)(_.size, _.locations)
-    if (tasks.forall(_.size == 1))
-      NextTasks(tasks.flatten, slots(cores, executors.size), executors.size).toArray
+    val slots = if (executors.isEmpty) cores else cores / executors.size
+    if (tasks.forall(_.size == 1)) NextTasks(tasks.flatten, slots, executors.size).toArray
     else
       tasks.map {
         case Seq(one) => one
@@ -93,8 +89,6 @@ private[source] object BundlePlanner {
         case several => SharedTask(several)
       }.toArray
   }
-
-  private def slots(cores: Int, executors: Int) = if (executors == 0) cores else cores / executors
 }
 
 /**

@@ -48,14 +48,11 @@ private[source] final class BundleReader(
 
   private val rows = bundle.rows(decoder)
 
-  private val times: Map[TopicPartition, RangeTimes] =
-    recordTimes.fold(Map.empty[TopicPartition, RangeTimes]) {
-      all =>
-        bundle.ranges.map { case StreamRange(_, range) =>
-          new TopicPartition(range.topic, range.partition) ->
-            all.of(LogKey(bundle.cluster, range.topic, range.partition), range.log.topicId)
-        }.toMap
-    }
+  private val times: Map[TopicPartition, RangeTimes] = (for {
+    all <- recordTimes.iterator
+    of <- bundle.ranges
+    key = LogKey(bundle.cluster, of.range.topic, of.range.partition)
+  } yield of.partition -> all.of(key, of.range.log.topicId)).toMap
 
   private val task = Option(TaskContext.get())
   private val retried = task.exists(_.attemptNumber() > 0)
@@ -101,10 +98,7 @@ private[source] final class BundleReader(
    * Opens the consumer and waits for the first records, so that `next` does not block. Called before the first `next`,
    * by a thread whose completion the thread of `next` waits for.
    */
-  def fetch(): Unit = {
-    refill()
-    ()
-  }
+  def fetch(): Unit = { val _ = refill() }
 
   override def currentMetricsValues(): Array[CustomTaskMetric] = metrics.values
 

@@ -11,7 +11,9 @@ import io.github.dynamickafka.kafka.ConsumerSettings
 import io.github.dynamickafka.offset.OffsetRange
 
 /** A range of one partition, and the stream of its topic. */
-private[source] final case class StreamRange(stream: String, range: OffsetRange)
+private[source] final case class StreamRange(stream: String, range: OffsetRange) {
+  def partition: TopicPartition = new TopicPartition(range.topic, range.partition)
+}
 
 /**
  * The settings of all tasks of a query.
@@ -42,22 +44,17 @@ private[source] final case class RangeBundle(
 
   def cluster: String = consumer.cluster
 
-  def byPartition: RangeConsumer.Ranges =
-    ranges.map { case StreamRange(_, r) => new TopicPartition(r.topic, r.partition) -> r }.toMap
+  def byPartition: RangeConsumer.Ranges = ranges.map(of => of.partition -> of.range).toMap
 
   /** @param decoder None: the columns of Spark's Kafka source, then `cluster` and `stream` */
-  def rows(decoder: Option[TaskDecoder]): Map[TopicPartition, RecordRows] = ranges.map {
-    case StreamRange(stream, range) =>
-      def plain = new RecordRow(
-        settings.includeHeaders,
-        UTF8String.fromString(range.topic),
-        UTF8String.fromString(cluster),
-        UTF8String.fromString(stream)
-      )
-      new TopicPartition(
-        range.topic,
-        range.partition
-      ) -> decoder.fold[RecordRows](plain)(_.rows(cluster, stream))
+  def rows(decoder: Option[TaskDecoder]): Map[TopicPartition, RecordRows] = ranges.map { of =>
+    def plain = new RecordRow(
+      settings.includeHeaders,
+      UTF8String.fromString(of.range.topic),
+      UTF8String.fromString(cluster),
+      UTF8String.fromString(of.stream)
+    )
+    of.partition -> decoder.fold[RecordRows](plain)(_.rows(cluster, of.stream))
   }.toMap
 
   /** The number of records, calculated from offsets. */
@@ -81,10 +78,7 @@ private[source] final case class SharedTask(bundles: Seq[RangeBundle]) extends I
 private[source] final class ReaderMetrics {
   private val losses = new AtomicLong
 
-  def lost(): Unit = {
-    losses.incrementAndGet()
-    ()
-  }
+  def lost(): Unit = { val _ = losses.incrementAndGet() }
 
   /** Both metrics are equal in this reader, because it detects lost records only by an offset that is out of range. */
   def values: Array[CustomTaskMetric] =

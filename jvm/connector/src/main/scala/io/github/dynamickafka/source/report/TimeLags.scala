@@ -7,9 +7,8 @@ import scala.collection.immutable.SortedMap
 import org.apache.kafka.common.TopicPartition
 
 import io.github.dynamickafka.base.Clock
-import io.github.dynamickafka.kafka.ListedOffset
 import io.github.dynamickafka.offset.{ClusterFiles, CompositeOffset, LogKey, Positions, Span}
-import io.github.dynamickafka.source.cluster.{ClusterStreams, Futures}
+import io.github.dynamickafka.source.cluster.{AheadRequests, ClusterStream, ClusterStreams}
 import io.github.dynamickafka.source.read.{LogTimes, RecordTimes, ReportedTimes}
 
 /**
@@ -36,7 +35,8 @@ private[source] final class TimeLags(
   private var ofFiles = Map.empty[String, ClusterFiles]
   // Partitions with unread records.
   private var unread = Map.empty[LogKey, Unread]
-  private var requests = Map.empty[String, Request]
+  private val requests = new AheadRequests[Map[TopicPartition, Question], ClusterStream.Times](clock)
+  private var sentAt = Map.empty[String, Long]
   // Whether a question waits until it may be sent, and when this was last tried.
   private var isOpen = false
   private var triedAt = Long.MinValue
@@ -122,7 +122,7 @@ private[source] final class TimeLags(
 
   private def send(reached: CompositeOffset): Unit = {
     val (now, time) = (clock.monotonicMs(), clock.currentTimeMillis())
-    requests = requests.filter { case (_, r) => r.response.isDefined || now - r.sentAt < PauseMs }
+    sentAt = sentAt.filter { case (_, at) => now - at < PauseMs }
     val open = unread.flatMap { case (key, u) =>
       val from = FirstUnread.asked(u.position, records.found.in(reached.identities, key))
       val isAnswered = u.answer.exists(a => a.position == u.position && a.from == from)
@@ -135,34 +135,37 @@ private[source] final class TimeLags(
     def isNew(key: LogKey) = unread(key).levelAt.exists(time - _ < PauseMs)
     isOpen = open.nonEmpty
     triedAt = now
-    val due = open.filterNot { case (key, _) => requests.contains(key.cluster) || isNew(key) }
+    def isAsked(id: String) = requests.isPending(id) || sentAt.contains(id)
+    val due = open.filterNot { case (key, _) => isAsked(key.cluster) || isNew(key) }
     due.groupBy(_._1.cluster).foreach { case (id, questions) =>
       val byPartition = questions.map { case (key, q) => new TopicPartition(key.topic, key.partition) -> q }
-      val sent = ask(id, byPartition.map { case (tp, q) => tp -> q.from })
-      if (sent.isDefined) requests += id -> Request(now, byPartition, sent)
+      ask(id, byPartition.map { case (tp, q) => tp -> q.from }).foreach { response =>
+        requests.send(id, byPartition)(response)
+        sentAt += id -> now
+      }
     }
   }
 
   /** Takes responses that have arrived. */
   private def collect(): Boolean = {
-    val done = requests.filter(_._2.response.exists(_.isDone))
-    done.foreach { case (id, request) =>
-      requests += id -> request.copy(response = None)
-      val answers = request.response.flatMap(Futures.outcome(_).toOption).getOrElse(Map.empty)
-      for ((tp, question) <- request.questions; answer <- answers.get(tp)) {
-        val key = LogKey(id, tp.topic, tp.partition)
-        val found = answer.timestamp.filter(_ => answer.offset >= 0).map(answer.offset -> _)
-        unread = unread.updatedWith(key)(
-          _.map(_.copy(answer = Some(TimeResponse(question.position, question.from, found))))
-        )
-      }
+    val done = requests.take()
+    for {
+      (id, (sent, response)) <- done
+      answers <- response
+      (tp, question) <- sent.question
+      answer <- answers.get(tp)
+    } {
+      val found = answer.timestamp.filter(_ => answer.offset >= 0).map(answer.offset -> _)
+      unread = unread.updatedWith(LogKey(id, tp.topic, tp.partition))(
+        _.map(_.copy(answer = Some(TimeResponse(question.position, question.from, found))))
+      )
     }
     done.nonEmpty
   }
 }
 
 private[source] object TimeLags {
-  type Response = CompletableFuture[Map[TopicPartition, ListedOffset]]
+  type Response = CompletableFuture[ClusterStream.Times]
 
   type Files = (CompositeOffset, CompositeOffset) => Map[String, ClusterFiles]
   val noFiles: Files = (_, _) => Map.empty
@@ -214,13 +217,6 @@ private[source] object TimeLags {
   private final case class Unread(position: Long, levelAt: Option[Long], answer: Option[TimeResponse])
 
   private final case class Question(position: Long, from: Long)
-
-  /** @param response None: it has arrived; the cluster is not asked again for a while */
-  private final case class Request(
-      sentAt: Long,
-      questions: Map[TopicPartition, Question],
-      response: Option[Response]
-  )
 }
 
 /**

@@ -1,7 +1,5 @@
 package io.github.dynamickafka.source.trigger
 
-import java.util.concurrent.CompletableFuture
-
 import org.apache.kafka.common.TopicPartition
 import org.apache.spark.sql.connector.read.streaming.{ReadAllAvailable, ReadLimit}
 
@@ -19,7 +17,7 @@ import io.github.dynamickafka.offset.{
   TimeAnswer,
   UnreadFiles
 }
-import io.github.dynamickafka.source.cluster.{ClusterStream, ClusterStreams, Futures}
+import io.github.dynamickafka.source.cluster.{AheadRequests, ClusterStream, ClusterStreams}
 
 /**
  * Lowers the ends of what a trigger can read, so that clusters advance together in record time (`alignment=timestamp`), and
@@ -42,7 +40,7 @@ private[source] final class Aligner(
   private var alignment = Alignment.none
   // None without alignment.
   private var current: Option[AlignedTrigger] = None
-  private var pending = Map.empty[String, Pending]
+  private val pending = new AheadRequests[Questions, ClusterStream.Times](clock)
 
   /** `Trigger.Once` reads all in one batch, which has one watermark. */
   def isAligned(limit: ReadLimit): Boolean = options.isDefined && !limit.isInstanceOf[ReadAllAvailable]
@@ -71,8 +69,8 @@ private[source] final class Aligner(
       Readable(spans, None)
     } else {
       // Answers about the log of a topic that enters may be those about a former one.
-      pending = pending.filter { case (id, _) => !spans.exists(s => s.enters && s.cluster == id) }
-      val decided = decide(collected(begun, pending.filter(_._2.answer.isDone).keySet))
+      pending.retain(id => !spans.exists(s => s.enters && s.cluster == id))
+      val decided = decide(collected(begun))
       current = Some(decided.from)
       val ends = decided.ends ++ waiting.map(span => span.key -> span.from)
       Readable(
@@ -107,12 +105,8 @@ private[source] final class Aligner(
     case Alignment.Ask(questions, from) if rounds >= MostRounds =>
       decide(from.answered(questions, Map.empty), rounds)
     case Alignment.Ask(questions, from) =>
-      val asked = questions.keySet.map(_.cluster)
-      val late = pending.filter { case (id, _) => asked(id) }
-      if (late.nonEmpty) {
-        val _ = Futures.await(late.map { case (id, request) => id -> request.answer }, _ => false)
-        decide(collected(from, late.keySet), rounds + 1)
-      } else {
+      if (pending.await(questions.keySet.map(_.cluster))) decide(collected(from), rounds + 1)
+      else {
         val answers = streams.timesNow(byCluster(questions))
         val found = answers.collect { case (id, Some(times)) =>
           answersOf(id, questions, from.endOf, times)
@@ -122,22 +116,19 @@ private[source] final class Aligner(
   }
 
   /** With the answers to what was asked ahead; a request that has failed is sent again where it is needed. */
-  private def collected(trigger: AlignedTrigger, ids: Set[String]): AlignedTrigger = {
-    val answers = pending.filter { case (id, _) => ids(id) }.flatMap { case (id, request) =>
-      Futures.outcome(request.answer).toOption.toSeq
-        .flatMap(answersOf(id, request.questions, request.ends.get(_), _))
+  private def collected(trigger: AlignedTrigger): AlignedTrigger = {
+    val answers = pending.take().flatMap { case (id, (request, found)) =>
+      val (questions, ends) = request.question
+      found.toOption.toSeq.flatMap(answersOf(id, questions, ends.get(_), _))
     }
-    pending --= ids
     trigger.answered(Map.empty, answers)
   }
 
   private def askAhead(questions: Map[LogKey, Long]): Unit =
     byCluster(questions).foreach { case (id, asked) =>
-      if (!pending.contains(id)) {
-        val ofCluster = questions.filter { case (key, _) => key.cluster == id }
-        val ends = ofCluster.keysIterator.flatMap(key => alignment.times.get(key).map(key -> _.end)).toMap
-        pending += id -> Pending(ofCluster, ends, streams.timesAhead(id, asked))
-      }
+      def ofCluster = questions.filter { case (key, _) => key.cluster == id }
+      def ends = ofCluster.keysIterator.flatMap(key => alignment.times.get(key).map(key -> _.end)).toMap
+      pending.send(id, (ofCluster, ends))(streams.timesAhead(id, asked))
     }
 
   private def clustersOf(snapshot: TriggerSnapshot): Map[String, Alignment.Cluster] =
@@ -185,16 +176,8 @@ private[source] object Aligner {
   /** More than any search needs. */
   private val MostRounds = 100
 
-  /**
-   * A request ahead of a trigger.
-   *
-   * @param ends the latest offsets that were known when it was sent
-   */
-  private final case class Pending(
-      questions: Map[LogKey, Long],
-      ends: Map[LogKey, Long],
-      answer: CompletableFuture[ClusterStream.Times]
-  )
+  /** The times that are asked for, and the latest offsets that were known when the request was sent. */
+  private type Questions = (Map[LogKey, Long], Map[LogKey, Long])
 
   private def byCluster(questions: Map[LogKey, Long]): Map[String, Map[TopicPartition, Long]] =
     questions.groupBy(_._1.cluster).map { case (id, ofCluster) =>

@@ -1,7 +1,5 @@
 package io.github.dynamickafka.source.trigger
 
-import java.util.concurrent.CompletableFuture
-
 import scala.collection.immutable.SortedMap
 import scala.util.Try
 
@@ -9,9 +7,9 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
-import io.github.dynamickafka.metadata.{Topology, TopologyCluster, TopologyPattern}
+import io.github.dynamickafka.metadata.{Topology, TopologyCluster}
 import io.github.dynamickafka.offset.CompositeOffset
-import io.github.dynamickafka.source.cluster.{ClusterConfig, ClusterStreams}
+import io.github.dynamickafka.source.cluster.{AheadRequests, ClusterConfig, ClusterStreams}
 
 /**
  * Provides the topology of a trigger: the newest one of the watcher; after a restart, the last one in the checkpoint
@@ -123,7 +121,7 @@ private[source] final class TopicPatterns(intervalMs: Long, streams: ClusterStre
   import TopicPatterns._
 
   private var listings = Map.empty[String, Listing]
-  private var refreshes = Map.empty[String, Refresh]
+  private val refreshes = new AheadRequests[TopologyCluster, Set[String]](clock)
   private var matched = Map.empty[String, Matched]
   private var result: Option[Topology] = None
 
@@ -151,38 +149,30 @@ private[source] final class TopicPatterns(intervalMs: Long, streams: ClusterStre
     val (later, due) = old.partition { case (id, _) =>
       listings.contains(id) && !again(id) && streams.asksAhead && (!failed(id) || streams.isLate(id))
     }
-    later.foreach { case (id, cluster) => refresh(id, cluster) }
+    later.foreach { case (id, cluster) => refreshes.send(id, cluster)(streams.topicsAhead(id)) }
     if (open.isEmpty) Some((topology, Set.empty))
     else if (due.isEmpty) Some(expanded(topology, open, start))
     else {
       streams.add(due.map { case (id, cluster) => id -> config(cluster) })
       streams.topics(due.keySet.toSet, superseded).map { answers =>
         listings ++= answers.collect { case (id, Some(topics)) =>
-          id -> listing(open(id), topics, clock.monotonicMs())
+          id -> Listing(open(id), topics, clock.monotonicMs())
         }
         expanded(topology, open, start)
       }
     }
   }
 
-  private def listing(cluster: TopologyCluster, topics: Set[String], at: Long) =
-    Listing(cluster.patterns, cluster.properties, topics, at)
-
-  private def refresh(id: String, cluster: TopologyCluster): Unit =
-    if (!refreshes.contains(id))
-      refreshes += id -> Refresh(cluster, streams.topicsAhead(id), clock.monotonicMs())
-
   /** Takes the listings that have arrived, and returns the clusters whose listing has failed. */
   private def takeRefreshes(open: Set[String]): Set[String] = {
-    val (done, pending) = refreshes.partition(_._2.answer.isDone)
-    refreshes = pending.filter { case (id, _) => open(id) }
-    val (failed, listed) = done.partition(_._2.answer.isCompletedExceptionally)
-    listings = listings ++ listed.collect {
+    refreshes.retain(open)
+    val done = refreshes.take()
+    listings ++= done.collect {
       // A cluster that has changed meanwhile is listed again.
-      case (id, r) if listings.get(id).exists(_.isOf(r.of, pinned = false)) =>
-        id -> listing(r.of, r.answer.join(), r.at)
+      case (id, (sent, Right(topics))) if listings.get(id).exists(_.isOf(sent.question, pinned = false)) =>
+        id -> Listing(sent.question, topics, sent.sentAt)
     }
-    failed.keySet
+    done.collect { case (id, (_, Left(_))) => id }.toSet
   }
 
   private def expanded(
@@ -233,19 +223,11 @@ private[source] final class TopicPatterns(intervalMs: Long, streams: ClusterStre
 
 private[source] object TopicPatterns {
 
-  /** @param at when it was requested, in monotonic milliseconds */
-  private final case class Refresh(of: TopologyCluster, answer: CompletableFuture[Set[String]], at: Long)
-
   private final case class Matched(of: TopologyCluster, by: Listing, result: TopologyCluster)
 
   /** @param at monotonic milliseconds */
-  private final case class Listing(
-      patterns: Seq[TopologyPattern],
-      properties: Map[String, String],
-      topics: Set[String],
-      at: Long
-  ) {
+  private final case class Listing(of: TopologyCluster, topics: Set[String], at: Long) {
     def isOf(cluster: TopologyCluster, pinned: Boolean): Boolean =
-      patterns == cluster.patterns && (pinned || properties == cluster.properties)
+      of.patterns == cluster.patterns && (pinned || of.properties == cluster.properties)
   }
 }

@@ -9,7 +9,7 @@ import io.github.dynamickafka.testkit.TimeLimit
 /** Which clusters are asked for their maximum transaction timeout. The scripted ones answer with 2000 ms. */
 class TimeoutsSuite extends AnyFunSuite with TimeLimit {
   private val both = Seq("blue", "green").map(id => id -> CommitScene.properties(id)).toMap
-  private val Topics: String => Set[String] = _ => Set("t")
+  private val Topics = both.map { case (id, _) => id -> Set("t") }
   private val assumed = 900000L
 
   private def asked(scene: CommitScene): Set[String] =
@@ -18,9 +18,9 @@ class TimeoutsSuite extends AnyFunSuite with TimeLimit {
   test("only clusters that are written to are asked, each once") {
     val scene = new CommitScene
     val timeouts = new TransactionTimeouts(scene.clusters)
-    assert(timeouts.of(both, Set("blue"), Topics) == Map("blue" -> 2000L, "green" -> assumed))
+    assert(timeouts.of(both, Topics - "green") == Map("blue" -> 2000L, "green" -> assumed))
     assert(asked(scene) == Set("blue"))
-    assert(timeouts.of(both, Set("blue", "green"), Topics) == Map("blue" -> 2000L, "green" -> 2000L))
+    assert(timeouts.of(both, Topics) == Map("blue" -> 2000L, "green" -> 2000L))
     assert(scene.kafka.requests.count(_.endsWith(" settings")) == 2)
   }
 
@@ -30,14 +30,14 @@ class TimeoutsSuite extends AnyFunSuite with TimeLimit {
     val scene = new CommitScene
     val timeouts = new TransactionTimeouts(scene.clusters)
     def learned = scene.clusters.topicIds.getOrElse("blue", Map.empty).keySet
-    timeouts.of(both, Set("blue"), Topics)
+    timeouts.of(both, Topics - "green")
     assert(learned == Set("t"))
-    timeouts.of(both, Set("blue"), _ => Set("t", "u"))
+    timeouts.of(both, Map("blue" -> Set("t", "u")))
     assert(learned == Set("t", "u"))
     scene.kafka.missing = Set("blue" -> "v")
-    timeouts.of(both, Set("blue"), _ => Set("t", "u", "v"))
+    timeouts.of(both, Map("blue" -> Set("t", "u", "v")))
     val before = scene.kafka.requests.size
-    timeouts.of(both, Set("blue"), _ => Set("t", "u", "v"))
+    timeouts.of(both, Map("blue" -> Set("t", "u", "v")))
     assert(scene.kafka.requests.size == before, "also for a topic that does not exist")
   }
 
@@ -45,9 +45,9 @@ class TimeoutsSuite extends AnyFunSuite with TimeLimit {
     val scene = new CommitScene
     val timeouts = new TransactionTimeouts(scene.clusters)
     scene.kafka.setDown("green")
-    assert(timeouts.of(both, _ => true, Topics) == Map("blue" -> 2000L, "green" -> assumed))
+    assert(timeouts.of(both, Topics) == Map("blue" -> 2000L, "green" -> assumed))
     scene.kafka.setDown()
-    assert(timeouts.of(both, _ => true, Topics) == Map("blue" -> 2000L, "green" -> 2000L))
+    assert(timeouts.of(both, Topics) == Map("blue" -> 2000L, "green" -> 2000L))
   }
 
   test("a value above the maximum is refused") {
@@ -56,7 +56,7 @@ class TimeoutsSuite extends AnyFunSuite with TimeLimit {
       both + ("blue" -> CommitScene.properties("blue", Map("transaction.timeout.ms" -> "2001")))
     scene.clusters.set(chosen)
     val e = intercept[DynamicKafkaIllegalArgumentException] {
-      new TransactionTimeouts(scene.clusters).of(chosen, _ => true, Topics)
+      new TransactionTimeouts(scene.clusters).of(chosen, Topics)
     }
     assert(e.getCondition == "DYNAMIC_KAFKA.INVALID_OPTION" && e.getMessage.contains("'blue' is 2000"))
   }

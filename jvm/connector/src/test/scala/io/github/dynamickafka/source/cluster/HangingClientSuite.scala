@@ -2,7 +2,7 @@ package io.github.dynamickafka.source.cluster
 
 import java.io.RandomAccessFile
 import java.nio.file.{Files, Path}
-import java.util.concurrent.{CompletableFuture, Executors, TimeUnit}
+import java.util.concurrent.{CompletableFuture, Executors, ForkJoinPool, TimeUnit}
 
 import scala.collection.immutable.SortedMap
 import scala.concurrent.duration.DurationInt
@@ -149,5 +149,27 @@ class HangingClientSuite extends AnyFunSuite with TimeLimit with Eventually {
       remain()
       returns(20)(leaders.close())
     }
+  }
+
+  test("a client that is made late sends nothing of attempts that have been given up meanwhile") {
+    val kafka = new ScriptedCluster
+    kafka.leaders = Map(("t", 0) -> Some(1))
+    kafka.byTime = Map(("t", 0) -> 4L)
+    val config = ClusterConfigs(Options.parse("clusterRequestTimeoutMs" -> "20000"), Set("blue"))(
+      "blue",
+      Map("bootstrap.servers" -> "h:1")
+    )
+    val made = new CompletableFuture[ClusterRequests]
+    val clients = new ClusterClients(_ => new Opening(made)(_.close()))
+    val stream = new ClusterStream("blue", config, Clock.System, clients)
+    val asked = stream.times(Map(new TopicPartition("t", 0) -> 0L), ForkJoinPool.commonPool)
+    // An attempt takes 4500 ms, and the next one begins after 250 ms.
+    val later = CompletableFuture.delayedExecutor(config.attemptMs, TimeUnit.MILLISECONDS)
+    CompletableFuture.runAsync(() => (), later).join()
+    assert(!asked.isDone)
+    made.complete(kafka.requests())
+    assert(asked.get(20, TimeUnit.SECONDS).values.map(_.offset).toSeq == Seq(4L))
+    assert(kafka.timeRequests.get == 1)
+    returns(20)(stream.close())
   }
 }

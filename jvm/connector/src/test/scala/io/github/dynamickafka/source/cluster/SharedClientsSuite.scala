@@ -81,10 +81,10 @@ class SharedClientsSuite extends AnyFunSuite with TimeLimit with Eventually {
     )
     val slow = clients.connect(config("slow", "client.id" -> "slow"))
     val waiting = slow.clusterId
-    assert(opening.await(60, TimeUnit.SECONDS) && slow.isBeingMade)
+    assert(opening.await(60, TimeUnit.SECONDS) && slow.opening.isBeingMade)
     val refused = clients.connect(blue)
     val e = intercept[ExecutionException](refused.clusterId.get(60, TimeUnit.SECONDS))
-    assert(e.getCause.getMessage == "no such host" && refused.isBroken)
+    assert(e.getCause.getMessage == "no such host" && refused.opening.isBroken)
     fails = false
     val next = clients.connect(blue)
     assert(next.clusterId.get(60, TimeUnit.SECONDS) == "kafka-id" && kafka.opened.get == 1)

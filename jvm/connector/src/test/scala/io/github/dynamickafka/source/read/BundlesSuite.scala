@@ -70,7 +70,7 @@ class BundlesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChe
   test("64 clusters with one record each: eight clusters per task with two cores, each read once") {
     val ranges = SortedMap.from((0 until 64).map(c => f"c$c%02d" -> Seq(OffsetRange("orders", 0, 5L, 6L))))
     def tasks(splits: Splits, places: String*): Seq[InputPartition] =
-      BundlePlanner.partitions(
+      BatchPlanner.partitions(
         ranges,
         new ConsumerSettings(_, Map.empty),
         (_, _) => "s",

@@ -110,15 +110,12 @@ private[dynamickafka] object FormatOptionSpecs extends OptionSpecs {
       "`dead-letter` is for streaming queries."
   )
 
-  val OnKeyParseErrors = optional(
-    "keyParseErrors",
-    parseErrorsType,
-    "`parseErrors`"
-  )("Instead of `parseErrors`, for keys or values alone.")
-
-  val OnValueParseErrors = optional("valueParseErrors", parseErrorsType, "`parseErrors`")(
-    "Instead of `parseErrors`, for keys or values alone."
-  )
+  private def onParseErrorsOf(side: String) =
+    optional(s"${side}ParseErrors", parseErrorsType, "`parseErrors`")(
+      "Instead of `parseErrors`, for keys or values alone."
+    )
+  val OnKeyParseErrors = onParseErrorsOf("key")
+  val OnValueParseErrors = onParseErrorsOf("value")
 
   val DeadLetterTopic = optional("deadLetterTopic", text, "required by `parseErrors=dead-letter`")(
     "The topic for records that cannot be decoded. Headers `dynamic-kafka-...` have the reason and the place of " +
