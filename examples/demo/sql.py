@@ -11,9 +11,7 @@ from pyspark.sql import SparkSession
 
 import quickstart
 
-QUERY = (
-    "SELECT cluster, count(*) AS orders, sum(amount) AS amount FROM streams.orders GROUP BY cluster ORDER BY cluster"
-)
+QUERY = "SELECT cluster, count(*) AS orders, sum(amount) AS amount FROM streams.orders GROUP BY cluster ORDER BY cluster"
 
 
 def main(streams: str) -> None:
