@@ -24,7 +24,7 @@ import org.apache.kafka.common.serialization.{Deserializer, Serializer}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.{DataFrame, Row, SparkSession}
 
-// The parts of this file are those of docs/extending.md; tests/readme runs them.
+// docs/extending.md shows parts of this file, and tests/readme runs them.
 
 /** The streams in Consul: a key `kafka/<stream>/<cluster>` has the bootstrap servers of a cluster with the topic `<stream>`. */
 class ConsulService(arguments: ju.Map[String, String]) extends KafkaMetadataService {

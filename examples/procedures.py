@@ -12,11 +12,11 @@ import sys
 
 from pyspark.sql import DataFrame, SparkSession
 
-CATALOG = "spark.sql.catalog.kafka"
+CATALOG = "spark.sql.catalog.streams"
 
 
 def connected(url: str, streams: str) -> SparkSession:
-    """A session with the catalog `kafka`."""
+    """A session with the catalog `streams`."""
     spark = SparkSession.builder.remote(url).getOrCreate()
     spark.conf.set(CATALOG, "io.github.dynamickafka.DynamicKafkaCatalog")
     spark.conf.set(f"{CATALOG}.metadataService", "file")
@@ -32,15 +32,15 @@ def by_cluster(lag: DataFrame) -> dict[str, int]:
 def main(url: str, streams: str, checkpoint: str) -> None:
     """Show what operators look at before and after a change, and drain the cluster with the most unread records."""
     spark = connected(url, streams)
-    spark.sql("CALL kafka.system.clusters()").show(truncate=False)
-    lag = spark.sql(f"CALL kafka.system.lag('{checkpoint}')")
+    spark.sql("CALL streams.system.clusters()").show(truncate=False)
+    lag = spark.sql(f"CALL streams.system.lag('{checkpoint}')")
     lag.show(truncate=False)
     unread = by_cluster(lag)
     busiest = max(unread, key=lambda cluster: unread[cluster])
-    spark.sql(f"CALL kafka.system.drain(cluster => '{busiest}')").show(truncate=False)
+    spark.sql(f"CALL streams.system.drain(cluster => '{busiest}')").show(truncate=False)
     # What the query will do about it in its next batch.
-    spark.sql(f"CALL kafka.system.plan('{checkpoint}')").show(truncate=False)
-    spark.sql(f"CALL kafka.system.activate(cluster => '{busiest}')").show(truncate=False)
+    spark.sql(f"CALL streams.system.plan('{checkpoint}')").show(truncate=False)
+    spark.sql(f"CALL streams.system.activate(cluster => '{busiest}')").show(truncate=False)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the site adds to mkdocs: diagrams as SVG, and a check of the built pages."""
+"""What the site adds to mkdocs: diagrams as SVG, a search of the users' pages, and a check of the built pages."""
 
 from __future__ import annotations
 
@@ -20,6 +20,12 @@ def on_config(config: Any) -> Any:
     fences = config.mdx_configs.setdefault("pymdownx.superfences", {}).setdefault("custom_fences", [])
     fences.append({"name": "mermaid", "class": "diagram", "format": diagrams.fence})
     return config
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> None:
+    """Let the search find no page for maintainers."""
+    if page.file.src_uri.startswith("dev/"):
+        page.meta["search"] = {"exclude": True}
 
 
 def on_post_page(output: str, page: Any, config: Any) -> str:

@@ -11,9 +11,7 @@ from pyspark.sql import SparkSession
 
 import quickstart
 
-QUERY = (
-    "SELECT cluster, count(*) AS orders, sum(amount) AS amount FROM kafka.orders GROUP BY cluster ORDER BY cluster"
-)
+QUERY = "SELECT cluster, count(*) AS orders, sum(amount) AS amount FROM streams.orders GROUP BY cluster ORDER BY cluster"
 
 
 def main(streams: str) -> None:
@@ -25,9 +23,9 @@ def main(streams: str) -> None:
         .config("spark.ui.showConsoleProgress", False)
         .config("spark.sql.shuffle.partitions", 1)
         .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
-        .config("spark.sql.catalog.kafka", "io.github.dynamickafka.DynamicKafkaCatalog")
-        .config("spark.sql.catalog.kafka.metadataService", "file")
-        .config("spark.sql.catalog.kafka.metadataService.path", streams)
+        .config("spark.sql.catalog.streams", "io.github.dynamickafka.DynamicKafkaCatalog")
+        .config("spark.sql.catalog.streams.metadataService", "file")
+        .config("spark.sql.catalog.streams.metadataService.path", streams)
     )
     for row in spark.sql(QUERY).collect():
         print(f"{row.cluster}: {row.orders} orders, amount {row.amount}")

@@ -39,7 +39,7 @@ def decoded(spark: SparkSession, options: dict[str, str]) -> list[list[object]]:
     """The values as text, decoded by the connector: by options, by the metadata, and as a table of a catalog."""
     by_options = spark.read.format("dynamic-kafka").options(**options, format="string").load()
     by_metadata = builder(spark, options["metadataService.path"]).set_format("metadata").load_batch()
-    catalog = "spark.sql.catalog.kafka"
+    catalog = "spark.sql.catalog.streams"
     spark.conf.set(catalog, "io.github.dynamickafka.DynamicKafkaCatalog")
     for name, value in options.items():
         if name != "streamIds":
@@ -47,7 +47,7 @@ def decoded(spark: SparkSession, options: dict[str, str]) -> list[list[object]]:
     spark.conf.set(f"{catalog}.format", "string")
     return [
         sorted(row.value for row in frame.select("value").collect())
-        for frame in (by_options, by_metadata, spark.table("kafka.orders"))
+        for frame in (by_options, by_metadata, spark.table("streams.orders"))
     ]
 
 

@@ -47,9 +47,9 @@ class Failover:
         self.metadata = MetadataFile(folder / "streams.json")
         self._brokers = brokers
         self._spark = spark.newSession()
-        self._spark.conf.set("spark.sql.catalog.kafka", "io.github.dynamickafka.DynamicKafkaCatalog")
-        self._spark.conf.set("spark.sql.catalog.kafka.metadataService", "file")
-        self._spark.conf.set("spark.sql.catalog.kafka.metadataService.path", str(self.metadata.path))
+        self._spark.conf.set("spark.sql.catalog.streams", "io.github.dynamickafka.DynamicKafkaCatalog")
+        self._spark.conf.set("spark.sql.catalog.streams.metadataService", "file")
+        self._spark.conf.set("spark.sql.catalog.streams.metadataService.path", str(self.metadata.path))
         for cluster in ("blue", "green"):
             brokers[cluster].create_topic(self.topic, 2)
 
@@ -96,7 +96,7 @@ class Failover:
             {"cluster": id, "topic": self.topic, "partition": p, "position": at, "by": by}
             for p, at in expected.items()
         ]
-        rows = self._spark.sql(f"CALL kafka.system.plan('{self.checkpoint.folder}')").collect()
+        rows = self._spark.sql(f"CALL streams.system.plan('{self.checkpoint.folder}')").collect()
         entered = [row for row in rows if row["change"] == "enters"]
         assert {row["partition"]: row["position"] for row in entered} == expected
         before = set(self.checkpoint.offsets())

@@ -33,25 +33,25 @@ def spark() -> Iterator[SparkSession]:
 
 @pytest.fixture
 def session(spark: SparkSession, orders: Orders) -> SparkSession:
-    """A session with the catalog `kafka`, whose settings are those of its first use."""
+    """A session with the catalog `streams`, whose settings are those of its first use."""
     session = spark.newSession()
-    session.conf.set("spark.sql.catalog.kafka", "io.github.dynamickafka.DynamicKafkaCatalog")
-    session.conf.set("spark.sql.catalog.kafka.metadataService", "file")
-    session.conf.set("spark.sql.catalog.kafka.metadataService.path", str(orders.streams))
+    session.conf.set("spark.sql.catalog.streams", "io.github.dynamickafka.DynamicKafkaCatalog")
+    session.conf.set("spark.sql.catalog.streams.metadataService", "file")
+    session.conf.set("spark.sql.catalog.streams.metadataService.path", str(orders.streams))
     return session
 
 
 @pytest.fixture
 def checkpoint(session: SparkSession, tmp_path: Path) -> Path:
     """The checkpoint of a query that has read everything."""
-    writer = session.readStream.table("kafka.orders").writeStream.format("noop").trigger(availableNow=True)
+    writer = session.readStream.table("streams.orders").writeStream.format("noop").trigger(availableNow=True)
     query = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
     assert query.awaitTermination(240)
     return tmp_path / "checkpoint"
 
 
 def call(session: SparkSession, text: str) -> list[dict[str, Any]]:
-    return [row.asDict() for row in session.sql(f"CALL kafka.system.{text}").collect()]
+    return [row.asDict() for row in session.sql(f"CALL streams.system.{text}").collect()]
 
 
 def command(*arguments: object) -> Any:

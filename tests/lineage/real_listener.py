@@ -150,10 +150,10 @@ def test_a_batch_job_has_what_it_reads_and_writes(spark: SparkSession, events: E
 def test_tables_of_a_catalog(spark: SparkSession, events: Events, streams: Streams) -> None:
     streams.define("blue")
     streams.produce("blue", 1)
-    spark.conf.set("spark.sql.catalog.kafka", "io.github.dynamickafka.DynamicKafkaCatalog")
+    spark.conf.set("spark.sql.catalog.streams", "io.github.dynamickafka.DynamicKafkaCatalog")
     for name, value in streams.options.items():
-        spark.conf.set(f"spark.sql.catalog.kafka.{name}", value)
-    spark.sql("INSERT INTO kafka.copies (key, value, cluster) SELECT key, value, 'green' FROM kafka.orders")
+        spark.conf.set(f"spark.sql.catalog.streams.{name}", value)
+    spark.sql("INSERT INTO streams.copies (key, value, cluster) SELECT key, value, 'green' FROM streams.orders")
     expected = (streams.on(streams.orders, "blue"), streams.on(streams.copies, "green"))
     until("the event", lambda: expected in events.batches("BATCH"))
 

@@ -24,7 +24,7 @@ for call in (
     lambda: spark.read.format("dynamic-kafka").load(),
     lambda: spark.readStream.format("dynamic-kafka").load(),
     lambda: rows.write.format("dynamic-kafka").mode("append").save(),
-    lambda: spark.sql("SHOW TABLES IN kafka").show(),
+    lambda: spark.sql("SHOW TABLES IN streams").show(),
 ):
     try:
         call()
@@ -41,7 +41,7 @@ def test_a_jar_for_another_spark(tmp_path: Path) -> None:
     jars = [_for_another_spark(jar, tmp_path) for jar in connector_jars()]
     script = tmp_path / "script.py"
     script.write_text(_SCRIPT)
-    conf = "--conf spark.sql.catalog.kafka=io.github.dynamickafka.DynamicKafkaCatalog pyspark-shell"
+    conf = "--conf spark.sql.catalog.streams=io.github.dynamickafka.DynamicKafkaCatalog pyspark-shell"
     run = subprocess.run(
         [sys.executable, str(script), ",".join(map(str, jars))],
         env={**os.environ, "PYSPARK_SUBMIT_ARGS": conf},

@@ -55,13 +55,13 @@ def test_metadata_services_have_the_same_parameters(name: str) -> None:
 def declared(service: str) -> dict[str, bool]:
     """The arguments of a service in docs/options.md, which is made of its spec: whether each is required."""
     rows = re.findall(
-        r"^\| ((?:`[\w-]+`(?:, )?)+) \| `(\w+)[^`]*` \| ([^|]*) \|",
+        r"^- ((?:`[\w-]+`(?:, )?)+): `(\w+)[^`]*`(?:, ([^.]*))?\.",
         (docs.ROOT / "docs/options.md").read_text().partition("## Arguments of the metadata service")[2],
         re.M,
     )
     return {
-        name.removesuffix("Ms"): default == "required"
-        for services, name, default in rows
+        name.removesuffix("Ms"): facts == "required"
+        for services, name, facts in rows
         if f"`{service}`" in services
     }
 

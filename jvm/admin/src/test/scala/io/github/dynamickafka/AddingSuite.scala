@@ -74,7 +74,7 @@ class AddingSuite extends AnyFunSuite with TimeLimit {
       refused(parse("batchPauseMs" -> "1", "failOnDataLoss" -> "false")).contains("'failOnDataLoss=true'")
     )
     assert(OptionsDoc.options(PauseOptions.table).contains(
-      "| `batchPauseMs` | `0` | time (ms) | How long a query waits before the next batch. |"
+      "### batchPauseMs\n\ntime (ms); default `0`\n\nHow long a query waits before the next batch."
     ))
   }
 

@@ -105,7 +105,7 @@ abstract class DynamicKafkaBuilder[B <: DynamicKafkaBuilder[B]] private[dynamick
   }
 
   /**
-   * Sets the format of the values, `raw` by default; `docs/options.md` lists the formats. `metadata`: format, schema and options as the
+   * Sets the format of the values, `raw` by default; `docs/formats.md` lists the formats. `metadata`: format, schema and options as the
    * metadata has them. Options of the format are set with `setOption("json.timestampFormat", ...)`.
    */
   def setFormat(format: String): B = setOption(ValueFormat.name, format)

@@ -28,9 +28,9 @@ import io.github.dynamickafka.storage.SessionConfiguration
  * The streams of a metadata service as tables of a Spark catalog, for SQL and for `table` and `toTable` of DataFrames:
  *
  * {{{
- * spark.sql.catalog.kafka                       io.github.dynamickafka.DynamicKafkaCatalog
- * spark.sql.catalog.kafka.metadataService       file
- * spark.sql.catalog.kafka.metadataService.path  /etc/streams.yaml
+ * spark.sql.catalog.streams                       io.github.dynamickafka.DynamicKafkaCatalog
+ * spark.sql.catalog.streams.metadataService       file
+ * spark.sql.catalog.streams.metadataService.path  /etc/streams.yaml
  * }}}
  *
  * Settings are any options of the source and of the sink, except those that select streams. They are checked when the catalog is

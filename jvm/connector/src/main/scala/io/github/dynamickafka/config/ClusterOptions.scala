@@ -8,8 +8,7 @@ private[config] trait ClusterSpecs extends OptionSpecs {
   import OptionType._
 
   val ClientMetrics = option("clientMetrics", boolean, "false")(
-    "Whether metrics of Kafka's clients on driver and executors are " +
-      "[gauges](operations.md#metrics-of-kafkas-clients). The query then has clients of its own."
+    "Whether metrics of Kafka's clients are [gauges](operations.md#metrics-of-kafkas-clients)."
   )
 
   val ClusterFailurePolicy = option("clusterFailurePolicy", oneOf("fail" -> false, "skip" -> true), "fail")(
@@ -27,15 +26,13 @@ private[config] trait ClusterSpecs extends OptionSpecs {
   )
 
   val ClusterRequestTimeoutMs = option("clusterRequestTimeoutMs", duration(min = 1), "60000")(
-    "The time limit for all requests of the driver to one cluster in a trigger, and for a call of the " +
-      "metadata service. Tasks of the source have `spark.network.timeout` (120 s by default) instead, those of " +
-      "the sink the producer's timeouts."
+    "The time limit for all requests of the driver to one cluster in a trigger, and for a call of the metadata service. Tasks " +
+      "that read have `spark.network.timeout` (120 s by default), tasks that write the producer's timeouts."
   )
 
   val ClusterSnapshotMaxAgeMs = option("clusterSnapshotMaxAgeMs", duration(min = 0), "1000")(
-    "How old the latest offsets of a cluster may be that a trigger uses ([unreachable " +
-      "clusters](semantics.md#unreachable-clusters)). `0`: each trigger waits for all clusters, which makes " +
-      "`processAllAvailable` exact."
+    "How old the latest offsets of a cluster may be that a trigger uses. `0`: each trigger [waits for all " +
+      "clusters](semantics.md#unreachable-clusters)."
   )
 
   val UnreachableReplay = option(
@@ -73,13 +70,11 @@ private[config] trait ClientSpecs extends OptionSpecs {
   import OptionType._
 
   val ClientIdPrefix = optional("clientIdPrefix", text, "a unique id for each client")(
-    "The `client.id` of all clients, with `-<cluster id>` appended, for example for quotas and request logs of " +
-      "brokers. No effect on a cluster with `kafka.client.id`."
+    "The `client.id` of all clients, with `-<cluster id>` appended, for quotas and request logs of brokers."
   )
 
   val GroupIdPrefix = optional("groupIdPrefix", text, "no group")(
-    "The group id of consumers, with `-<cluster id>` appended. Consumers commit no offsets and need no group. " +
-      "No effect on a cluster with `kafka.group.id`."
+    "The group id of consumers, with `-<cluster id>` appended. Consumers need no group."
   )
 }
 

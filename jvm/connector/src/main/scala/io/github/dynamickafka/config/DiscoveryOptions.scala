@@ -16,8 +16,7 @@ private[config] trait DiscoverySpecs extends OptionSpecs {
   )
 
   val DiscoveryFailureThreshold = option("streamMetadataDiscoveryFailureThreshold", int(min = 0), "10")(
-    "How many consecutive failures of the metadata service a query tolerates, with the last valid metadata. One " +
-      "more fails it."
+    "How many consecutive failures of the metadata service a query tolerates. One more fails it."
   )
 
   val RemovedClusterRetentionMs = option(
@@ -50,7 +49,7 @@ private[config] trait DiscoverySpecs extends OptionSpecs {
 
   val AllowMissingStreams = option("allowMissingStreams", boolean, "false")(
     "Whether a subscribed stream that the metadata service does not return, or returns without a cluster, and a " +
-      "`streamPattern` without a match count as removed, instead of as a failure of the service."
+      "`streamPattern` without a match count as removed."
   )
 
   val AllowDuplicateClusters = option("allowDuplicateClusters", boolean, "false")(
@@ -59,9 +58,8 @@ private[config] trait DiscoverySpecs extends OptionSpecs {
   )
 
   val UnknownClusterOptions = option("unknownClusterOptions", oneOf("warn" -> false, "fail" -> true), "warn")(
-    "An option `cluster.<id>.` whose id the metadata do not have is a warning in the log. With `fail`, it is " +
-      "an error if it looks misspelt when the DataFrame is created and the metadata service responds " +
-      "([UNKNOWN_CLUSTER](errors.md#unknown_cluster))."
+    "An option `cluster.<id>.` whose id the metadata do not have is a warning in the log. With `fail`, it is an error if it " +
+      "looks misspelt ([UNKNOWN_CLUSTER](errors.md#unknown_cluster))."
   )
 
   private[config] def discovery(raw: RawOptions): DiscoveryOptions = DiscoveryOptions(

@@ -59,7 +59,7 @@ private[config] trait AlignmentSpecs extends OptionSpecs {
     "30s",
     requires = without(Alignment, "timestamp")
   )(
-    "With `alignment=timestamp`: how long clusters wait for one that has no unread records or does not respond."
+    "How long clusters wait for one that has no unread records or does not respond."
   )
 
   private[config] def alignment(raw: RawOptions): Option[AlignmentOptions] = Option.when(raw.get(Alignment))(

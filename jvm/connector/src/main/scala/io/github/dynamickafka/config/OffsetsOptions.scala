@@ -63,8 +63,8 @@ private[config] trait PositionSpecs extends OptionSpecs {
   )
 
   val NewTopicStartingOffsets = option("newTopicStartingOffsets", enteringOffsets, "earliest")(
-    "Where a topic starts that is added to a cluster that the query reads. New partitions of a topic always " +
-      "start at their earliest offset."
+    "Where a topic starts that is added to a cluster that the query reads. New partitions always start at their " +
+      "earliest offset."
   )
 
   val EndingOffsets = optional(
@@ -74,8 +74,7 @@ private[config] trait PositionSpecs extends OptionSpecs {
     perCluster = true
   )(
     "Where reading stops; -1 in JSON is latest. A streaming query keeps running then, and terminates with " +
-      "`Trigger.AvailableNow`. `latest` is resolved once, when the query or the cluster first starts. A " +
-      "partition that JSON does not name has no end."
+      "`Trigger.AvailableNow`. `latest` is resolved once. A partition that JSON does not name has no end."
   )
 
   val EndingTimestamp = optional("endingTimestamp", timestamp, perCluster = true)(

@@ -14,12 +14,11 @@ private[config] trait RealTimeSpecs extends OptionSpecs {
     "Spark's default parallelism",
     requires = since41
   )(
-    "Real-time mode (Spark 4.1 or later): the most tasks of a batch, each of which occupies a core."
+    "The most tasks of a batch, each of which occupies a core."
   )
 
   val RealTimeMinBatchMs = option("realTimeMinBatchMs", long(min = 0), "250", requires = since41)(
-    "Real-time mode (Spark 4.1 or later): how long a batch lasts at least, in ms, before a change of the " +
-      "topology ends it."
+    "How long a batch lasts at least, in ms, before a change of the topology ends it."
   )
 }
 

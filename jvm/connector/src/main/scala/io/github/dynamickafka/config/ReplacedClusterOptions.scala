@@ -37,9 +37,8 @@ private[config] trait ReplacedClusterSpecs extends OptionSpecs {
     OptionType(policies.label, name => policies.parse(name).left.map(_ + removed(name))),
     "fail"
   )(
-    "What happens when a cluster id leads to another Kafka cluster, or a cluster enters with `replaces`: `fail` " +
-      "fails the query, the others say where it continues in the new cluster ([a cluster is " +
-      "replaced](semantics.md#a-cluster-is-replaced))."
+    "What happens when a cluster id leads to another Kafka cluster, or a cluster enters with `replaces`: `fail` fails the " +
+      "query, the others say [where it continues](semantics.md#a-cluster-is-replaced)."
   )
 
   private def noEffect: String = s"it has no effect unless '${ReplacedPolicy.name}' is '$MirrorMaker'."
@@ -52,7 +51,7 @@ private[config] trait ReplacedClusterSpecs extends OptionSpecs {
     "the cluster id",
     requires = onlyMirrorMaker
   )(
-    "With `replacedClusterPolicy=mirror-maker`: MirrorMaker's alias of the former cluster."
+    "MirrorMaker's alias of the former cluster."
   )
 
   val MirrorMakerReplicationPolicy = option(
@@ -61,9 +60,9 @@ private[config] trait ReplacedClusterSpecs extends OptionSpecs {
     "default",
     requires = onlyMirrorMaker
   )(
-    "With `replacedClusterPolicy=mirror-maker`: whether MirrorMaker names topics `<alias>.<topic>`, or " +
-      "`identity`: the same; or a class that implements `ReplicationPolicy`. " +
-      "`mirrorMakerReplicationPolicy.<property>` sets its properties, such as `replication.policy.separator`."
+    "How MirrorMaker names topics: `<alias>.<topic>`, or with `identity` the same; or a class that implements " +
+      "`ReplicationPolicy`. `mirrorMakerReplicationPolicy.<property>` sets its properties, such as " +
+      "`replication.policy.separator`."
   )
 
   val ReplicationPolicyProperty: String = ReplicationPolicies.PropertyPrefix

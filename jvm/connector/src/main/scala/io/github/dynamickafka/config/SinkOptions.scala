@@ -25,7 +25,7 @@ private[dynamickafka] object SinkOptionSpecs extends OptionSpecs {
 
   include(Seq(SourceOptionSpecs.MetadataService))
 
-  val StreamId = optional("streamId", text, "this or a column `stream`")(
+  val StreamId = optional("streamId", text, "required, or a column `stream`")(
     "The stream to write to. A value in the column `stream` of a row takes precedence."
   )
 
@@ -38,7 +38,7 @@ private[dynamickafka] object SinkOptionSpecs extends OptionSpecs {
   )(
     "Which writable cluster a record goes to, if its row has no value in the column `cluster`: one by a hash of the " +
       "key (`key`; without a key, each task of a batch uses one, in turn), the first one in the metadata (`first`), or " +
-      "all ([where a record goes](sink.md#where-a-record-goes))."
+      "all."
   )
 
   val WriteFailover = option(
@@ -51,14 +51,13 @@ private[dynamickafka] object SinkOptionSpecs extends OptionSpecs {
           "unreachable."
       )
   )(
-    "With `clusterRouting` `key` or `first`: whether records go to the other writable clusters while one [does " +
-      "not respond](sink.md#clusters-that-do-not-respond) or refuses the credentials, which moves keys there and " +
-      "back; otherwise their batch fails."
+    "With `clusterRouting` `key` or `first`: whether records go to the other writable clusters while one [does not " +
+      "respond](sink.md#clusters-that-do-not-respond); otherwise their batch fails."
   )
 
   val ClusterDistribution = option("clusterDistribution", oneOf("auto" -> true, "off" -> false), "off")(
-    "With `exactly-once`: `auto` shuffles rows by their cluster, if they have a column `cluster` that cannot be " +
-      "null, for [fewer transactions](sink.md#number-of-transactions) and fewer tasks that write."
+    "With `exactly-once`: `auto` shuffles rows by a column `cluster` that cannot be null, for [fewer " +
+      "transactions](sink.md#number-of-transactions)."
   )
 
   val Guarantee = option(
@@ -70,13 +69,11 @@ private[dynamickafka] object SinkOptionSpecs extends OptionSpecs {
     ),
     "at-least-once"
   )(
-    "See [delivery guarantees](sink.md#delivery-guarantees). `exactly-once` requires the option " +
-      "`checkpointLocation`."
+    "See [delivery guarantees](sink.md#delivery-guarantees). `exactly-once` requires `checkpointLocation`."
   )
 
   val TransactionalIdPrefix = option("transactionalIdPrefix", text, "dynamic-kafka")(
-    "With `exactly-once`: the prefix of transactional ids, for ACLs. Ids of query and cluster, and a suffix for " +
-      "each task attempt, follow."
+    "With `exactly-once`: the prefix of transactional ids, for ACLs."
   )
 
   val Partitioner = option(
@@ -93,8 +90,7 @@ private[dynamickafka] object SinkOptionSpecs extends OptionSpecs {
     text,
     "none: a row that cannot be routed fails the batch"
   )(
-    "The topic, on the cluster of the row, for rows that cannot be routed. Headers `dynamic-kafka-...` have the " +
-      "reason."
+    "The topic, on the cluster of the row, for [rows that cannot be routed](sink.md#dead-letters)."
   )
 
   val DeadLetterCluster = optional(

@@ -12,18 +12,18 @@ private[config] trait SubscriptionSpecs extends OptionSpecs {
     "One of the [metadata services](#arguments-of-the-metadata-service), or a class that implements `KafkaMetadataService`."
   )
 
-  val StreamIds = optional("streamIds", names, "this or `streamPattern`")("The streams to read.")
+  val StreamIds = optional("streamIds", names, "required, or `streamPattern`")("The streams to read.")
 
   val StreamPattern = optional(
     "streamPattern",
     regex,
-    "this or `streamIds`",
+    "required, or `streamIds`",
     requires = raw =>
       Option.when(raw.isSet(StreamIds))(
         s"'${StreamIds.name}' is also set, but only one of the two options is allowed."
       )
   )(
-    "Reads every stream whose whole id matches. Streams enter and leave as the set of matching ids changes."
+    "Reads every stream whose whole id matches. Streams enter and leave as their ids match."
   )
 
   private[config] def service(raw: RawOptions): ServiceOptions = ServiceOptions(

@@ -11,8 +11,7 @@ private[dynamickafka] object PageOptionSpecs extends OptionSpecs {
   val LeastToken = 16
 
   val Ui = option("ui", boolean, "false")(
-    "Whether the driver shows this streaming query on [a page](page.md), together with all others that set this" +
-      " option."
+    "Whether the driver shows this streaming query on [a page](page.md)."
   )
 
   private val withUi = without(Ui, "true")
@@ -43,8 +42,7 @@ private[dynamickafka] object PageOptionSpecs extends OptionSpecs {
     "",
     requires = withUi
   )(
-    s"A secret of at least $LeastToken characters that visitors have to enter; also on loopback, if other users work on " +
-      "the machine."
+    s"A secret of at least $LeastToken characters that visitors have to enter."
   )
 
   /** None: the query is not shown. */

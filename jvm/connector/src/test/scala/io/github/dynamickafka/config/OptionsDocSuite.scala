@@ -5,7 +5,6 @@ import java.nio.file.{Files, Path}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.kafka.ClientDefaults
-import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 import io.github.dynamickafka.testkit.TimeLimit
 
 class OptionsDocSuite extends AnyFunSuite with TimeLimit {
@@ -18,28 +17,30 @@ class OptionsDocSuite extends AnyFunSuite with TimeLimit {
     )
   }
 
-  test("every option is in the table of the source or of the sink, and only once with the same meaning") {
-    val Array(_, ofSource, ofSink) =
-      OptionsDoc.render.split("## Options of one cluster").head.split("## Options of the (source|sink)")
-    def names(text: String) = "`([^`]+)`".r.findAllMatchIn(text).map(_.group(1)).toSeq
-    // A row has the names of options that differ in nothing else.
-    def rows(text: String) =
-      text.linesIterator.filter(_.startsWith("| `")).flatMap(row => names(row.split('|')(1))).toSeq
-    assert(rows(ofSource).sorted == SourceOptionSpecs.table.all.map(_.name).sorted)
-    val both = OptionsDoc.ofBoth.map(_.name)
-    assert(both.contains(SourceOptionSpecs.MetadataService.name))
-    assert(rows(ofSink).sorted == SinkOptionSpecs.table.all.map(_.name).diff(both).sorted)
-    val (registries, others) = both.partition(_.startsWith("registry."))
-    assert(registries == RegistryOptionSpecs.reading.map(_.name))
-    assert(names(ofSink.linesIterator.find(_.contains("as for the source")).get) == others)
+  test("every option of source and sink has one heading, and a heading has an anchor of its own") {
+    val names = (SourceOptionSpecs.table.all ++ SinkOptionSpecs.table.all).map(_.name).distinct
+    assert(OptionsDoc.described.sorted == names.sorted)
+    val headings = "(?m)^#+ (.+)$".r.findAllMatchIn(OptionsDoc.render).map(_.group(1)).toSeq
+    assert(OptionsDoc.headings.diff(headings).isEmpty)
+    // As the hosting site makes them.
+    val anchors = headings.map(_.toLowerCase.replaceAll("[^\\w\\- ]", "").replace(' ', '-'))
+    assert(anchors.distinct == anchors)
+  }
+
+  test("an option that is only for reading or writing says so; a text that differs for writing is shown") {
+    def section(name: String) = OptionsDoc.render.split("\n### ").find(_.startsWith(s"$name\n")).get
+    assert(section("streamIds").contains("\n\nreading; ") && section("streamId").contains("\n\nwriting; "))
+    assert(section("metadataService").contains("\n\nstring; required\n"))
+    assert(section("keyFormat").contains("*Writing*: Default: with `raw` values"))
   }
 
   test("defaults of the clients and refused properties of source and sink are documented") {
     val defaults = ClientDefaults.consumerFetch ++ ClientDefaults.producerBatches
-    defaults.foreach { case (name, value) => assert(OptionsDoc.render.contains(s"| `$name` | `$value` |")) }
-    Seq(RefusedOptions.OfSource, RefusedOptions.OfSink).flatMap(_.kafkaPropertyNames).foreach(property =>
-      assert(OptionsDoc.render.contains(s"- `kafka.$property`"), property)
-    )
+    defaults.foreach { case (name, value) => assert(OptionsDoc.render.contains(s"- `$name`: `$value`\n")) }
+    Seq("reads" -> RefusedOptions.OfSource, "writes" -> RefusedOptions.OfSink).foreach { case (of, refused) =>
+      val line = OptionsDoc.render.linesIterator.find(_.startsWith(s"- for $of: ")).get
+      assert(refused.kafkaPropertyNames.forall(property => line.contains(s"`kafka.$property`")), line)
+    }
   }
 }
 

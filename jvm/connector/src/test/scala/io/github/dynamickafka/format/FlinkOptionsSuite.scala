@@ -2,8 +2,6 @@ package io.github.dynamickafka.format
 
 import java.nio.file.{Files, Path}
 
-import scala.jdk.CollectionConverters._
-
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs}
@@ -11,7 +9,7 @@ import io.github.dynamickafka.format.table.{Formats, WriteOptionSpecs}
 import io.github.dynamickafka.option.{FormatKey, OptionTable}
 import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 
-/** The table of Flink's options in docs/formats.md is complete, and says of each option what the code does. */
+/** The lists of Flink's options in docs/formats.md are complete, and say of each option what the code does. */
 class FlinkOptionsSuite extends AnyFunSuite {
 
   /** Of the page about Flink's SQL connector for Kafka. */
@@ -85,15 +83,17 @@ class FlinkOptionsSuite extends AnyFunSuite {
     )
   }
 
-  /** Option, verdict, reason; a row of the table has the options with the same verdict and reason. */
+  /** Option, verdict, reason; an item of a list has the options with the same verdict and reason. */
   private val rows: Seq[(String, String, String)] = {
-    val file = Path.of(System.getProperty("dynamickafka.root"), "docs", "formats.md")
-    val section = Files.readAllLines(file).asScala.toSeq.dropWhile(_ != "## Flink's options").drop(1)
-      .takeWhile(!_.startsWith("## "))
-    section.filter(_.startsWith("| `")).map(_.split('|').map(_.trim)).collect {
-      case Array(_, options, verdict, why) =>
-        options.split(", ").toSeq.map(o => (o.replace("`", ""), verdict, why))
-    }.flatten
+    val page = Files.readString(Path.of(System.getProperty("dynamickafka.root"), "docs", "formats.md"))
+    val section = page.split("\n## ").find(_.startsWith("Flink's options\n")).get
+    for {
+      part <- section.split("\n### ").toSeq.tail
+      Array(title, list) = part.split("\n", 2)
+      item <- list.split("\n- ").toSeq.tail.map(_.replaceAll("\\s+", " ").trim)
+      Array(options, why) = item.split(": ", 2)
+      option <- options.split(", ")
+    } yield (option.replace("`", ""), title, why)
   }
 
   private val tables = Seq(SourceOptionSpecs.table, SinkOptionSpecs.table)
@@ -107,28 +107,28 @@ class FlinkOptionsSuite extends AnyFunSuite {
     }
   }
 
-  test("every option of the page and of the pages about formats is in the table, once") {
+  test("every option of the page and of the pages about formats is in a list, once") {
     val all = OfPage ++ OfFormats.flatMap { case (format, options) => options.map(o => s"$format.$o") }
     assert(all.diff(rows.map(_._1).toSet).isEmpty)
     assert(rows.map(_._1).distinct == rows.map(_._1) && rows.size >= all.size)
   }
 
-  test("what has another name is accepted under Flink's name where the table says so") {
+  test("what has another name is accepted under Flink's name where the page says so") {
     val accepted = rows.collect { case (option, _, why) if why.contains("also under Flink's name") => option }
     assert(accepted.size > 15 && accepted.forall(isKnown), accepted.filterNot(isKnown))
   }
 
   test("an option that is the same exists, and one that is not offered does not") {
     rows.foreach {
-      case (option, "same", _) => assert(isKnown(option), option)
-      case (option, "not offered", why) => assert(!isKnown(option) && why.nonEmpty, option)
-      case (option, "different", why) => assert(why.nonEmpty, option)
+      case (option, "The same", _) => assert(isKnown(option), option)
+      case (option, "Not offered", why) => assert(!isKnown(option) && why.nonEmpty, option)
+      case (option, "Different", why) => assert(why.nonEmpty, option)
       case other => fail(other.toString)
     }
   }
 
   test("what is named in place of a different option exists") {
-    for ((option, "different", why) <- rows; name <- "`([A-Za-z.]+)`".r.findAllMatchIn(why).map(_.group(1)))
+    for ((option, "Different", why) <- rows; name <- "`([A-Za-z.]+)`".r.findAllMatchIn(why).map(_.group(1)))
       assert(isKnown(name) || Set("kafka.group.id", "kafka.").contains(name), s"$option: $name")
   }
 }

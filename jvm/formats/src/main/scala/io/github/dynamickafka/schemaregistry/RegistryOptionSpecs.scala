@@ -22,7 +22,7 @@ private[dynamickafka] object RegistryOptionSpecs extends OptionSpecs {
   )
 
   val UserInfo = optionalText("basicAuth.userInfo", valueType = password)(
-    "`user:password`; better a reference to a file, which is resolved for each request."
+    "`user:password`, or a reference to it, which is resolved for each request."
   )
 
   val Token = optionalText("bearerAuth.token", valueType = password)("A bearer token, or a reference to it.")

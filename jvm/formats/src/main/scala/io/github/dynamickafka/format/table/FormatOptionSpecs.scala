@@ -67,8 +67,7 @@ private[dynamickafka] object FormatOptionSpecs extends OptionSpecs {
     "ALL",
     aliases = Seq("value.fields-include")
   )(
-    "Whether values have the columns of `keyFields` too, and they are read from the values (`ALL`), or only keys " +
-      "have them."
+    "Whether values have the columns of `keyFields` too, from which they are read (`ALL`), or only keys have them."
   )
 
   val Schema = optional("schema", text, "required by formats with fields")(
@@ -118,8 +117,8 @@ private[dynamickafka] object FormatOptionSpecs extends OptionSpecs {
   val OnValueParseErrors = onParseErrorsOf("value")
 
   val DeadLetterTopic = optional("deadLetterTopic", text, "required by `parseErrors=dead-letter`")(
-    "The topic for records that cannot be decoded. Headers `dynamic-kafka-...` have the reason and the place of " +
-      "the record."
+    "The topic for records that cannot be decoded, whose headers `dynamic-kafka-...` have the reason and the place " +
+      "of the record."
   )
 
   val DeadLetterCluster = optional("deadLetterCluster", text, "the cluster of the record")(
@@ -169,15 +168,13 @@ private[dynamickafka] object WriteOptionSpecs extends OptionSpecs {
   val Schema = declare(FormatOptionSpecs.Schema.copy(
     default = Default(None, "the columns of the DataFrame"),
     doc =
-      "As for the source. The columns of the DataFrame are bound by name and cast by the rules of ANSI SQL's " +
-        "store assignment; a missing one is null."
+      "Columns are bound by name and cast as in an `INSERT` (ANSI); a missing one is null."
   ))
 
   val ChangeData = declare(FormatOptionSpecs.ChangeData.copy(
     doc =
-      "`upsert`: a row with `delete` in the column `_change_type` is written as a null value, so that " +
-        "compaction removes its key; requires `keyFormat` and `keyFields` ([upserts](change-data.md#upserts)). " +
-        "Other values have no effect."
+      "`upsert`: a row with `delete` in the column `_change_type` is written as a null value; requires `keyFormat` and " +
+        "`keyFields` ([upserts](change-data.md#upserts)). Other values have no effect."
   ))
 
   val MetadataPrefix = declare(FormatOptionSpecs.MetadataPrefix.copy(
