@@ -79,9 +79,12 @@ private[dynamickafka] final class ClusterScope(options: ClusterOptions, val ids:
   /** The Kafka properties that are set for this cluster, the highest precedence first: option, metadata, `kafka.`. */
   private def properties(id: String, metadata: Map[String, String]): Map[String, String] = {
     val named = options.clientIdPrefix.map(prefix => ClientId -> s"$prefix-$id").toMap
-    val set = of(id).flatMap { case (name, value) => property(id, name, options.table).map(_ -> value) }
+    def set(some: Map[String, String]) =
+      canonical(some.flatMap { case (name, value) => property(id, name, options.table).map(_ -> value) })
+    // The name with `kafka.` takes precedence, so that the order of a hash table decides nothing.
+    val (whole, short) = of(id).partition(o => OptionName.afterPrefix(o._1, OptionName.Kafka).isDefined)
     named ++ canonical(options.shared) ++ (canonical(metadata) -- ignored(metadata, options.table)) ++
-      canonical(set)
+      set(short) ++ set(whole)
   }
 
   private def of(id: String): Map[String, String] = own.getOrElse(id, Map.empty[String, String])
