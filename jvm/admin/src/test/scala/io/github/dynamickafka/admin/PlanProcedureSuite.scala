@@ -1,7 +1,12 @@
 package io.github.dynamickafka.admin
 
 import java.nio.file.Files
+import java.util.concurrent.{CompletableFuture, TimeUnit}
 
+import org.apache.kafka.clients.admin.OffsetSpec
+import org.apache.kafka.common.{IsolationLevel, TopicPartition}
+
+import io.github.dynamickafka.kafka.{ClusterClients, ClusterRequests, ListedOffset, Opening, TopicAnswer}
 import io.github.dynamickafka.source.{Entry, HistoryTest, StreamsFile}
 import io.github.dynamickafka.testkit.TestAll
 
@@ -44,6 +49,31 @@ class PlanProcedureSuite extends ProcedureTest with HistoryTest {
       val offsets = rows(s"CALL $k.system.offsets('${s.results.checkpoint}', 1)")
       assert(offsets.map(r => (r(1), r(4), r(5))).toSet.contains(("green", 2L, "active")))
       assert(offsets.map(r => (r(1), r(5))).toSet.contains(("blue", "retained")))
+    }
+  }
+
+  test("the time of a log-in is none of the attempt to ask a cluster") {
+    val topic = newTopicOn(1, blue)
+    produce(blue, topic, 1, Seq("a"))
+    scene { s =>
+      s.orders(Entry("blue", blue, topic))
+      s.catchUp()
+      val file = new StreamsFile(newFolder())
+      file.write("orders" -> Seq(Entry("blue", blue, topic)))
+      val reply = CommandLine.running { (file, timeout, hadoop) =>
+        val context = Context.ofFile(file, timeout, hadoop)
+        new Context(
+          context.catalog,
+          context.file,
+          () => "alice",
+          // Both together take longer than an attempt.
+          config =>
+            new ClusterClients(_ => Opening[ClusterRequests](new SlowRequests(3000L, 2000L))(_.close()))
+              .connect(Map.empty, config.requestTimeoutMs),
+          isCommand = true
+        )
+      }("plan", s.results.checkpoint.toString, file.path.toString, "--timeout", "4.5")
+      assert(reply.exitCode == 0 && reply.out.contains("next batch: 0 records"), reply.all)
     }
   }
 
@@ -135,4 +165,37 @@ class PlanProcedureSuite extends ProcedureTest with HistoryTest {
       assert(error(call)._2.contains("cluster 'blue' is another Kafka cluster than the one that was read"))
     }
   }
+}
+
+/** A client that logs in with its first request, of a cluster whose topics have one partition with one record. */
+private final class SlowRequests(logInMs: Long, listingMs: Long) extends ClusterRequests {
+  private lazy val loggedIn = after(logInMs)
+
+  private def after(ms: Long) = CompletableFuture.supplyAsync[Unit](
+    () => (),
+    CompletableFuture.delayedExecutor(ms, TimeUnit.MILLISECONDS)
+  )
+
+  override def clusterId: CompletableFuture[String] = loggedIn.thenApply[String](_ => "")
+
+  override def describe(topics: Set[String]): Map[String, CompletableFuture[TopicAnswer]] =
+    topics.map(_ -> loggedIn.thenApply[TopicAnswer](_ => TopicAnswer(Map(0 -> Some(1))))).toMap
+
+  override def offsets(
+      specs: Map[TopicPartition, OffsetSpec],
+      isolation: IsolationLevel
+  ): Map[TopicPartition, CompletableFuture[ListedOffset]] = specs.map { case (at, spec) =>
+    val offset = if (spec.isInstanceOf[OffsetSpec.EarliestSpec]) 0L else 1L
+    at -> loggedIn.thenCompose[Unit](_ => after(listingMs)).thenApply[ListedOffset](_ => ListedOffset(offset))
+  }
+
+  override def topics: CompletableFuture[Set[String]] = unused
+  override def committed(group: String): CompletableFuture[Map[TopicPartition, Long]] = unused
+  override def commit(
+      group: String,
+      offsets: Map[TopicPartition, Long]
+  ): Map[TopicPartition, CompletableFuture[Unit]] = unused
+  override def close(): Unit = ()
+
+  private def unused: Nothing = throw new UnsupportedOperationException("the plan needs no such request")
 }

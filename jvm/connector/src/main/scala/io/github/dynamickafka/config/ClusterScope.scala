@@ -86,14 +86,12 @@ private[dynamickafka] final class ClusterScope(options: ClusterOptions, val ids:
   /** The Kafka properties that are set for this cluster, the highest precedence first: option, metadata, `kafka.`. */
   private def properties(id: String, metadata: Map[String, String]): Map[String, String] = {
     val named = options.clients.idPrefix.map(prefix => ClientId -> s"$prefix-$id").toMap
-    val set = of(id).flatMap { case (name, value) =>
-      property(id, name, options.properties.table).map(_ -> value)
-    }
-    named ++ canonical(options.properties.shared) ++ (canonical(metadata) -- ignored(
-      metadata,
-      options.properties.table
-    )) ++
-      canonical(set)
+    val PropertyOptions(shared, _, table) = options.properties
+    def set(some: Map[String, String]) =
+      canonical(some.flatMap { case (name, value) => property(id, name, table).map(_ -> value) })
+    // The name with `kafka.` takes precedence, so that the order of a hash table decides nothing.
+    val (whole, short) = of(id).partition(o => OptionName.afterPrefix(o._1, OptionName.Kafka).isDefined)
+    named ++ canonical(shared) ++ (canonical(metadata) -- ignored(metadata, table)) ++ set(short) ++ set(whole)
   }
 
   private def of(id: String): Map[String, String] = own.getOrElse(id, Map.empty[String, String])

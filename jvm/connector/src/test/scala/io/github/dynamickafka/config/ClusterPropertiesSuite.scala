@@ -56,6 +56,16 @@ class ClusterPropertiesSuite extends AnyFunSuite with TimeLimit with ScalaCheckP
     assert(properties("config.providers.Mine.class") == "x")
   }
 
+  test("a property of a cluster with kafka. takes precedence over the same one without it") {
+    val names =
+      Seq("client.id", "client.rack", "metrics.num.samples", "retry.backoff.ms", "send.buffer.bytes")
+    for (n <- 1 to names.size; some <- names.combinations(n)) {
+      val found =
+        client(some.flatMap(p => Seq(s"cluster.blue.$p" -> "1", s"cluster.blue.kafka.$p" -> "2")): _*)
+      assert(some.map(found) == some.map(_ => "2"))
+    }
+  }
+
   test("an unknown option of a cluster is refused with a suggestion") {
     val error = refused(client("cluster.blue.startingOfsets" -> "latest"))
     assert(error.getCondition == "DYNAMIC_KAFKA.UNKNOWN_OPTION")

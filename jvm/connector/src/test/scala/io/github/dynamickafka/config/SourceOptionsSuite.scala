@@ -218,6 +218,16 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
     assert(text.contains("'stream-ids'") && text.contains("'streamIds'"))
   }
 
+  test(
+    "of two spellings of an argument of the service, the last in the order of names counts, whatever is set beside them"
+  ) {
+    val two = Seq("metadataService.path" -> "last", "metadata-service.path" -> "first")
+    for (n <- 0 to 20) {
+      val others = (1 to n).map(i => s"metadataService.other$i" -> "x")
+      assert(parse(two ++ others: _*).service.arguments("path") == "last", n)
+    }
+  }
+
   test("what a checkpoint stores of the options") {
     val options = parse(
       "max-offsets-per-trigger" -> "5",

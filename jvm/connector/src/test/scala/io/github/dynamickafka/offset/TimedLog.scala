@@ -45,6 +45,13 @@ final case class TimedLog(records: Vector[(Long, Long)] = Vector.empty, end: Lon
 
 object TimedLog {
 
+  /** Kafka takes any number as a time, also one of nanoseconds. */
+  private def future(random: Random, now: Long): Long = random.nextInt(4) match {
+    case 0 => Long.MaxValue - random.nextInt(2)
+    case 1 => now * 1000000L
+    case _ => now + 1 + random.nextInt(100000)
+  }
+
   /** Times that mostly increase up to `now`, some of them out of order, equal, in the future, or missing. */
   def any(random: Random, now: Long, most: Int): TimedLog = {
     val spread = 1 + random.nextInt(100000)
@@ -53,7 +60,7 @@ object TimedLog {
       time = math.min(now, time + random.nextInt(math.max(1, 3 * spread / most)))
       val next = random.nextInt(40) match {
         case 0 => -1L
-        case 1 => now + 1 + random.nextInt(100000)
+        case 1 => future(random, now)
         case 2 | 3 => math.max(0L, time - random.nextInt(spread))
         case _ => time
       }

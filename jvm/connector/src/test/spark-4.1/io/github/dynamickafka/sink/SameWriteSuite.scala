@@ -2,11 +2,14 @@ package io.github.dynamickafka.sink
 
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.Files
+import java.{util => ju}
 
 import scala.concurrent.duration.DurationInt
 import scala.concurrent.{Await, ExecutionContext, Future, blocking}
 import scala.util.Random
 
+import org.apache.kafka.clients.producer.Partitioner
+import org.apache.kafka.common.Cluster
 import org.apache.spark.sql.streaming.{DataStreamWriter, StreamingQuery, Trigger}
 import org.apache.spark.sql.{DataFrame, Row}
 import org.scalatest.time.{Millis, Seconds, Span}
@@ -122,8 +125,9 @@ class SameWriteSuite extends SinkTest {
   for ((write, number) <- Writes.zipWithIndex)
     test(write.name) {
       spark.conf.set("spark.sql.streaming.realTimeMode.minBatchDuration", "1s")
-      // Both ways in turn. Spark's list of sinks for real-time mode has none of others by name.
-      val byName = number % 2 == 1
+      // Both ways in turn; by the builder where Spark's provider has what only the builder could miss. Spark's list of sinks for real-time
+      // mode has none of others by name.
+      val byName = number % 2 == 1 && write.session.isEmpty && write.formats.isEmpty
       val session = write.session.map { case (name, value) =>
         s"spark.datasource.dynamic-kafka.$name" -> value
       } ++ Seq(AllowList -> "false").filter(_ => byName)
@@ -176,35 +180,53 @@ class SameWriteSuite extends SinkTest {
       spark.conf.set("spark.sql.streaming.realTimeMode.minBatchDuration", "1s")
       val seed = TestSeed()
       val random = new Random(seed)
-      val (from, to) = (newTopicOn(1, blue), newTopicOn(1, blue, green))
+      val (from, to) = (newTopicOn(1, blue), newTopicOn(LogIns, blue, green))
       val brokers = Seq("blue" -> blue, "green" -> green)
       val routing = Seq("key", "first", "all")(random.nextInt(3))
-      def state(entry: Entry) = random.nextInt(4) match {
-        case 0 => Some(entry.draining)
-        case 1 => Some(entry.readOnly)
-        case 2 => None
-        case _ => Some(entry)
+      var places = brokers
+      var (states, logIns) = (places.map(_ => Active), places.map(_ => 0))
+      def entry(i: Int) =
+        Entry(brokers(i)._1, places(i)._2, to).and(
+          PasswordPartitioner.Property,
+          PasswordPartitioner.logIn(logIns(i))
+        )
+      def change(): Seq[Entry] = {
+        val (what, all) = (random.nextInt(4), 3)
+        if (what == 0 || what == all) places = places.reverse
+        if (what == 1 || what == all) logIns = logIns.map(_ => random.nextInt(LogIns))
+        if (what == 2 || what == all)
+          states =
+            Iterator.continually(states.map(_ => random.nextInt(Active + 1))).find(_.contains(Active)).get
+        random.shuffle(Seq(0, 1)).flatMap(i =>
+          states(i) match {
+            case 0 => None
+            case 1 => Some(entry(i).draining)
+            case 2 => Some(entry(i).readOnly)
+            case _ => Some(entry(i))
+          }
+        )
       }
-      def entries = random.shuffle(brokers.flatMap { case (id, cluster) => state(Entry(id, cluster, to)) })
       def writable(all: Seq[Entry]) =
         all.filter(e => e.write && e.state == ClusterMetadata.Active).map(_.id)
-      val changes = Iterator.continually(entries).filter(writable(_).nonEmpty)
       var (steps, numbers) = (Vector.empty[String], Iterator.from(0))
       scene { s =>
         s.orders(Entry("blue", blue, from))
         target { t =>
-          t.out(brokers.map { case (id, cluster) => Entry(id, cluster, to) }: _*)
+          t.out(brokers.indices.map(entry): _*)
           val query = DynamicKafka.writer(s.frame().selectExpr("key", "value"))
           val trigger = if (mode == "real-time") Trigger.RealTime("5 minutes") else Continuous
-          val running = t.options("clusterRouting" -> routing).foldLeft(query) { case (all, (name, value)) =>
+          val options =
+            t.options("clusterRouting" -> routing, "partitioner" -> classOf[PasswordPartitioner].getName)
+          val running = options.foldLeft(query) { case (all, (name, value)) =>
             all.setOption(name, value)
           }.writeStream().outputMode("update").option("checkpointLocation", t.checkpoint.toString)
             .trigger(trigger).start()
-          try changes.take(4).foreach { now =>
+          try (1 to 6).foreach { _ =>
+              val now = change()
               t.out(now: _*)
               val open = writable(now)
               steps :+= now.mkString(", ")
-              def right(key: String) = routing match {
+              def ids(key: String) = routing match {
                 case "all" => open.toSet
                 case "first" => open.take(1).toSet
                 case _ =>
@@ -212,14 +234,21 @@ class SameWriteSuite extends SinkTest {
                   val weights = sorted.map(Rendezvous.weight).toArray
                   Set(sorted(Rendezvous.choose(key.getBytes(UTF_8), weights)))
               }
+              // The Kafka cluster, and the partition, which is the number of the log-in.
+              def right(key: String) = ids(key).map { id =>
+                val i = brokers.indexWhere(_._1 == id)
+                (places(i)._1, logIns(i))
+              }
               // Until the query has applied the change, rows go where they went.
               eventually(timeout(Span(60, Seconds))) {
                 assert(running.exception.isEmpty)
                 val keys = Seq.fill(10)(s"k${numbers.next()}")
                 produce(blue, from, 1, keys)
-                def found = brokers.flatMap { case (id, cluster) =>
-                  cluster.dump(to).map(_.value).filter(keys.contains).map(_ -> id)
-                }.groupMap(_._1)(_._2).map { case (key, ids) => key -> ids.toSet }
+                def found = (for {
+                  (name, cluster) <- brokers
+                  record <- cluster.dump(to) if keys.contains(record.value)
+                } yield record.value -> (name -> record.partition)).groupMap(_._1)(_._2)
+                  .map { case (key, all) => key -> all.toSet }
                 eventually(timeout(Span(3, Seconds)), interval(Span(200, Millis)))(
                   assert(
                     found == keys.map(k => k -> right(k)).toMap,
@@ -236,6 +265,12 @@ class SameWriteSuite extends SinkTest {
 
 private object SameWriteSuite {
   private val Rows = 12
+
+  /** The state of a cluster that is written. */
+  private val Active = 3
+
+  /** How many log-ins a cluster can have in the metadata. */
+  private val LogIns = 3
   private val AllowList = "spark.sql.streaming.realTimeMode.allowlistCheck"
 
   /**
@@ -338,4 +373,30 @@ private object SameWriteSuite {
       error = Some("INVALID_COLUMN")
     )
   )
+}
+
+/** Chooses the partition whose number is the password of its producer: a record shows with which log-in it was sent. */
+final class PasswordPartitioner extends Partitioner {
+  private var password = 0
+
+  override def configure(properties: ju.Map[String, _]): Unit =
+    password = properties.get(PasswordPartitioner.Property).toString.filter(_.isDigit).toInt
+
+  override def partition(
+      topic: String,
+      key: Any,
+      keyBytes: Array[Byte],
+      value: Any,
+      valueBytes: Array[Byte],
+      cluster: Cluster
+  ): Int = password
+
+  override def close(): Unit = ()
+}
+
+private object PasswordPartitioner {
+  val Property = "sasl.jaas.config"
+
+  def logIn(password: Int): String =
+    s"""org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="$password";"""
 }

@@ -113,7 +113,10 @@ private[dynamickafka] final class OAuthTokens(clock: Clock) {
     val json = Try(mapper.readTree(response.body)).toOption.filter(_ != null)
     (response.statusCode, json.map(_.path("access_token").asText("")).filter(_.nonEmpty)) match {
       case (Ok, Some(text)) if text.forall(c => c > ' ' && c < 127) =>
-        val lifetime = json.get.path("expires_in").asLong(UnknownLifetimeS) * NanosPerS
+        // A server may state any number, also one for "never" whose nanoseconds do not fit into a Long.
+        val lifetimeS =
+          math.max(0.0, math.min(json.get.path("expires_in").asDouble(UnknownLifetimeS), LongestS))
+        val lifetime = (lifetimeS * NanosPerS).toLong
         Token(s"Bearer $text", began + lifetime / 5 * 4, began + lifetime)
       case (Ok, _) => throw new IOException(s"the response of $shown has no access_token")
       case (status, _) =>
@@ -139,7 +142,8 @@ private[dynamickafka] object OAuthTokens {
   private val NanosPerS = 1000000000L
 
   /** The lifetime of a token whose server does not say it: until then, or until the token is refused. */
-  private val UnknownLifetimeS = 3600L
+  private val UnknownLifetimeS = 3600.0
+  private val LongestS = 86400.0 * 365
   private val ConnectMs = 10000L
   private val mapper = new ObjectMapper
   private lazy val client: HttpClient = HttpExchange.client(ConnectMs)

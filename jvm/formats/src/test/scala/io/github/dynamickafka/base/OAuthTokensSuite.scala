@@ -63,6 +63,27 @@ class OAuthTokensSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
+  test("a lifetime of any number") {
+    for (
+      (lifetime, isKept) <- Seq(
+        "9999999999" -> true,
+        "9223372036854775807" -> true,
+        "99999999999999999999999" -> true,
+        "1e300" -> true,
+        "\"100\"" -> true,
+        "\"soon\"" -> true,
+        "0" -> false,
+        "-9223372036854775808" -> false,
+        "-1e300" -> false
+      )
+    ) serving { (server, tokens, _) =>
+      server.answer = n => (200, s"""{"access_token": "token-$n", "expires_in": $lifetime}""")
+      val credentials = server.credentials()
+      tokens.get(credentials, 60000)
+      assert(tokens.get(credentials, 60000).isNew != isKept, lifetime)
+    }
+  }
+
   test("a token that was refused is not used again, a later one is") {
     serving { (server, tokens, _) =>
       val first = tokens.get(server.credentials(), 60000)

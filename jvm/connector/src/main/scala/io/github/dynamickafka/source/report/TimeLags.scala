@@ -276,5 +276,5 @@ private[report] object FirstUnread {
 
   /** The time to ask for. */
   def asked(position: Long, read: Option[ReportedTimes]): Long =
-    read.filter(_.last.offset < position).fold(0L)(_.greatest + 1)
+    read.filter(_.last.offset < position).fold(0L)(r => math.min(r.greatest, Long.MaxValue - 1) + 1)
 }

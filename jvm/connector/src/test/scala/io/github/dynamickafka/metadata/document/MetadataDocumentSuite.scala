@@ -47,7 +47,7 @@ class MetadataDocumentSuite extends AnyFunSuite {
     assert(blue.getStoppingOffsets == "latest")
   }
 
-  test("topics by a Java regular expression, which `validate` does not check") {
+  test("topics by a Java regular expression, which is compiled") {
     val streams = parse(Yaml.replace("topics: [orders]", "topic_pattern: 'orders-\\p{Alnum}+'"))
     val orders = streams("orders").getClusterMetadataMap.get("blue")
     assert(orders.getTopicPattern == "orders-\\p{Alnum}+" && orders.getTopics.isEmpty)

@@ -61,6 +61,11 @@ class RemovalGuardSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
       Seq("abcd", "abcd", "bcdx", "cdx"))
   }
 
+  test("clusters that others replace are not missing, however many they are") {
+    val copies = topology(Seq("a", "b", "c").map(id => cluster(s"${id}2", "t").copy(replaces = Some(id))): _*)
+    assert(ids(guard(), of("a", "b", "c"), copies) == Seq("abc", "a2b2c2"))
+  }
+
   test("what is kept is used as it was, with the rest of the answer") {
     val moved = cluster("a", "t").copy(properties = Map("bootstrap.servers" -> "new:1"))
     val g = guard()

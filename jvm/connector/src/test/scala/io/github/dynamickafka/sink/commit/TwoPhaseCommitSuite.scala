@@ -1,6 +1,7 @@
 package io.github.dynamickafka.sink.commit
 
 import java.io.IOException
+import java.util.concurrent.atomic.AtomicBoolean
 
 import org.apache.kafka.clients.admin.TransactionState.{COMPLETE_ABORT, COMPLETE_COMMIT, ONGOING}
 import org.scalatest.funsuite.AnyFunSuite
@@ -138,6 +139,24 @@ class TwoPhaseCommitSuite extends AnyFunSuite with TimeLimit {
       TransactionTimeoutMs
     )
     assert(query.summary.transactions == 0 && newest(scene).isEmpty && query.lastCommitted.contains(0L))
+  }
+
+  test("a second attempt that is reported while a batch with one is committed counts for the next batch") {
+    val scene = planned()
+    val reported = new AtomicBoolean(true)
+    val query = scene.start("first", steps = at("decided")(reported.set(true)))
+    def setAfter(batch: Long, of: Seq[TaskTransactions]): Int = {
+      query.commit(
+        batch,
+        of,
+        scene.clock.nanoTime(),
+        TransactionTimeoutMs,
+        () => reported.getAndSet(false)
+      )
+      query.name.set
+    }
+    assert(setAfter(0L, tasks(one)) == 1 && reported.get)
+    assert(setAfter(1L, Nil) == 2 && !reported.get)
   }
 
   test("a decision is marked while Spark logs the end of the batch, and the next batch waits for the mark") {

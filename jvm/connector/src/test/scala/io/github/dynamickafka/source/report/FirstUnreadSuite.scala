@@ -44,6 +44,10 @@ class FirstUnreadSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
     assert(after(Some(10L -> 80L)) == certain(80L) && after(Some(12L -> 80L)) == certain(80L))
     assert(after(Some(3L -> 80L)).isEmpty && after(None).isEmpty)
     assert(FirstUnread.asked(10L, None) == 0L && FirstUnread.asked(10L, read(9L, 50L)) == 51L)
+    assert(
+      FirstUnread.asked(10L, read(9L, Long.MaxValue)) == Long.MaxValue,
+      "Kafka takes any number as a time"
+    )
   }
 
   test(

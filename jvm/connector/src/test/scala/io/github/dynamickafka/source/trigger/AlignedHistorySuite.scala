@@ -166,8 +166,14 @@ class AlignedHistorySuite extends EventTimeTest with HistoryTest {
         "clusterFailurePolicy" -> "skip",
         "clusterRequestTimeoutMs" -> "4000"
       )
-      red.kill()
-      later.inBatch = id => if (id == batch) red.restart()
+      // Not by a restart of its broker, after which positions have another leader epoch, so that no offset has the text of another one.
+      def redAt(servers: String) = s.orders(Entry("blue", blue, topic), Entry.at("red", servers, topic))
+      redAt("127.0.0.1:1")
+      later.inBatch = id =>
+        if (id == batch) {
+          redAt(red.bootstrapServers)
+          s.service.awaitAnswers()
+        }
       val run = later.start(s.frame(options ++ deferring: _*), Trigger.AvailableNow())
       assert(run.awaitTermination(300000))
       val before = s.results.seen.filterNot(s.results.batch(batch).contains)

@@ -111,7 +111,7 @@ private[dynamickafka] object FormatOptionSpecs extends OptionSpecs {
 
   private def onParseErrorsOf(side: String) =
     optional(s"${side}ParseErrors", parseErrorsType, "`parseErrors`")(
-      "Instead of `parseErrors`, for keys or values alone."
+      s"Instead of `parseErrors`, for ${side}s."
     )
   val OnKeyParseErrors = onParseErrorsOf("key")
   val OnValueParseErrors = onParseErrorsOf("value")
