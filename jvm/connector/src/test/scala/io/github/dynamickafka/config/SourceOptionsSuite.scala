@@ -224,7 +224,7 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
     val two = Seq("metadataService.path" -> "last", "metadata-service.path" -> "first")
     for (n <- 0 to 20) {
       val others = (1 to n).map(i => s"metadataService.other$i" -> "x")
-      assert(parse(two ++ others: _*).service.arguments("path") == "last", n)
+      assert(parse(two ++ others: _*).metadata.service.arguments("path") == "last", n)
     }
   }
 
