@@ -26,7 +26,6 @@ COMMANDS = {
     "pip install ./python",
     "pip install './python[spark]'",
     "python -m dynamic_kafka schema > metadata.schema.json",
-    "pip install 'dynamic-kafka[spark]'",
     "spark-pipelines --remote sc://localhost:15002 run --spec examples/pipeline/spark-pipeline.yml",
     "docker compose up --detach --wait",
     # The namespace and the secret of the manifests, see tests/kubernetes.
