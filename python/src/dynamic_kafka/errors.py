@@ -8,6 +8,7 @@ the Python package have the same form, so that one ``except PySparkException`` c
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -124,6 +125,26 @@ def jar_missing(coordinate: str) -> DynamicKafkaError:
         f"pyspark: --packages {coordinate}. Note that --packages in PYSPARK_SUBMIT_ARGS replaces the packages "
         "of the session builder.",
         coordinate=coordinate,
+    )
+
+
+def repository_incomplete(
+    module: str, jar: Path, folders: Iterable[Path], is_connector: bool
+) -> DynamicKafkaError:
+    """Spark would find the POM of a module, and not its jar."""
+    found = " and ".join(map(str, folders))
+    remedy = (
+        "Publish the connector again, in the root of its repository: ./sbt connector/publishM2"
+        if is_connector
+        else f"Delete {found}: Spark downloads the module again"
+    )
+    return _error(
+        "REPOSITORY_INCOMPLETE",
+        f"The jar {jar} is missing. The POM of {module} is in {found}, and Spark looks for the jar nowhere else, "
+        f"so that its JVM would end. {remedy}.",
+        module=module,
+        jar=str(jar),
+        folders=found,
     )
 
 
