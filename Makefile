@@ -202,7 +202,7 @@ target/notebook/.ready: $(VENV)/ready
 # OpenLineage's listener is 43 MB, so not in `make test`. It reads settings when a session starts.
 LINEAGE_JARS := $(foreach line,$(LINES),"sparkLine $(line)" lineage/package) "sparkLine $(FIRST_LINE)" lineage/package lineage/test
 extra-lineage: $(JARS) ## Lineage of queries, as a released listener of OpenLineage reports it; the jars of it for all Spark lines
-	./sbt $(LINEAGE_JARS)
+	./sbt $(TO_HOME_OF_TESTS) $(LINEAGE_JARS) lineage/publishM2
 	$(call TIMED,lineage) $(RUN) -m pytest -q tests/lineage/real_listener.py
 
 # Chromium is in a package of npm, which is in a package of PyPI: 220 MB, so not in `make test`.

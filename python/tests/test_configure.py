@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -76,6 +77,107 @@ def test_the_artifact_is_that_of_pyspark(monkeypatch: pytest.MonkeyPatch, versio
     builder = DynamicKafka.configure(SparkSession.Builder())
     ours = f"io.github.dynamickafka:dynamic-kafka-spark-{line}_2.13:{JAR_VERSION}"
     assert configured(builder) == {"spark.jars.packages": ours}
+
+
+POM = """
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <dependencies>
+    <dependency>
+      <groupId>org.scala-lang</groupId><artifactId>scala-library</artifactId><version>2.13.18</version>
+    </dependency>
+    <dependency>
+      <groupId>org.apache.kafka</groupId><artifactId>kafka-clients</artifactId><version>3.9.2</version>
+    </dependency>
+    <dependency>
+      <groupId>org.apache.spark</groupId><artifactId>spark-sql-kafka-0-10_2.13</artifactId><version>4</version>
+    </dependency>
+  </dependencies>
+</project>
+"""
+POM_OF_SPARK = """
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <dependencies>
+    <dependency>
+      <groupId>org.apache.kafka</groupId><artifactId>kafka-clients</artifactId><version>3.9.0</version>
+    </dependency>
+    <dependency>
+      <groupId>org.apache.commons</groupId><artifactId>commons-pool2</artifactId><version>2.13.1</version>
+    </dependency>
+  </dependencies>
+</project>
+"""
+
+
+def stored(home: Path, coordinate: str, pom: str = POM, jar: bool = False) -> Path:
+    """The folder of a module in Maven's local repository, with its POM."""
+    group, artifact, version = coordinate.split(":")
+    folder = home / ".m2" / "repository" / group.replace(".", "/") / artifact / version
+    folder.mkdir(parents=True)
+    (folder / f"{artifact}-{version}.pom").write_text(pom)
+    if jar:
+        (folder / f"{artifact}-{version}.jar").touch()
+    return folder
+
+
+def incomplete() -> DynamicKafkaError:
+    with pytest.raises(DynamicKafkaError) as error:
+        DynamicKafka.configure(SparkSession.Builder())
+    assert error.value.getCondition() == "DYNAMIC_KAFKA.REPOSITORY_INCOMPLETE"
+    return error.value
+
+
+def test_a_pom_without_its_jar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error names the jar, and the folders that have the POM; a jar in Ivy's cache suffices."""
+    monkeypatch.setenv("SPARK_SUBMIT_OPTS", f"-Duser.home={tmp_path}")
+    stored(tmp_path, OURS, jar=True)
+    stored(tmp_path, "org.apache.spark:spark-sql-kafka-0-10_2.13:4", POM_OF_SPARK, jar=True)
+    # Spark has the first one, and needs of the other one the POM alone.
+    for unused in ("org.scala-lang:scala-library:2.13.18", "org.apache.kafka:kafka-clients:3.9.0"):
+        stored(tmp_path, unused)
+    DynamicKafka.configure(SparkSession.Builder())
+    pool = stored(tmp_path, "org.apache.commons:commons-pool2:2.13.1")
+    assert incomplete().getMessageParameters()["module"] == "org.apache.commons:commons-pool2:2.13.1"
+    shutil.rmtree(pool)
+
+    folder = stored(tmp_path, "org.apache.kafka:kafka-clients:3.9.2")
+    error = incomplete()
+    assert error.getMessageParameters()["jar"] == str(folder / "kafka-clients-3.9.2.jar")
+    assert error.getMessageParameters()["folders"] == str(folder)
+    cached = tmp_path / ".ivy2.5.2" / "cache" / "org.apache.kafka" / "kafka-clients"
+    cached.mkdir(parents=True)
+    (cached / "ivydata-3.9.2.properties").write_text("#data\nresolver=local-m2-cache\n")
+    assert incomplete().getMessageParameters()["folders"] == f"{folder} and {cached}"
+    shutil.rmtree(folder)
+    assert incomplete().getMessageParameters()["folders"] == str(cached)
+    (cached / "jars").mkdir()
+    (cached / "jars" / "kafka-clients-3.9.2.jar").touch()
+    DynamicKafka.configure(SparkSession.Builder())
+
+
+def test_the_repositories_are_those_of_the_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home, ivy, conf = tmp_path / "home", tmp_path / "ivy", tmp_path / "conf"
+    monkeypatch.setenv("SPARK_SUBMIT_OPTS", f"-Duser.home={home}")
+    monkeypatch.setenv("SPARK_CONF_DIR", str(conf))
+    stored(home, OURS, jar=True)
+    stored(home, "org.apache.kafka:kafka-clients:3.9.2")
+    jars = ivy / "cache" / "org.apache.kafka" / "kafka-clients" / "jars"
+    jars.mkdir(parents=True)
+    (jars / "kafka-clients-3.9.2.jar").touch()
+    incomplete()
+    DynamicKafka.configure(SparkSession.Builder().config("spark.jars.ivy", str(ivy)))
+    DynamicKafka.configure(SparkSession.Builder().config("spark.jars.ivySettings", "settings.xml"))
+    DynamicKafka.configure(SparkSession.Builder(), jars=[jars / "kafka-clients-3.9.2.jar"])
+    conf.mkdir()
+    (conf / "spark-defaults.conf").write_text(f"# a comment\nspark.ui.enabled false\nspark.jars.ivy {ivy}\n")
+    DynamicKafka.configure(SparkSession.Builder())
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"--conf spark.jars.ivy={tmp_path} pyspark-shell")
+    incomplete()
+
+
+def test_a_connector_without_its_jar_is_published_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_SUBMIT_OPTS", f"-Duser.home={tmp_path}")
+    stored(tmp_path, OURS)
+    assert str(incomplete()).endswith("./sbt connector/publishM2.")
 
 
 def test_connect_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,7 +74,7 @@ def test_a_jar_of_another_version(spark: SparkSession, monkeypatch: pytest.Monke
     monkeypatch.setattr(_jvm, "load", lambda gateway: SimpleNamespace(version=lambda: "0.0.9"))
     error = refused(over(spark))
     assert error.getCondition() == "DYNAMIC_KAFKA.VERSION_MISMATCH"
-    assert error.getMessageParameters()["jar"] == "0.0.9"  # type: ignore[index]
+    assert error.getMessageParameters()["jar"] == "0.0.9"
     assert "has version 0.0.9" in str(error)
 
 

@@ -36,7 +36,7 @@ def main(url: str, streams: str) -> None:
     def refusals(table: str) -> list[list[str | None]]:
         misspelt = spark.sql("SELECT 'x' AS nam, 1 AS n")
         return [
-            refusal(lambda: spark.sql(f"INSERT INTO {table} VALUES ('x', 1, array(1))")),
+            refusal(lambda: spark.sql(f"INSERT INTO {table} VALUES ('x', 1)")),
             refusal(lambda: spark.sql(f"INSERT INTO {table} (nam, n) VALUES ('x', 1)")),
             refusal(lambda: misspelt.writeTo(table).append()),
         ]
@@ -52,8 +52,9 @@ def main(url: str, streams: str) -> None:
     refused = {}
     for way, table in tables.items():
         n = len(written)
-        written.append(["list", n, [n]])
+        written += [["list", n, [n]], ["position", n + 1, [n + 1]]]
         spark.sql(f"INSERT INTO {table} (n, name, tags) VALUES ({n}, 'list', array({n}))")
+        spark.sql(f"INSERT INTO {table} VALUES ('position', {n + 1}, array({n + 1}))")
         spark.sql(f"INSERT INTO {table} {row('select')}")
         spark.sql(f"INSERT INTO {table} BY NAME {row('by name')}")
         spark.sql(row("writeTo")).writeTo(table).append()

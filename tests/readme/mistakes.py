@@ -226,6 +226,7 @@ def definitions() -> dict[str, str]:
         errors.session_stopped(),
         errors.connect_unsupported(any_value),
         errors.jar_missing(any_value),
+        errors.repository_incomplete(any_value, Path(any_value), [Path(any_value)], is_connector=False),
         errors.version_mismatch(any_value, any_value, any_value),
         errors.gateway_dead(any_value),
     )

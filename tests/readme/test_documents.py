@@ -19,14 +19,13 @@ from tests.lineage import OPENLINEAGE
 
 MAIN = docs.ROOT / "jvm" / "connector" / "src" / "main"
 FORMATS = docs.ROOT / "jvm" / "formats" / "src" / "main"
-CHECKED = {"bash", "json", "properties", "python", "scala", "yaml"}
+CHECKED = {"bash", "json", "properties", "python", "scala", "xml", "yaml"}
 NOT_CHECKED = {"mermaid", "text"}
 # The commands that a shell block may contain besides make and sbt.
 COMMANDS = {
     "pip install ./python",
     "pip install './python[spark]'",
     "python -m dynamic_kafka schema > metadata.schema.json",
-    "pip install 'dynamic-kafka[spark]'",
     "spark-pipelines --remote sc://localhost:15002 run --spec examples/pipeline/spark-pipeline.yml",
     "docker compose up --detach --wait",
     # The namespace and the secret of the manifests, see tests/kubernetes.
@@ -105,6 +104,12 @@ def test_versions_are_the_current_one() -> None:
             rf'"{re.escape(group)}" %% "([\w.-]+)" % "([\w.-]+)"', path.read_text()
         ):
             assert f"{group}:{artifact}_2.13:{version}" == coordinate, path
+        # In Maven's form.
+        for artifact, version in re.findall(
+            rf"<groupId>{re.escape(group)}</groupId>\s*<artifactId>(.+)</artifactId>\s*<version>(.+)</version>",
+            path.read_text(),
+        ):
+            assert f"{group}:{artifact}:{version}" == coordinate, path
 
 
 def test_the_upserts_of_changes_are_those_of_the_example_which_is_tested() -> None:

@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import documents as docs
 
 LIMIT_S = 600
+# How long the JVMs of a shell that hangs may take to print their stacks.
+STACKS_S = 30
 # The connector is published to and found in this folder, so that ~/.m2 is not changed; users do not need this.
 HOME = docs.ROOT / "target" / "home"
 STOP = "python3 examples/clusters.py stop"
@@ -59,9 +60,11 @@ def shell(script: str, folder: Path) -> str:
     except subprocess.TimeoutExpired:
         # The shell ignores it, Python ends, and a JVM prints its stacks.
         os.killpg(running.pid, signal.SIGQUIT)
-        time.sleep(5)
-        os.killpg(running.pid, signal.SIGKILL)
-        out, err = running.communicate()
+        try:
+            out, err = running.communicate(timeout=STACKS_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(running.pid, signal.SIGKILL)
+            out, err = running.communicate()
         raise AssertionError(f"took longer than {LIMIT_S} s\n{out}\n{err[-6000:]}") from None
     assert running.returncode == 0, out[-3000:] + err[-6000:]
     return out

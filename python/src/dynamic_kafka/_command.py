@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NoReturn
 from urllib.parse import unquote, urlsplit
 
-from dynamic_kafka import _artifact
+from dynamic_kafka import _artifact, _repository
 
 VARIABLE = "DYNAMIC_KAFKA_JARS"
 
@@ -168,6 +168,7 @@ def _fetched(home: Path) -> list[str]:
     jars = kept.read_text("utf-8").splitlines() if kept.is_file() else []
     if jars and all(Path(jar).is_file() for jar in jars):
         return jars
+    _repository.check(coordinate, {})
     submit = [str(home / "bin" / "spark-submit"), "--master", "local[1]", "--packages", coordinate]
     environment = {name: value for name, value in os.environ.items() if name not in _CONNECT}
     done = subprocess.run(

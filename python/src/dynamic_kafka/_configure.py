@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from dynamic_kafka import _artifact, _jvm, errors
+from dynamic_kafka import _artifact, _jvm, _repository, errors
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,6 +33,8 @@ def configure(
 
     running = SparkContext._gateway
     if running is None:
+        if jars is None:
+            _repository.check(_artifact.coordinate(line), builder._options)
         _append(builder, _PACKAGES, packages)
         _append(builder, _JARS, paths)
     else:

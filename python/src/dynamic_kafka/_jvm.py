@@ -30,14 +30,15 @@ def session(spark: SparkSession | None) -> SparkSession:
     It is a classic one, or one of Spark Connect.
 
     Raises:
-        DynamicKafkaError: if there is no session, or the session has been stopped.
+        DynamicKafkaError: if there is no session, the session has been stopped, or PySpark is missing or not a
+            supported one.
         TypeError: if ``spark`` is of another type.
     """
-    try:
-        from pyspark.errors import PySparkRuntimeError
-        from pyspark.sql import SparkSession
-    except ImportError:
-        raise errors.pyspark_missing() from None
+    if spark is None or not is_connect(spark):
+        _artifact.spark_line()
+    from pyspark.errors import PySparkRuntimeError
+    from pyspark.sql import SparkSession
+
     if spark is None:
         try:
             spark = SparkSession.active()

@@ -59,7 +59,8 @@ class DynamicKafka:
 
         Raises:
             DynamicKafkaError: if Spark is already running without the connector, if PySpark is not installed or
-                its version is not supported, or if the builder is for a Spark Connect session.
+                its version is not supported, if the builder is for a Spark Connect session, or if a local
+                repository of Maven or Ivy has a POM without its jar.
             FileNotFoundError: if a jar does not exist.
             ValueError: if ``jars`` is empty.
         """

@@ -8,6 +8,7 @@ the Python package have the same form, so that one ``except PySparkException`` c
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,21 +17,11 @@ else:
     try:
         from pyspark.errors import PySparkRuntimeError
     except ImportError:  # The metadata model and the options work without PySpark.
+        PySparkRuntimeError = RuntimeError
 
-        class PySparkRuntimeError(RuntimeError):
-            """Replaces PySpark's class if PySpark is not installed."""
 
-            def __init__(self, message: str, errorClass: str, messageParameters: dict[str, str]) -> None:
-                super().__init__(f"[{errorClass}] {message}")
-                self._errorClass, self._messageParameters = errorClass, messageParameters
-
-            def getCondition(self) -> str:
-                """Returns the name of the condition."""
-                return self._errorClass
-
-            def getMessageParameters(self) -> dict[str, str]:
-                """Returns the values in the text, by name."""
-                return self._messageParameters
+# What the extra "spark" of pyproject.toml installs.
+_INSTALL = "pip install 'pyspark>=4.2,<4.3'"
 
 
 class DynamicKafkaError(PySparkRuntimeError):
@@ -39,18 +30,34 @@ class DynamicKafkaError(PySparkRuntimeError):
     It is a ``PySparkException`` and a ``RuntimeError``.
     """
 
+    # PySpark 3.5 names these arguments differently, and accepts no message beside them. The error about a PySpark
+    # that is not supported has to be made with any PySpark.
+    def __init__(self, condition: str, message: str, parameters: dict[str, str]) -> None:
+        super().__init__(message)
+        self._condition, self._text, self._parameters = condition, message, parameters
+
+    def __str__(self) -> str:
+        """Returns the condition and the text, as other errors of PySpark do."""
+        return f"[{self._condition}] {self._text}"
+
+    def getCondition(self) -> str:
+        """Returns the name of the condition."""
+        return self._condition
+
+    def getMessageParameters(self) -> dict[str, str]:
+        """Returns the values in the text, by name."""
+        return self._parameters
+
 
 def _error(condition: str, message: str, **parameters: str) -> DynamicKafkaError:
-    return DynamicKafkaError(
-        message=message, errorClass=f"DYNAMIC_KAFKA.{condition}", messageParameters=parameters
-    )
+    return DynamicKafkaError(f"DYNAMIC_KAFKA.{condition}", message, parameters)
 
 
 def pyspark_missing() -> DynamicKafkaError:
     """PySpark is not installed."""
     return _error(
         "PYSPARK_MISSING",
-        "PySpark is not installed in this Python. Install it with: pip install 'dynamic-kafka[spark]'",
+        f"PySpark is not installed in this Python. Install it with: {_INSTALL}",
     )
 
 
@@ -60,7 +67,7 @@ def unsupported_spark(version: str, lines: Iterable[str]) -> DynamicKafkaError:
     return _error(
         "UNSUPPORTED_SPARK",
         f"PySpark {version} is installed, but this version of dynamic-kafka supports Spark {supported}. "
-        f"Install a supported PySpark: pip install 'dynamic-kafka[spark]'",
+        f"Install a supported PySpark: {_INSTALL}",
         version=version,
         supported=supported,
     )
@@ -118,6 +125,26 @@ def jar_missing(coordinate: str) -> DynamicKafkaError:
         f"pyspark: --packages {coordinate}. Note that --packages in PYSPARK_SUBMIT_ARGS replaces the packages "
         "of the session builder.",
         coordinate=coordinate,
+    )
+
+
+def repository_incomplete(
+    module: str, jar: Path, folders: Iterable[Path], is_connector: bool
+) -> DynamicKafkaError:
+    """Spark would find the POM of a module, and not its jar."""
+    found = " and ".join(map(str, folders))
+    remedy = (
+        "Publish the connector again, in the root of its repository: ./sbt connector/publishM2"
+        if is_connector
+        else f"Delete {found}: Spark downloads the module again"
+    )
+    return _error(
+        "REPOSITORY_INCOMPLETE",
+        f"The jar {jar} is missing. The POM of {module} is in {found}, and Spark looks for the jar nowhere else, "
+        f"so that its JVM would end. {remedy}.",
+        module=module,
+        jar=str(jar),
+        folders=found,
     )
 
 

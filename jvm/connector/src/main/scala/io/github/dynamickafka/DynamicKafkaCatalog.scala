@@ -6,7 +6,6 @@ import scala.jdk.CollectionConverters._
 import scala.util.Properties
 
 import org.apache.spark.SPARK_VERSION
-import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis.NoSuchTableException
 import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure
 import org.apache.spark.sql.connector.catalog.{
@@ -19,6 +18,7 @@ import org.apache.spark.sql.connector.catalog.{
 }
 import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
+import org.apache.spark.sql.{AnalysisException, SparkSession}
 
 import io.github.dynamickafka.catalog.{CatalogProcedures, StreamCatalog}
 import io.github.dynamickafka.error.Errors
@@ -36,9 +36,10 @@ import io.github.dynamickafka.storage.SessionConfiguration
  * Settings are any options of the source and of the sink, except those that select streams. They are checked when the catalog is
  * first used. The id of a stream is the name of its table; with dots in it, it can be written as one name or as several.
  *
- * Each statement asks the metadata service. A stream that the service does not have is Spark's `TABLE_OR_VIEW_NOT_FOUND`; without
- * an answer within `clusterRequestTimeoutMs` (default: 60000), the statement fails with `METADATA_UNAVAILABLE`. Statements that
- * would change streams fail with `UNSUPPORTED_DDL`. `TIMESTAMP AS OF` is a batch read of the records before a time.
+ * Each statement asks the metadata service. A stream that the service does not have is Spark's `TABLE_OR_VIEW_NOT_FOUND`, with the
+ * nearest name; without an answer within `clusterRequestTimeoutMs` (default: 60000), the statement fails with
+ * `METADATA_UNAVAILABLE`. Statements that would change streams fail with `UNSUPPORTED_DDL`. `TIMESTAMP AS OF` is a batch read of the
+ * records before a time.
  *
  * `CALL <catalog>.system.<name>(...)` calls a procedure: what operators do by command line.
  */
@@ -65,13 +66,16 @@ final class DynamicKafkaCatalog extends TableCatalog with ProcedureCatalog {
     if (namespace.nonEmpty) Array.empty
     else streams.ids().map(Identifier.of(Array.empty, _)).toArray
 
-  /** Fails with Spark's `NoSuchTableException` if the metadata service does not have the stream. */
+  /** Fails with Spark's `TABLE_OR_VIEW_NOT_FOUND` if the metadata service does not have the stream. */
   override def loadTable(ident: Identifier): Table =
-    streams.table(idOf(ident)).getOrElse(throw new NoSuchTableException(ident))
+    streams.table(idOf(ident)).getOrElse(throw notFound(ident))
+
+  /** Spark's own method asks for the table, and takes only `NoSuchTableException` for an answer. */
+  override def tableExists(ident: Identifier): Boolean = streams.has(idOf(ident))
 
   /** `TIMESTAMP AS OF`, in microseconds since 1970-01-01 UTC: a table for batch reads of the records before this time. */
   override def loadTable(ident: Identifier, timestamp: Long): Table =
-    streams.table(idOf(ident), timestamp).getOrElse(throw new NoSuchTableException(ident))
+    streams.table(idOf(ident), timestamp).getOrElse(throw notFound(ident))
 
   /** `VERSION AS OF`, which streams do not have: `INVALID_OPTION`. */
   override def loadTable(ident: Identifier, version: String): Table = {
@@ -105,6 +109,19 @@ final class DynamicKafkaCatalog extends TableCatalog with ProcedureCatalog {
     CatalogProcedures.ofJar.list(namespace)
 
   private def idOf(ident: Identifier) = (ident.namespace :+ ident.name).mkString(".")
+
+  /** Spark replaces a `NoSuchTableException` by its own error, which would not have the nearest name. */
+  private def notFound(ident: Identifier): AnalysisException = {
+    val own = new NoSuchTableException(ident)
+    streams.nearest(idOf(ident)).fold[AnalysisException](own) { near =>
+      def quoted(id: String) = s"`$catalogName`.`$id`"
+      val relation = s"${quoted(idOf(ident))} (did you mean ${quoted(near)}?)"
+      new AnalysisException(
+        own.getCondition,
+        own.getMessageParameters.asScala.toMap + ("relationName" -> relation)
+      )
+    }
+  }
 
   private def refused(what: String, ident: Identifier) =
     Errors.unsupportedDdl(catalogName, what, idOf(ident))

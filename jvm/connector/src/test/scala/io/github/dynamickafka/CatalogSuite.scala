@@ -57,7 +57,16 @@ class CatalogSuite extends SinkTest {
       // A stream that the service learns of is there at the next statement.
       t.streams("orders" -> entries, "late" -> entries.drop(1))
       assert(rows(s"SELECT id FROM $k.late") == Seq(row(3)))
-      assert(message(s"SELECT * FROM $k.`eu.orders`").contains("TABLE_OR_VIEW_NOT_FOUND"))
+      assert(message(s"SELECT * FROM $k.unlike").contains("TABLE_OR_VIEW_NOT_FOUND"))
+      for (slip <- Seq("ordres", "eu.orders")) {
+        val text = message(s"SELECT * FROM $k.$slip")
+        assert(
+          text.contains("TABLE_OR_VIEW_NOT_FOUND") && text.contains(s"did you mean `$k`.`orders`?"),
+          text
+        )
+      }
+      assert(spark.catalog.tableExists(s"$k.orders") && !spark.catalog.tableExists(s"$k.ordres"))
+      rows(s"DROP TABLE IF EXISTS $k.ordres")
       assert(rows(s"SELECT id FROM $k.orders WITH ('startingOffsets' = 'latest')").isEmpty)
       assert(
         message(s"SELECT * FROM $k.orders WITH ('format' = 'raw')").contains(s"spark.sql.catalog.$k.format")
@@ -118,6 +127,9 @@ class CatalogSuite extends SinkTest {
       rows(s"INSERT INTO $k.out SELECT 'v' AS value, 'k' AS key")
       assert(committed(blue, topic).map(r => r.key -> r.value) == Seq(Some("k") -> "v"))
       assert(message(s"INSERT INTO $k.out SELECT 'v' AS value, 1 AS colour").contains("INVALID_COLUMN"))
+      assert(
+        message(s"INSERT INTO $k.out VALUES ('v', 'k')").contains("INSERT INTO <table> (key, value) VALUES")
+      )
       for (
         (sql, what) <- Seq(
           s"DROP TABLE $k.out" -> "drop",
@@ -132,6 +144,31 @@ class CatalogSuite extends SinkTest {
       val e = intercept[AnalysisException](spark.sql(s"INSERT OVERWRITE $k.out SELECT 'v' AS value"))
       assert(e.getMessage.contains("does not support truncate"), e.getMessage)
       assert(committed(blue, topic).size == 1)
+    }
+  }
+
+  test("INSERT without the names of columns writes by position what the schema has, and the key before it") {
+    val topic = newTopicOn(1, blue)
+    target { t =>
+      t.streams("out" -> Seq(Entry("blue", blue, topic)))
+      val typed = catalog(t, json: _*)
+      rows(s"INSERT INTO $typed.out VALUES (1, 'a'), (2, NULL)")
+      assert(message(s"INSERT INTO $typed.out VALUES (3)").contains("INSERT INTO <table> (id, name) VALUES"))
+      val keyed = catalog(t, json :+ "keyFormat" -> "string": _*)
+      rows(s"INSERT INTO $keyed.out VALUES ('k', 3, 'c')")
+      assert(message(s"INSERT INTO $keyed.out VALUES (3, 'c')").contains("(key, id, name) VALUES"))
+      assert(
+        committed(blue, topic).map(r => r.key -> r.value).toSet == Set(
+          None -> """{"id":1,"name":"a"}""",
+          None -> """{"id":2}""",
+          Some("k") -> """{"id":3,"name":"c"}"""
+        )
+      )
+      // A query names its columns itself.
+      val query = spark.readStream.table(s"$typed.out").selectExpr("id AS col1", "name AS col2").writeStream
+        .option("checkpointLocation", t.checkpoint.toString).trigger(Trigger.AvailableNow())
+      val e = intercept[Exception](query.toTable(s"$typed.out").processAllAvailable())
+      assert(e.getMessage.contains("'col1'"), e.getMessage)
     }
   }
 

@@ -74,7 +74,9 @@ class SessionTableSuite extends SinkTest {
       )
       all.foreach { table =>
         Seq(
-          s"INSERT INTO $table VALUES (1, 'a')" -> "col1",
+          s"INSERT INTO $table VALUES (1)" -> "col1",
+          s"INSERT INTO $table VALUES ('a', 1)" -> "id",
+          s"INSERT INTO $table SELECT 1, 'a'" -> "1",
           s"INSERT INTO $table SELECT 1 AS id, 'a' AS nam" -> "nam",
           s"INSERT INTO $table SELECT 'x' AS id, 'a' AS name" -> "id",
           s"INSERT INTO $table SELECT map('a', 1) AS id" -> "id",
@@ -85,7 +87,7 @@ class SessionTableSuite extends SinkTest {
         }
         assert(
           message(
-            spark.sql(s"INSERT INTO $table VALUES (1, 'a')")
+            spark.sql(s"INSERT INTO $table VALUES (1)")
           ).contains("INSERT INTO <table> (id, name) VALUES")
         )
       }
@@ -94,9 +96,14 @@ class SessionTableSuite extends SinkTest {
         spark.sql(s"INSERT INTO $table (name, id) VALUES ('a', $i)")
         spark.sql(s"INSERT INTO $table SELECT 'b' AS NAME, ${10 + i}L AS Id")
         spark.range(1).selectExpr(s"${20 + i} AS id").writeTo(table).append()
+        spark.sql(s"INSERT INTO $table VALUES (${30 + i}, 'c')")
       }
+      spark.sql(s"INSERT INTO ${all.head} VALUES (40, 'd', 'blue')")
       val found = rows(s"SELECT id, name FROM ${all.head} ORDER BY id")
-      assert(found == Seq(row(0, "a"), row(1, "a"), row(10, "b"), row(11, "b"), row(20, null), row(21, null)))
+      assert(
+        found == Seq("a", "a", "b", "b", null, null, "c", "c", "d").zip(Seq(0, 1, 10, 11, 20, 21, 30, 31, 40))
+          .map { case (name, id) => row(id, name) }
+      )
     }
   }
 

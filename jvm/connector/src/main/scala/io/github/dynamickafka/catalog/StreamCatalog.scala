@@ -5,7 +5,7 @@ import java.util.concurrent.atomic.AtomicReference
 import java.{util => ju}
 
 import scala.jdk.CollectionConverters._
-import scala.util.{Failure, Success}
+import scala.util.{Failure, Success, Try}
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.SparkSession
@@ -20,7 +20,7 @@ import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Error
 import io.github.dynamickafka.metadata.service.MetadataServices
 import io.github.dynamickafka.metadata.watch.{AnswerCheck, LimitedCalls}
 import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream, OffsetsPolicy}
-import io.github.dynamickafka.option.{ClusterKeys, OptionName, OptionSpec}
+import io.github.dynamickafka.option.{ClusterKeys, OptionName, OptionSpec, Suggestions}
 import io.github.dynamickafka.sink.DynamicKafkaSinkTable
 import io.github.dynamickafka.source.DynamicKafkaTable
 
@@ -95,6 +95,12 @@ private[dynamickafka] final class StreamCatalog(
 
   /** The ids of all streams, sorted. */
   def ids(): Seq[String] = streams().map(_.streamId)
+
+  def has(stream: String): Boolean = lookup.stream(stream).isDefined
+
+  /** The stream that was probably meant by the name of one that does not exist; None also if the service cannot list its streams. */
+  def nearest(stream: String): Option[String] =
+    Try(ids()).toOption.flatMap(Suggestions.closest(stream, _))
 
   /** None: the metadata service does not have the stream. Asks no Kafka cluster. */
   def table(stream: String): Option[StreamTable] = lookup.stream(stream).map { found =>

@@ -15,7 +15,7 @@ import org.apache.spark.sql.connector.write._
 import org.apache.spark.sql.connector.write.streaming.{StreamingDataWriterFactory, StreamingWrite}
 import org.apache.spark.sql.internal.connector.SupportsStreamingUpdateAsAppend
 import org.apache.spark.sql.streaming.StreamingQueryListener.QueryTerminatedEvent
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{StructField, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.sql.{DynamicKafkaQueries, SparkSession}
 
@@ -84,31 +84,47 @@ private[dynamickafka] final class DynamicKafkaSinkTable(
     val own = SessionDefaults.without(options(info.options), SinkOptionSpecs.table, SourceOptionSpecs.table)
     val ofStatement =
       catalogTable.fold(Set.empty[String])(_ => info.options.asCaseSensitiveMap.keySet.asScala.toSet)
-    if (catalogTable.isDefined) refuseNameless(info.schema)
-    val parsed = TargetSchemas.withSchema(check(own, info.schema, catalogTable.isDefined, ofStatement))
-    for (table <- catalogTable; name <- InputColumns.ignored(info.schema, parsed.format).headOption)
+    val rows =
+      if (catalogTable.isEmpty || !isNameless(info.schema)) info.schema
+      else named(info.schema, TargetSchemas.withSchema(SinkOptions.parse(own, true, ofStatement)).format)
+    val parsed = TargetSchemas.withSchema(check(own, rows, catalogTable.isDefined, ofStatement))
+    for (table <- catalogTable; name <- InputColumns.ignored(rows, parsed.format).headOption)
       throw Errors.invalidColumn(
         name,
         s"the records of '$table' have no such column; remove or rename it."
       )
-    new QuerySink(parsed, inputColumns(info.schema, parsed.format), info.queryId, answer)
+    new QuerySink(parsed, inputColumns(rows, parsed.format), info.queryId, answer)
   }
 
   /** Spark calls the columns of an INSERT without names so, since the table takes any columns. */
-  private def refuseNameless(written: StructType): Unit =
-    if (
-      written.nonEmpty && written.fieldNames.zipWithIndex.forall { case (name, i) =>
-        name == s"col${i + 1}"
-      } &&
+  private def isNameless(written: StructType): Boolean =
+    written.nonEmpty && written.fieldNames.zipWithIndex.forall { case (name, i) => name == s"col${i + 1}" } &&
       !tableSchema.fieldNames.contains("col1")
-    ) {
-      val names =
-        tableSchema.fieldNames.filter(MetadataColumn.find(_).forall(c => c.code >= MetadataColumn.KeyCode))
-      throw Errors.invalidColumn(
-        "col1",
-        s"this INSERT does not name its columns. Name them: INSERT INTO <table> (${names.mkString(", ")}) VALUES (...)."
-      )
+
+  /**
+   * The rows of an INSERT without names: by position, as many as the schema has columns, or the table. Spark does not say whether it
+   * is an INSERT; a streaming query is none, and its columns are named by whoever wrote it.
+   */
+  private def named(written: StructType, format: FormatTable): StructType = {
+    val fields = format.schema.fold {
+      tableSchema.fieldNames.filter(MetadataColumn.find(_).forall(c => c.code >= MetadataColumn.KeyCode))
+    } { schema =>
+      val declared = schema.columns.fieldNames.toSet ++ format.wholeKey
+      tableSchema.fieldNames.filter(declared)
     }
+    val byPosition =
+      if (format.schema.isEmpty || DynamicKafkaQueries.current(SparkSession.active).isDefined) None
+      else Seq(fields, tableSchema.fieldNames).find(_.length == written.length)
+    byPosition match {
+      case Some(names) =>
+        StructType(names.zip(written).map { case (name, value) => StructField(name, value.dataType) })
+      case None =>
+        throw Errors.invalidColumn(
+          "col1",
+          s"this INSERT does not name its columns. Name them: INSERT INTO <table> (${fields.mkString(", ")}) VALUES (...)."
+        )
+    }
+  }
 }
 
 private[dynamickafka] object DynamicKafkaSinkTable {

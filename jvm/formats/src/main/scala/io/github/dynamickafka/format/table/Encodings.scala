@@ -97,7 +97,8 @@ private[table] final class Encodings(
         columns.find(c => !schema.exists(f => same(f.name, c._1.name))).foreach { case (field, _) =>
           throw Errors.invalidColumn(
             field.name,
-            s"it is neither in '${FormatOptionSpecs.Schema.name}' nor does it route the record; remove or rename it."
+            s"it is neither in '${FormatOptionSpecs.Schema.name}' (${schema.fieldNames.mkString(", ")}) nor does it route the record; " +
+              "remove or rename it."
           )
         }
         schema.map(field =>
