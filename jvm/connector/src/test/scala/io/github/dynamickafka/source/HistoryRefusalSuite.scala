@@ -34,7 +34,7 @@ class HistoryRefusalSuite extends HistoryTest {
   test("records that expire in Kafka while the history is read are DATA_LOSS", TestAll) {
     twoClusters() { (s, topic, _, path) =>
       s.service.histories = history(path)
-      s.results.inBatch = id => if (id == 0) expire(green, topic, 0 -> 4L)
+      s.inBatch = id => if (id == 0) expire(green, topic, 0 -> 4L)
       val e = refused(s.start(Trigger.AvailableNow(), "historyFilesPerTrigger" -> "1"))
       assert(condition(e) == "DATA_LOSS")
       Seq("'green'", "next offset to read is 3", "earliest available offset is 4")
@@ -94,7 +94,7 @@ class HistoryRefusalSuite extends HistoryTest {
       s.orders(Entry("blue", blue, topic))
       s.service.histories = history(path)
       def letters(to: String, more: (String, String)*) =
-        s.results.start(
+        s.start(
           typed(s, more ++ Seq("parseErrors" -> "dead-letter", "deadLetterTopic" -> to): _*),
           Trigger.AvailableNow()
         )
@@ -134,7 +134,7 @@ class HistoryRefusalSuite extends HistoryTest {
   test("a history without the decoded columns is INVALID_SCHEMA with their names") {
     twoClusters(change = _.drop("value")) { (s, _, _, path) =>
       s.service.histories = history(path)
-      val e = refused(s.results.start(typed(s), Trigger.AvailableNow()))
+      val e = refused(s.start(typed(s), Trigger.AvailableNow()))
       assert(condition(e) == "INVALID_SCHEMA")
       Seq("'id', 'name'", "binary column 'value'", path.toString).foreach(part =>
         assert(text(e).contains(part), text(e))
