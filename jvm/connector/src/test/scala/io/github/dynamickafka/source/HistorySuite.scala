@@ -223,30 +223,6 @@ class HistorySuite extends HistoryTest {
   }
 
   test(
-    "rows of a topic, and a cluster of the history, that nothing of the stream has are refused by name",
-    TestAll
-  ) {
-    scene { s =>
-      val topic = newTopicOn(1, blue)
-      s.orders(Entry("blue", blue, topic))
-      produce(blue, topic, 1, values("a", 3))
-      val path = s.folder.resolve("archive")
-      write(archived(s).drop("cluster", "stream"), path)
-      s.service.histories = history(path, cluster = "bleu")
-      val wrongCluster = refused(s.start(Trigger.AvailableNow()))
-      assert(
-        condition(wrongCluster) == "METADATA_INVALID" && text(wrongCluster).contains("cluster 'bleu' is none")
-      )
-      val other = s.folder.resolve("other")
-      write(archived(s).withColumn("topic", lit("ordres")).drop("stream"), other)
-      s.service.histories = history(other)
-      val wrongTopic = refused(s.start(Trigger.AvailableNow()))
-      assert(condition(wrongTopic) == "METADATA_INVALID")
-      assert(text(wrongTopic).contains("rows of cluster 'blue' have topic 'ordres'"), text(wrongTopic))
-    }
-  }
-
-  test(
     "records of a cluster that has left the stream are read, and the cluster follows on them if it returns",
     TestAll
   ) {
