@@ -48,7 +48,7 @@ SMOKE_TESTS := tests/lines tests/e2e/test_writer.py
 # The examples and the benchmark are for the first line; Spark 4.0 has no pipelines.
 LINE_TESTS := tests/e2e tests/lines tests/connect $(addprefix --ignore=tests/e2e/,test_demo.py test_quickstart.py test_event_time.py test_bench_smoke.py test_real_time_example.py test_soak_real_time.py test_real_time_executors.py) $(if $(filter 4.0,$(LINE)),--ignore=tests/connect/test_pipelines.py)
 
-EXTRAS := smoke-line clients lines line weights stores registry recipe iceberg flink kubernetes notebook lineage page page-pictures metrics soak soak-sink soak-real-time simulation coverage mutation options api-docs site release-check published
+EXTRAS := smoke-line clients lines line weights stores registry recipe iceberg flink kubernetes notebook lineage page page-pictures metrics soak soak-sink soak-real-time simulation coverage options api-docs site release-check published
 
 .PHONY: help demo test beside-sbt environments test-all test-fast test-scala test-python test-e2e suites-of-line end-to-end-of-line bench lint lint-python format jars \
   clean extra $(EXTRAS:%=extra-%)
@@ -263,11 +263,6 @@ extra-coverage: $(VENV)/ready ## Lines and branches that the suites and python/t
 	./sbt -Dcoverage=true $(foreach module,$(MODULES),'$(module)/testOnly $(SUITES)') connector/coverageReport
 	cd python && ../$(RUN) -m coverage run -m pytest -q
 	cd python && ../$(RUN) -m coverage html --quiet && ../$(RUN) -m coverage report
-
-# Packages of the connector.
-MUTATED := offset sink/commit
-extra-mutation: $(VENV)/ready ## Changes of `offset` and `sink.commit` that their tests do not notice: tables in target/mutation; MUTATED="offset" for a part
-	./sbt -Dmutation=true $(foreach package,$(MUTATED),"mutation $(package)")
 
 lint: lint-python ## Formatting, lint, types, warnings as errors
 	./sbt scalafmtCheckAll scalafmtSbtCheck Test/compile connector/mimaReportBinaryIssues

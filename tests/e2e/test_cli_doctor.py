@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import socket
 import struct
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from tests.harness.command import command
 
 if TYPE_CHECKING:
     from dynamic_kafka_testkit import Cluster, Testkit
@@ -68,17 +68,16 @@ def doctor(
     file = folder / "streams.json"
     file.write_text(json.dumps(document))
     # A log-in takes longer than the default of ten seconds where many tests share two cores.
-    command = [sys.executable, "-m", "dynamic_kafka", "doctor", str(file), "--timeout", "30", *options, "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=400)
+    done = command("doctor", file, "--timeout", "30", *options, "--json")
     assert done.stderr == ""
     assert PASSWORD not in done.stdout and WRONG not in done.stdout
-    answer = json.loads(done.stdout)
+    answer = done.json
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for check in answer["checks"]:
         found.setdefault(check["cluster"], {})[check["check"]] = check
     assert all(list(checks) == CHECKS for checks in found.values())
     failed = any(check["status"] == "failed" for checks in found.values() for check in checks.values())
-    assert (answer["file"], answer["ok"], done.returncode) == (str(file), not failed, int(failed))
+    assert (answer["file"], answer["ok"], done.exit_code) == (str(file), not failed, int(failed))
     return found
 
 

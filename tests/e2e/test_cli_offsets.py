@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.harness.command import command
 from tests.harness.query import Query
 from tests.harness.scene import Scene
 
@@ -58,12 +59,9 @@ def test_ctrl_c_ends_watch_quietly(tmp_path: Path) -> None:
 
 
 def _offsets(query: Query) -> Any:
-    command = [sys.executable, "-m", "dynamic_kafka", "offsets", str(query.checkpoint.folder)]
-    done = subprocess.run(
-        [*command, "--timeout", "20", "--json"], capture_output=True, text=True, timeout=180, check=True
-    )
-    assert done.stderr == ""
-    (source,) = json.loads(done.stdout)["sources"]
+    done = command("offsets", query.checkpoint.folder, "--timeout", "20", "--json")
+    assert (done.exit_code, done.stderr) == (0, "")
+    (source,) = done.json["sources"]
     return source
 
 

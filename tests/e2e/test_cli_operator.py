@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from typing import Any
 
 import pytest
 
+from tests.harness.command import command
 from tests.harness.pipelines import Pipelines
 from tests.harness.sink_query import SinkQuery
 
@@ -50,11 +49,9 @@ def test_a_decision_of_a_driver_that_died_is_resolved(pipelines: Pipelines) -> N
     pipelines.await_readers_pass(writer)
 
 
-def _run(writer: SinkQuery, command: str, *arguments: str, exit_code: int) -> tuple[Any, str]:
+def _run(writer: SinkQuery, name: str, *arguments: str, exit_code: int) -> tuple[Any, str]:
     """The result and the reasons of a command."""
-    program = [sys.executable, "-m", "dynamic_kafka", command, str(writer.checkpoint.folder)]
     options = ["--metadata", str(writer.target), "--timeout", "20", "--json"]
-    done = subprocess.run([*program, *arguments, *options], capture_output=True, text=True, timeout=300)
-    assert done.returncode == exit_code, done.stdout + done.stderr
-    assert "Traceback" not in done.stderr
-    return json.loads(done.stdout) if done.stdout else None, done.stderr
+    done = command(name, writer.checkpoint.folder, *arguments, *options)
+    assert done.exit_code == exit_code, done.stdout + done.stderr
+    return done.json, done.stderr

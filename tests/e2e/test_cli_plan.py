@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from typing import Any
 
 import pytest
 
+from tests.harness.command import command
 from tests.harness.query import Query
 from tests.harness.scene import Scene
 
 
 def plan(query: Query, file: object) -> tuple[int, Any]:
-    command = [sys.executable, "-m", "dynamic_kafka", "plan", str(query.checkpoint.folder), str(file)]
-    done = subprocess.run([*command, "--timeout", "30", "--json"], capture_output=True, text=True, timeout=300)
-    assert done.returncode == 1 or done.stdout, done.stderr
-    return done.returncode, json.loads(done.stdout) if done.stdout else done.stderr
+    done = command("plan", query.checkpoint.folder, file, "--timeout", "30", "--json")
+    assert done.exit_code == 1 or done.stdout, done.stderr
+    return done.exit_code, done.json or done.stderr
 
 
 @pytest.mark.test_all

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from confluent_kafka import Producer
-from dynamic_kafka import DynamicKafka
 from pyspark.sql import SparkSession
 
 from tests.harness.checkpoint import Checkpoint
 from tests.harness.command import command
-from tests.harness.jars import connector_jars
 from tests.harness.metadata import MetadataFile
+from tests.harness.session import session
 
 if TYPE_CHECKING:
     from dynamic_kafka_testkit import Cluster
@@ -29,11 +28,8 @@ SINCE_MS = int(time.time() * 1000) - 3 * 3_600_000
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[SparkSession]:
-    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", False)
-    builder = builder.config("spark.sql.shuffle.partitions", 1).config("spark.driver.host", "127.0.0.1")
-    session = DynamicKafka.configure(builder, jars=connector_jars()).getOrCreate()
-    yield session
-    session.stop()
+    with session() as running:
+        yield running
 
 
 class Failover:

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from dynamic_kafka import DynamicKafka
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from tests.harness import command as line
-from tests.harness.jars import connector_jars
 from tests.harness.orders import Orders
+from tests.harness.session import session as one_session
 
 if TYPE_CHECKING:
     from dynamic_kafka_testkit import Cluster
@@ -24,11 +23,8 @@ STATES = {"reading": "active", "drained": "retained"}
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[SparkSession]:
-    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", False)
-    builder = builder.config("spark.sql.shuffle.partitions", 1).config("spark.driver.host", "127.0.0.1")
-    session = DynamicKafka.configure(builder, jars=connector_jars()).getOrCreate()
-    yield session
-    session.stop()
+    with one_session() as running:
+        yield running
 
 
 @pytest.fixture

@@ -12,12 +12,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from dynamic_kafka import DynamicKafka
 from dynamic_kafka_testkit import Cluster, Record, StoredRecord, Testkit
 from pyspark.sql import SparkSession
 
-from tests.harness.jars import REPOSITORY, connector_jars
+from tests.harness.jars import REPOSITORY
 from tests.harness.metadata import MetadataFile
+from tests.harness.session import session
 from tests.harness.waiting import until
 
 # With its connector for Kafka, and the compiled job.
@@ -38,11 +38,8 @@ def clusters(testkit: Testkit) -> dict[str, Cluster]:
 @pytest.fixture(scope="module")
 def spark(clusters: dict[str, Cluster]) -> Iterator[SparkSession]:
     """Ends before the clusters do."""
-    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", False)
-    builder = builder.config("spark.driver.host", "localhost")
-    session = DynamicKafka.configure(builder, jars=connector_jars()).getOrCreate()
-    yield session
-    session.stop()
+    with session() as running:
+        yield running
 
 
 class _Log:

@@ -16,12 +16,11 @@ from typing import Any
 import pytest
 from dynamic_kafka import DynamicKafka, FileMetadataService, OffsetsInitializer
 from dynamic_kafka_testkit import Cluster, Record, StoredRecord
-from pyspark.sql import SparkSession
 
 from tests.harness.driver_process import REPOSITORY
-from tests.harness.jars import connector_jars
 from tests.harness.orders import Orders
 from tests.harness.real_time_program import in_real_time
+from tests.harness.session import session
 from tests.harness.waiting import until
 
 
@@ -42,11 +41,7 @@ def test_writing_in_it_is_refused(
     blue.create_topic(source, partitions=1)
     blue.produce(source, [Record(0, "k", "v")])
     written = _visible(brokers, orders)
-    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", False)
-    builder = builder.config("spark.driver.host", "localhost")
-    builder = builder.config("spark.sql.streaming.realTimeMode.allowlistCheck", allowlist)
-    spark = DynamicKafka.configure(builder, jars=connector_jars()).getOrCreate()
-    try:
+    with session({"spark.sql.streaming.realTimeMode.allowlistCheck": allowlist}) as spark:
         # A source that supports it.
         frame = spark.readStream.format("kafka").option("startingOffsets", "earliest")
         frame = frame.option("kafka.bootstrap.servers", blue.bootstrap_servers).option("subscribe", source)
@@ -60,18 +55,13 @@ def test_writing_in_it_is_refused(
         writer._jwrite = writer._jwrite.trigger(trigger)
         with pytest.raises(Exception, match=error):
             writer.start().awaitTermination(60)
-    finally:
-        spark.stop()
     assert _visible(brokers, orders) == written
 
 
 def test_a_stream_is_copied(orders: Orders, brokers: dict[str, Cluster], tmp_path: Path) -> None:
     streams, copies = orders.with_copies(brokers, tmp_path, "green")
     service = FileMetadataService(streams)
-    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", False)
-    builder = builder.config("spark.driver.host", "localhost")
-    spark = DynamicKafka.configure(builder, jars=connector_jars()).getOrCreate()
-    try:
+    with session() as spark:
         read = DynamicKafka.builder(spark).set_kafka_metadata_service(service).set_stream_ids("orders")
         frame = read.set_starting_offsets(OffsetsInitializer.earliest()).load().select("value")
         write = DynamicKafka.writer(frame).set_kafka_metadata_service(service).set_stream_id("copies")
@@ -84,8 +74,6 @@ def test_a_stream_is_copied(orders: Orders, brokers: dict[str, Cluster], tmp_pat
         assert not query.isActive
         values = sorted(str(record.value) for record in brokers["green"].dump(copies))
         assert values == sorted(row[3] for row in orders.expected)
-    finally:
-        spark.stop()
 
 
 @pytest.mark.test_all

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from dynamic_kafka import DynamicKafka
 from dynamic_kafka_testkit import Cluster, Testkit
 from pyspark.sql import SparkSession
 
-from tests.harness.jars import connector_jars
+from tests.harness.session import session
 from tests.registry.clients import Foreign
 from tests.registry.server import Registry
 
@@ -31,12 +30,8 @@ def clusters(testkit: Testkit) -> list[Cluster]:
 @pytest.fixture(scope="session")
 def spark(clusters: list[Cluster]) -> Iterator[SparkSession]:
     """Ends before the clusters do."""
-    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", False)
-    builder = builder.config("spark.driver.host", "localhost").config("spark.sql.session.timeZone", "UTC")
-    builder = builder.config("spark.sql.shuffle.partitions", 1).config("spark.sql.codegen.wholeStage", False)
-    session = DynamicKafka.configure(builder, jars=connector_jars()).getOrCreate()
-    yield session
-    session.stop()
+    with session({"spark.sql.session.timeZone": "UTC", "spark.sql.codegen.wholeStage": False}) as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

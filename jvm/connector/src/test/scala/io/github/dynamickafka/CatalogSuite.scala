@@ -1,34 +1,15 @@
 package io.github.dynamickafka
 
-import java.util.UUID
 import java.{util => ju}
 
 import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.streaming.Trigger
 
 import io.github.dynamickafka.metadata.StreamHistory
-import io.github.dynamickafka.sink.{SinkTest, Target}
-import io.github.dynamickafka.source.Entry
+import io.github.dynamickafka.source.{Entry, Queries}
 
 /** The streams of a metadata service as tables, on brokers. */
-class CatalogSuite extends SinkTest {
-
-  /** Defines a catalog with the streams of the target; returns its name. */
-  private def catalog(target: Target, settings: (String, String)*): String = {
-    val name = s"k${UUID.randomUUID.toString.replace("-", "").take(8)}"
-    spark.conf.set(s"spark.sql.catalog.$name", classOf[DynamicKafkaCatalog].getName)
-    (target.options(settings: _*) - "streamId").foreach { case (option, value) =>
-      spark.conf.set(s"spark.sql.catalog.$name.$option", value)
-    }
-    name
-  }
-
-  private def row(values: Any*): Seq[Any] = values
-  private def rows(sql: String): Seq[Seq[Any]] = spark.sql(sql).collect().map(_.toSeq).toSeq
-  private def message(sql: String): String = {
-    val e = intercept[Exception](spark.sql(sql).collect())
-    Iterator.iterate[Throwable](e)(_.getCause).takeWhile(_ != null).map(_.getMessage).mkString(" ")
-  }
+class CatalogSuite extends Queries {
 
   private val json = Seq("format" -> "json", "schema" -> "id INT, name STRING")
 
@@ -57,9 +38,9 @@ class CatalogSuite extends SinkTest {
       // A stream that the service learns of is there at the next statement.
       t.streams("orders" -> entries, "late" -> entries.drop(1))
       assert(rows(s"SELECT id FROM $k.late") == Seq(row(3)))
-      assert(message(s"SELECT * FROM $k.unlike").contains("TABLE_OR_VIEW_NOT_FOUND"))
+      assert(message(rows(s"SELECT * FROM $k.unlike")).contains("TABLE_OR_VIEW_NOT_FOUND"))
       for (slip <- Seq("ordres", "eu.orders")) {
-        val text = message(s"SELECT * FROM $k.$slip")
+        val text = message(rows(s"SELECT * FROM $k.$slip"))
         assert(
           text.contains("TABLE_OR_VIEW_NOT_FOUND") && text.contains(s"did you mean `$k`.`orders`?"),
           text
@@ -69,7 +50,9 @@ class CatalogSuite extends SinkTest {
       rows(s"DROP TABLE IF EXISTS $k.ordres")
       assert(rows(s"SELECT id FROM $k.orders WITH ('startingOffsets' = 'latest')").isEmpty)
       assert(
-        message(s"SELECT * FROM $k.orders WITH ('format' = 'raw')").contains(s"spark.sql.catalog.$k.format")
+        message(
+          rows(s"SELECT * FROM $k.orders WITH ('format' = 'raw')")
+        ).contains(s"spark.sql.catalog.$k.format")
       )
     }
   }
@@ -126,9 +109,9 @@ class CatalogSuite extends SinkTest {
       val k = catalog(t)
       rows(s"INSERT INTO $k.out SELECT 'v' AS value, 'k' AS key")
       assert(committed(blue, topic).map(r => r.key -> r.value) == Seq(Some("k") -> "v"))
-      assert(message(s"INSERT INTO $k.out SELECT 'v' AS value, 1 AS colour").contains("INVALID_COLUMN"))
+      assert(message(rows(s"INSERT INTO $k.out SELECT 'v' AS value, 1 AS colour")).contains("INVALID_COLUMN"))
       assert(
-        message(s"INSERT INTO $k.out VALUES ('v', 'k')").contains("INSERT INTO <table> (key, value) VALUES")
+        message(rows(s"INSERT INTO $k.out VALUES ('v', 'k')")).contains("INSERT INTO <table> (key, value) VALUES")
       )
       for (
         (sql, what) <- Seq(
@@ -138,7 +121,7 @@ class CatalogSuite extends SinkTest {
           s"ALTER TABLE $k.out RENAME TO $k.new" -> "rename"
         )
       ) {
-        val text = message(sql)
+        val text = message(rows(sql))
         assert(text.contains("UNSUPPORTED_DDL") && text.contains(s"cannot $what stream"), text)
       }
       val e = intercept[AnalysisException](spark.sql(s"INSERT OVERWRITE $k.out SELECT 'v' AS value"))
@@ -195,11 +178,13 @@ class CatalogSuite extends SinkTest {
     target { t =>
       t.streams("out" -> Seq(Entry("blue", blue, "t")))
       assert(
-        message(s"SHOW TABLES IN ${catalog(t, "maxOfsetsPerTrigger" -> "1")}").contains("UNKNOWN_OPTION")
+        message(
+          rows(s"SHOW TABLES IN ${catalog(t, "maxOfsetsPerTrigger" -> "1")}")
+        ).contains("UNKNOWN_OPTION")
       )
       val k = catalog(t)
       t.service.behave = () => throw new IllegalStateException("down")
-      assert(message(s"SELECT * FROM $k.out").contains("METADATA_UNAVAILABLE"))
+      assert(message(rows(s"SELECT * FROM $k.out")).contains("METADATA_UNAVAILABLE"))
     }
   }
 }

@@ -4,19 +4,12 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.streaming.Trigger
 import org.apache.spark.sql.types.StructType
 
-import io.github.dynamickafka.sink.{SinkTest, Target}
-import io.github.dynamickafka.source.Entry
+import io.github.dynamickafka.source.{Entry, Queries, Target}
 
 /** `format=metadata`: the format that the metadata has of a stream, without a catalog, on brokers. */
-class MetadataFormatSuite extends SinkTest {
+class MetadataFormatSuite extends Queries {
 
-  private def row(values: Any*): Seq[Any] = values
   private def rows(frame: DataFrame): Set[Seq[Any]] = frame.collect().map(_.toSeq).toSet
-
-  private def message(run: => Any): String = {
-    val e = intercept[Exception](run)
-    Iterator.iterate[Throwable](e)(_.getCause).takeWhile(_ != null).map(_.getMessage).mkString(" ")
-  }
 
   private def reading(target: Target, more: (String, String)*): Map[String, String] =
     Map("streamIds" -> "out", "format" -> "metadata") ++ (target.options() - "streamId") ++ more

@@ -6,19 +6,10 @@ import scala.util.Random
 
 import org.apache.spark.sql.streaming.Trigger
 
-import io.github.dynamickafka.sink.{SinkTest, Target}
-import io.github.dynamickafka.source.Entry
+import io.github.dynamickafka.source.{Entry, Queries, Target}
 
 /** `CREATE TABLE ... USING` in Spark's own catalog, on brokers. */
-class SessionTableSuite extends SinkTest {
-
-  private def rows(sql: String): Seq[Seq[Any]] = spark.sql(sql).collect().map(_.toSeq).toSeq
-  private def row(values: Any*): Seq[Any] = values
-
-  private def message(run: => Any): String = {
-    val e = intercept[Exception](run)
-    Iterator.iterate[Throwable](e)(_.getCause).takeWhile(_ != null).map(_.getMessage).mkString(" ")
-  }
+class SessionTableSuite extends Queries {
 
   private def create(target: Target, columns: String, more: (String, String)*): String = {
     val name = s"t${UUID.randomUUID.toString.replace("-", "").take(8)}"

@@ -7,12 +7,11 @@ import scala.util.Random
 import org.apache.spark.sql.streaming.Trigger
 import org.apache.spark.sql.{DataFrame, Row}
 
-import io.github.dynamickafka.sink.{SinkTest, Target}
-import io.github.dynamickafka.source.Entry
+import io.github.dynamickafka.source.{Entry, Queries, Target}
 import io.github.dynamickafka.testkit.TestAll
 
 /** Each way to make a table, with each way to write to it: SELECT returns the rows, or the write is an error with a name. */
-class TableWaysSuite extends SinkTest {
+class TableWaysSuite extends Queries {
   import TableWaysSuite._
 
   private def newName(): String = s"t${UUID.randomUUID.toString.replace("-", "").take(8)}"
@@ -48,7 +47,7 @@ class TableWaysSuite extends SinkTest {
       val tables = Seq(
         "columns of CREATE TABLE" -> create(t, s"($ddl)", options: _*),
         "the option schema" -> create(t, "", options :+ "schema" -> ddl: _*),
-        "a catalog" -> catalog(t)
+        "a catalog" -> s"${catalog(t)}.out"
       )
       var expected = Seq.empty[Row]
       for ((way, table) <- tables; (write, run) <- Writes) withClue(s"$way ($ddl, $options), $write: ") {
@@ -94,16 +93,6 @@ class TableWaysSuite extends SinkTest {
     name
   }
 
-  private def catalog(target: Target): String = {
-    val name = newName()
-    val conf = s"spark.sql.catalog.$name"
-    (target.options() - "streamId").foreach { case (option, value) =>
-      spark.conf.set(s"$conf.$option", value)
-    }
-    spark.conf.set(conf, classOf[DynamicKafkaCatalog].getName)
-    s"$name.out"
-  }
-
   private def message(e: Throwable): String =
     Iterator.iterate(e)(_.getCause).takeWhile(_ != null).map(_.toString).mkString("\n")
 }
@@ -141,10 +130,10 @@ object TableWaysSuite {
     }
   }
 
-  private type Write = (SinkTest => Insert => Any)
+  private type Write = (Queries => Insert => Any)
   private val ByPosition = "INSERT INTO t VALUES"
 
-  private def frame(test: SinkTest, i: Insert): DataFrame = test.spark.sql(s"SELECT ${i.values(i.shuffled)}")
+  private def frame(test: Queries, i: Insert): DataFrame = test.spark.sql(s"SELECT ${i.values(i.shuffled)}")
 
   private val Writes: Seq[(String, Write)] = Seq(
     ByPosition -> (test =>

@@ -1,32 +1,15 @@
 package io.github.dynamickafka
 
-import java.util.UUID
-
 import org.apache.spark.sql.DataFrame
 
-import io.github.dynamickafka.sink.{SinkTest, Target}
-import io.github.dynamickafka.source.Entry
+import io.github.dynamickafka.source.{Entry, Queries}
 import io.github.dynamickafka.testkit.{KafkaCluster, Record}
 
 /** `TIMESTAMP AS OF` and `VERSION AS OF`, on brokers. */
-class TimeTravelSuite extends SinkTest {
-
-  private def catalog(target: Target): String = {
-    val name = s"k${UUID.randomUUID.toString.replace("-", "").take(8)}"
-    spark.conf.set(s"spark.sql.catalog.$name", classOf[DynamicKafkaCatalog].getName)
-    (target.options("endingOffsets" -> "latest") - "streamId").foreach { case (option, value) =>
-      spark.conf.set(s"spark.sql.catalog.$name.$option", value)
-    }
-    name
-  }
+class TimeTravelSuite extends Queries {
 
   private def texts(frame: DataFrame): Seq[String] =
     frame.selectExpr("string(value)").collect().map(_.getString(0)).toSeq.sorted
-
-  private def message(run: => Any): String = {
-    val e = intercept[Exception](run)
-    Iterator.iterate[Throwable](e)(_.getCause).takeWhile(_ != null).map(_.getMessage).mkString(" ")
-  }
 
   /** Records of these times, in milliseconds, whose values are their times. */
   private def write(cluster: KafkaCluster, topic: String, times: Long*): Unit = {
@@ -41,7 +24,7 @@ class TimeTravelSuite extends SinkTest {
       t.out(Entry("blue", blue, topic), Entry("green", green, topic))
       write(blue, topic, 1000L, 2000L, 3000L)
       write(green, topic, 1500L, 2500L)
-      val k = catalog(t)
+      val k = catalog(t, "endingOffsets" -> "latest")
       def asOf(expression: String) = texts(spark.sql(s"SELECT * FROM $k.out TIMESTAMP AS OF $expression"))
       assert(asOf("timestamp_millis(2500)") == Seq("1000", "1500", "2000"))
       // The first millisecond that is not before the time.
@@ -61,7 +44,7 @@ class TimeTravelSuite extends SinkTest {
     target { t =>
       t.out(Entry("blue", blue, topic))
       write(blue, topic, 1000L)
-      val k = catalog(t)
+      val k = catalog(t, "endingOffsets" -> "latest")
       def asOf(options: String) =
         spark.sql(s"SELECT * FROM $k.out TIMESTAMP AS OF timestamp_millis(2000) $options")
       val ofQuery = message(asOf("WITH ('startingOffsets' = 'Latest')").collect())
@@ -85,7 +68,7 @@ class TimeTravelSuite extends SinkTest {
     val topic = newTopicOn(1, blue)
     target { t =>
       t.out(Entry("blue", blue, topic))
-      val k = catalog(t)
+      val k = catalog(t, "endingOffsets" -> "latest")
       val version = message(spark.sql(s"SELECT * FROM $k.out VERSION AS OF 1"))
       Seq("INVALID_OPTION", "VERSION AS OF", "TIMESTAMP AS OF", "endingOffsets").foreach(part =>
         assert(version.contains(part), version)

@@ -2,11 +2,11 @@ package io.github.dynamickafka.admin
 
 import java.nio.file.Files
 
-import io.github.dynamickafka.source.Entry
+import io.github.dynamickafka.source.{Entry, Queries}
 import io.github.dynamickafka.testkit.{KafkaClusters, SecureCluster}
 
 /** `doctor`, on brokers that are healthy, absent, or secured. */
-class DoctorProcedureSuite extends ProcedureTest {
+class DoctorProcedureSuite extends Queries {
 
   /** By cluster and check: status, message and remedy. */
   private def diagnosed(entries: Entry*): Map[(String, String), (String, String, String)] = target { t =>
@@ -61,7 +61,7 @@ class DoctorProcedureSuite extends ProcedureTest {
       s.orders(Entry("blue", blue, topic))
       s.catchUp()
       def check(name: String, id: String = "blue"): (String, String) = {
-        val call = s"CALL ${catalog(s.options())}.system.doctor(checkpoint => '${s.results.checkpoint}')"
+        val call = s"CALL ${catalog(s.options())}.system.doctor(checkpoint => '${s.checkpoint}')"
         val Seq(found) = rows(call).filter(row => row.take(2) == Seq(id, name))
         found(2).toString -> found(3).toString
       }
@@ -71,11 +71,11 @@ class DoctorProcedureSuite extends ProcedureTest {
       val (failed, other) = check("cluster_id")
       assert(failed == "failed" && other.endsWith(s"but the checkpoint has read ${own.takeWhile(_ != ',')}"))
       s.orders(Entry("blue", blue, topic))
-      val home = s.results.checkpoint.resolve("sources/0/dynamic-kafka")
+      val home = s.checkpoint.resolve("sources/0/dynamic-kafka")
       Files.move(home, home.resolveSibling("away"))
-      s.results.rewriteLogged(_ => s"""{"version":2,"clusters":{"bleu":{"$topic":{"0":1}}}}""")
+      s.rewriteLogged(_ => s"""{"version":2,"clusters":{"bleu":{"$topic":{"0":1}}}}""")
       assert(check("cluster_id", "bleu")._2.endsWith("MIGRATION_MISMATCH. Did you mean 'blue'?"))
-      s.results.rewriteLogged(_ => """{"version":2,"clusters":{"blue":{"other":{"0":1}}}}""")
+      s.rewriteLogged(_ => """{"version":2,"clusters":{"blue":{"other":{"0":1}}}}""")
       assert(check("cluster_id")._1 == "warning")
       assert(check("topics")._2 == "no stream has other of the migrated checkpoint: MIGRATION_MISMATCH")
     }

@@ -3,10 +3,10 @@ package io.github.dynamickafka.admin
 import java.nio.file.attribute.PosixFilePermissions
 import java.nio.file.{Files, Path}
 
-import io.github.dynamickafka.source.Entry
+import io.github.dynamickafka.source.{Entry, Queries}
 
 /** `drain`, `activate` and `move` of a file. What the edits of a document are is in `DocumentEditsSuite`. */
-class MetadataProceduresSuite extends ProcedureTest {
+class MetadataProceduresSuite extends Queries {
 
   private val document =
     """# The shop.

@@ -11,7 +11,7 @@ import io.github.dynamickafka.source.{Entry, HistoryTest, StreamsFile}
 import io.github.dynamickafka.testkit.TestAll
 
 /** `plan`, on brokers. What enters, drains and leaves is decided as in `PlannedChangeSuite`. */
-class PlanProcedureSuite extends ProcedureTest with HistoryTest {
+class PlanProcedureSuite extends HistoryTest {
 
   private val Columns =
     "change STRING,cluster STRING,topic STRING,partition INT,position BIGINT,target BIGINT," +
@@ -28,7 +28,7 @@ class PlanProcedureSuite extends ProcedureTest with HistoryTest {
       s.catchUp("newClusterStartingOffsets" -> "latest")
       Seq(blue, red).foreach(produce(_, topic, 1, Seq("d", "e")))
       val k = catalog(s.options())
-      val call = s"CALL $k.system.plan('${s.results.checkpoint}'"
+      val call = s"CALL $k.system.plan('${s.checkpoint}'"
       assert(columns(s"$call)") == Columns && rows(s"$call)").isEmpty)
       // The next metadata as a file: blue leaves, red drains, green enters, by the option of the query.
       val file = new StreamsFile(newFolder())
@@ -46,7 +46,7 @@ class PlanProcedureSuite extends ProcedureTest with HistoryTest {
       s.orders(next: _*)
       assert(rows(s"$call)") == planned)
       s.catchUp("newClusterStartingOffsets" -> "latest")
-      val offsets = rows(s"CALL $k.system.offsets('${s.results.checkpoint}', 1)")
+      val offsets = rows(s"CALL $k.system.offsets('${s.checkpoint}', 1)")
       assert(offsets.map(r => (r(1), r(4), r(5))).toSet.contains(("green", 2L, "active")))
       assert(offsets.map(r => (r(1), r(5))).toSet.contains(("blue", "retained")))
     }
@@ -88,7 +88,7 @@ class PlanProcedureSuite extends ProcedureTest with HistoryTest {
         s.orders(Entry("blue", blue, topic))
         s.catchUp(options: _*)
         s.orders(standby)
-        s"CALL ${catalog(s.options())}.system.plan('${s.results.checkpoint}')"
+        s"CALL ${catalog(s.options())}.system.plan('${s.checkpoint}')"
       }
       val (_, text) = error(planned())
       assert(
@@ -112,13 +112,13 @@ class PlanProcedureSuite extends ProcedureTest with HistoryTest {
     twoClusters() { (s, _, all, path) =>
       s.service.histories = history(path)
       s.catchUp("historyFilesPerTrigger" -> "2")
-      val call = s"CALL ${catalog(s.options())}.system.plan('${s.results.checkpoint}')"
-      val files = s.results.batchCount - 1
+      val call = s"CALL ${catalog(s.options())}.system.plan('${s.checkpoint}')"
+      val files = s.batchCount - 1
       assert(files > 1)
       // The batch of Kafka, and the one before.
-      s.results.unlog()
+      s.unlog()
       assert(rows(call).isEmpty)
-      s.results.unlog()
+      s.unlog()
       val (_, text) = error(call)
       assert(text.contains("the query still reads a history: "), text)
       s.catchUp("historyFilesPerTrigger" -> "2")
@@ -132,14 +132,14 @@ class PlanProcedureSuite extends ProcedureTest with HistoryTest {
     scene { s =>
       s.orders(Entry("blue", blue, topic))
       s.catchUp()
-      s.results.rewriteLogged(_ => s"""{"version":2,"clusters":{"bleu":{"$topic":{"0":1}}}}""")
-      val own = s.results.checkpoint.resolve("sources/0/dynamic-kafka")
+      s.rewriteLogged(_ => s"""{"version":2,"clusters":{"bleu":{"$topic":{"0":1}}}}""")
+      val own = s.checkpoint.resolve("sources/0/dynamic-kafka")
       Files.move(own, own.resolveSibling("away"))
-      val call = s"CALL ${catalog(s.options())}.system.plan('${s.results.checkpoint}')"
+      val call = s"CALL ${catalog(s.options())}.system.plan('${s.checkpoint}')"
       assert(error(call)._2.contains(
         "the query fails with MIGRATION_MISMATCH: the metadata lack cluster 'bleu'. Did you mean 'blue'?"
       ))
-      s.results.rewriteLogged(_.replace("bleu", "blue"))
+      s.rewriteLogged(_.replace("bleu", "blue"))
       assert(error(call)._2.contains("does not name the streams of the query"))
       s.orders(Entry("blue", blue, newTopicOn(1, blue)))
       assert(error(call)._2.contains(s"the metadata lack topic '$topic' on cluster 'blue'"))
@@ -153,14 +153,14 @@ class PlanProcedureSuite extends ProcedureTest with HistoryTest {
       s.orders(Entry("blue", blue, topic))
       s.catchUp()
       val k = catalog(s.options("clusterRequestTimeoutMs" -> "4000"))
-      val call = s"CALL $k.system.plan('${s.results.checkpoint}')"
+      val call = s"CALL $k.system.plan('${s.checkpoint}')"
       s.orders(Entry("blue", blue, topic), Entry.at("green", "127.0.0.1:1", topic))
       val (condition, text) = error(call)
       assert(condition == "PROCEDURE_REFUSED" && text.contains("cluster 'green': 127.0.0.1:1: "), text)
       s.service.streams = Map("other" -> Seq(Entry("blue", blue, topic)))
       assert(error(call)._1 == "METADATA_INVALID")
       val bad = Files.writeString(newFolder().resolve("bad.yaml"), "version: 2")
-      assert(error(s"CALL $k.system.plan('${s.results.checkpoint}', '$bad')")._1 == "METADATA_INVALID")
+      assert(error(s"CALL $k.system.plan('${s.checkpoint}', '$bad')")._1 == "METADATA_INVALID")
       s.orders(Entry("blue", green, topic))
       assert(error(call)._2.contains("cluster 'blue' is another Kafka cluster than the one that was read"))
     }

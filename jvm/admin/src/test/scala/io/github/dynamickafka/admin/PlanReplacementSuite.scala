@@ -5,11 +5,11 @@ import java.nio.charset.StandardCharsets.UTF_8
 
 import org.scalatest.Assertion
 
-import io.github.dynamickafka.source.{Entry, Scene}
+import io.github.dynamickafka.source.{Entry, Queries, Query}
 import io.github.dynamickafka.testkit.{KafkaCluster, Record}
 
 /** `plan` where a Kafka cluster replaces another one: what it says, and then what the next batch of the query does. */
-class PlanReplacementSuite extends ProcedureTest {
+class PlanReplacementSuite extends Queries {
   private val since = System.currentTimeMillis() - 3600000L
 
   /** Records of two partitions, one a second; each cluster has the same time for a value. */
@@ -22,7 +22,7 @@ class PlanReplacementSuite extends ProcedureTest {
   }
 
   /** Twenty records of blue are read. Green has a copy of its log, from a value on, up to ten unread records. */
-  private def failedOver(from: Int, options: (String, String)*)(body: (Scene, String) => Any): Unit =
+  private def failedOver(from: Int, options: (String, String)*)(body: (Query, String) => Any): Unit =
     scene { s =>
       val topic = newTopicOn(2, blue, green)
       write(blue, topic, 0 until 20)
@@ -33,26 +33,26 @@ class PlanReplacementSuite extends ProcedureTest {
       ()
     }
 
-  private def planned(s: Scene): String =
-    s"CALL ${catalog(s.options())}.system.plan('${s.results.checkpoint}')"
+  private def planned(s: Query): String =
+    s"CALL ${catalog(s.options())}.system.plan('${s.checkpoint}')"
 
   /** That the next batch enters where the plan says. */
-  private def assertDone(s: Scene, id: String, options: Seq[(String, String)]): Map[Int, Long] = {
-    val before = s.results.logged
+  private def assertDone(s: Query, id: String, options: Seq[(String, String)]): Map[Int, Long] = {
+    val before = s.logged
     val found = rows(planned(s))
-    assert(rows(planned(s)) == found && s.results.logged == before, "nothing is decided by asking")
+    assert(rows(planned(s)) == found && s.logged == before, "nothing is decided by asking")
     val enters = found.filter(_.head == "enters").map { r =>
       assert(r(1) == id)
       r(3).asInstanceOf[Int] -> r(4).asInstanceOf[Long]
     }.toMap
     assert(enters.nonEmpty && found.forall(_(8) == false), found)
     s.catchUp(options: _*)
-    val after = s.results.logged
+    val after = s.logged
     assert(after.entered.get(id).map(_.iterator.map { case (_, p, at) => p -> at }.toMap).contains(enters))
     enters
   }
 
-  private def assertRefused(s: Scene, texts: String*): Assertion = {
+  private def assertRefused(s: Query, texts: String*): Assertion = {
     val (condition, text) = error(planned(s))
     assert(condition == "PROCEDURE_REFUSED" && texts.forall(text.contains), text)
   }

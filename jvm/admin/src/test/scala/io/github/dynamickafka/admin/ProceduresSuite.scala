@@ -2,10 +2,10 @@ package io.github.dynamickafka.admin
 
 import org.apache.spark.sql.catalyst.parser.ParseException
 
-import io.github.dynamickafka.source.Entry
+import io.github.dynamickafka.source.{Entry, Queries}
 
 /** Calls that read the metadata service or a checkpoint, on brokers. */
-class ProceduresSuite extends ProcedureTest {
+class ProceduresSuite extends Queries {
 
   test("streams and clusters: what the metadata service says now, by name and by position") {
     target { t =>
@@ -63,7 +63,7 @@ class ProceduresSuite extends ProcedureTest {
       produce(blue, topic, 1, Seq("d"))
       s.catchUp()
       produce(green, topic, 1, Seq("e", "f"))
-      val checkpoint = s.results.checkpoint.toString
+      val checkpoint = s.checkpoint.toString
       val k = catalog(s.options("clusterRequestTimeoutMs" -> "4000"))
       val offsets = s"CALL $k.system.offsets(checkpoint => '$checkpoint'"
       assert(

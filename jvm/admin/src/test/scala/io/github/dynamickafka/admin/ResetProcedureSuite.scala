@@ -14,7 +14,7 @@ import io.github.dynamickafka.source.{Entry, HistoryTest}
 import io.github.dynamickafka.testkit.{KafkaCluster, Record, TestAll}
 
 /** `reset`, on brokers: the query continues there. */
-class ResetProcedureSuite extends ProcedureTest with HistoryTest {
+class ResetProcedureSuite extends HistoryTest {
 
   private def read(file: Path): String = Files.readString(file)
 
@@ -28,7 +28,7 @@ class ResetProcedureSuite extends ProcedureTest with HistoryTest {
     scene { s =>
       s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
       s.catchUp()
-      val checkpoint = s.results.checkpoint
+      val checkpoint = s.checkpoint
       val k = catalog(s.options())
       def reset(to: String, cluster: String = "blue") =
         s"CALL $k.system.reset(checkpoint => '$checkpoint', cluster => '$cluster', to => '$to')"
@@ -77,7 +77,7 @@ class ResetProcedureSuite extends ProcedureTest with HistoryTest {
         s.orders(Entry("blue", blue, topic))
         s.catchUp()
         s.orders(Entry("blue", green, topic))
-        val call = s"CALL ${catalog(s.options())}.system.reset('${s.results.checkpoint}', 'blue', "
+        val call = s"CALL ${catalog(s.options())}.system.reset('${s.checkpoint}', 'blue', "
         val (condition, text) = error(s"""$call'{"$topic": {"0": 1}}')""")
         assert(
           condition == "PROCEDURE_REFUSED" && text.contains("each of its partitions needs an offset"),
@@ -109,7 +109,7 @@ class ResetProcedureSuite extends ProcedureTest with HistoryTest {
       val query = s.start()
       query.processAllAvailable()
       val k = catalog(s.options())
-      assert(rows(s"CALL $k.system.reset('${s.results.checkpoint}', 'blue', 'earliest')").size == 1)
+      assert(rows(s"CALL $k.system.reset('${s.checkpoint}', 'blue', 'earliest')").size == 1)
       produce(blue, topic, 1, Seq("c"))
       val e: DynamicKafkaError = refused(query.processAllAvailable())
       assert(condition(e) == "CHECKPOINT_EDITED")
@@ -126,12 +126,12 @@ class ResetProcedureSuite extends ProcedureTest with HistoryTest {
       s.catchUp()
       val system = s"CALL ${catalog(s.options())}.system"
       def reset(to: String) =
-        assert(rows(s"$system.reset('${s.results.checkpoint}', 'blue', '$to')").size == 1)
+        assert(rows(s"$system.reset('${s.checkpoint}', 'blue', '$to')").size == 1)
       reset(s"""{"$topic": {"0": 1}}""")
       reset("latest")
       val query = s.start()
       query.processAllAvailable()
-      assert(rows(s"$system.restore('${s.results.checkpoint}')").nonEmpty)
+      assert(rows(s"$system.restore('${s.checkpoint}')").nonEmpty)
       reset("earliest")
       produce(blue, topic, 1, Seq("c"))
       val e: DynamicKafkaError = refused(query.processAllAvailable())
@@ -146,14 +146,14 @@ class ResetProcedureSuite extends ProcedureTest with HistoryTest {
       s.service.histories = history(path)
       val query = s.start(Trigger.ProcessingTime("30 seconds"), "historyFilesPerTrigger" -> "1")
       def last(log: String) =
-        Option(s.results.checkpoint.resolve(log).toFile.list).toSeq.flatten.flatMap(_.toIntOption).maxOption
+        Option(s.checkpoint.resolve(log).toFile.list).toSeq.flatten.flatMap(_.toIntOption).maxOption
       // Spark starts batches at multiples of the interval.
       while (
         last("commits").isEmpty || last("commits") != last("offsets") ||
         !(5000L to 15000L).contains(System.currentTimeMillis() % 30000)
       ) Thread.sleep(50)
       val batch = last("offsets")
-      val call = s"CALL ${catalog(s.options())}.system.reset('${s.results.checkpoint}', 'blue', "
+      val call = s"CALL ${catalog(s.options())}.system.reset('${s.checkpoint}', 'blue', "
       assert(rows(s"""$call'{"$topic": {"0": 5}}')""").size == 1)
       val e: DynamicKafkaError = refused(query.processAllAvailable())
       assert(condition(e) == "CHECKPOINT_EDITED" && last("offsets") == batch)
@@ -166,7 +166,7 @@ class ResetProcedureSuite extends ProcedureTest with HistoryTest {
     scene { s =>
       s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
       s.catchUp()
-      val checkpoint = s.results.checkpoint
+      val checkpoint = s.checkpoint
       val k = catalog(s.options())
       val log = read(checkpoint.resolve("offsets").resolve("0"))
       Seq(
@@ -189,7 +189,7 @@ class ResetProcedureSuite extends ProcedureTest with HistoryTest {
         val (condition, text) = error(s"CALL $k.system.reset('$checkpoint', '$cluster', '$to')")
         assert(condition == "PROCEDURE_REFUSED" && text.contains(why), text)
       }
-      s.crashBeforeLastCommit()
+      s.uncommit()
       assert(error(
         s"CALL $k.system.reset('$checkpoint', 'blue', 'earliest')"
       )._2.contains("nothing is committed in"))

@@ -20,7 +20,7 @@ import org.apache.spark.sql.functions.lit
 import org.apache.spark.sql.streaming.Trigger
 
 import io.github.dynamickafka.TestSeed
-import io.github.dynamickafka.source.SourceTest
+import io.github.dynamickafka.source.Queries
 import io.github.dynamickafka.testkit.TestAll
 
 /**
@@ -28,7 +28,7 @@ import io.github.dynamickafka.testkit.TestAll
  * a query, a write, a statement and a command. No error, no line of the log and no file of a checkpoint has a part of a secret. Servers
  * answer with the credentials that they were sent.
  */
-class SecretsInErrorsSuite extends SourceTest {
+class SecretsInErrorsSuite extends Queries {
   import SecretsInErrorsSuite._
 
   test("random failures show no part of a secret")(failures(0 until 25))

@@ -1,9 +1,9 @@
 package io.github.dynamickafka.admin
 
-import io.github.dynamickafka.source.Entry
+import io.github.dynamickafka.source.{Entry, Queries}
 
 /** `transactions` and `resolve`, on brokers. What a resolution does is in the suites of `sink.commit`. */
-class TransactionProceduresSuite extends ProcedureTest {
+class TransactionProceduresSuite extends Queries {
 
   private val sink = Seq(
     "deliveryGuarantee" -> "exactly-once",

@@ -9,11 +9,10 @@ import scala.jdk.CollectionConverters._
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
 import io.github.dynamickafka.DynamicKafka
-import io.github.dynamickafka.sink.SinkTest
-import io.github.dynamickafka.source.Entry
+import io.github.dynamickafka.source.{Entry, Queries}
 
 /** The data of the page while a query reads, and writes exactly once. */
-class PageSuite extends SinkTest {
+class PageSuite extends Queries {
 
   private val token = "a-token-of-twenty-ch"
   private val secret = "pw-unused"

@@ -3,10 +3,10 @@ package io.github.dynamickafka.sink
 import org.apache.spark.sql.{AnalysisException, DataFrame}
 
 import io.github.dynamickafka.error.DynamicKafkaError
-import io.github.dynamickafka.source.{Entry, Scene}
+import io.github.dynamickafka.source.{Entry, Queries, Query, Target}
 
 /** What is refused before anything is written, and what is accepted. */
-class ChecksSuite extends SinkTest {
+class ChecksSuite extends Queries {
 
   /** The error of a query that fails to start. */
   private def atStart(t: Target, frame: DataFrame, more: (String, String)*): DynamicKafkaError =
@@ -15,7 +15,7 @@ class ChecksSuite extends SinkTest {
       case other => throw other
     }
 
-  private def streaming(s: Scene): DataFrame = {
+  private def streaming(s: Query): DataFrame = {
     s.orders(Entry("blue", blue, newTopicOn(1, blue)))
     s.frame()
   }

@@ -5,13 +5,11 @@ import java.nio.file.Files
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.streaming.Trigger
 
-import io.github.dynamickafka.source.{Entry, Results}
+import io.github.dynamickafka.source.{Entry, Queries, Results}
 import io.github.dynamickafka.testkit.TestAll
 
 /** Deferred records and this project's sink with `exactly-once`. */
-class DeferredWriteSuite extends SinkTest {
-
-  private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
+class DeferredWriteSuite extends Queries {
 
   private val deferring = Seq(
     "unreachableReplayPolicy" -> "defer",
@@ -41,20 +39,18 @@ class DeferredWriteSuite extends SinkTest {
           .foreachBatch((_: DataFrame, _: Long) => throw new IllegalStateException("sink"))
           .option("checkpointLocation", t.checkpoint.toString).trigger(Trigger.AvailableNow()).start()
         eventually(assert(broken.exception.isDefined))
-        red.kill()
-        try {
+        killed(red) {
           val _ = copy(deferring: _*)
           assert(values(blue, out).size == 12)
-        } finally red.restart()
+        }
         val _ = copy(deferring: _*)
         assert(values(blue, out) == produced)
         // Decided and written, and Spark does not know it.
         checkpoint.uncommit()
-        red.kill()
-        try {
+        killed(red) {
           val e = refused(copy(deferring: _*))
           assert(condition(e) == "UNREACHABLE_REPLAY" && text(e).contains("decided"), text(e))
-        } finally red.restart()
+        }
         val _ = copy(deferring: _*)
         assert(values(blue, out) == produced)
       }

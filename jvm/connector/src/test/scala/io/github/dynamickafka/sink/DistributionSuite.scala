@@ -8,11 +8,10 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.sink.commit.Journal
-import io.github.dynamickafka.source.Entry
+import io.github.dynamickafka.source.{Entry, Queries, Target}
 
 /** `clusterDistribution=auto`: rows are distributed to tasks by their column `cluster`. */
-class DistributionSuite extends SinkTest {
-  private val ExactlyOnce = "deliveryGuarantee" -> "exactly-once"
+class DistributionSuite extends Queries {
   private val Auto = "clusterDistribution" -> "auto"
 
   private def write(t: Target, frame: DataFrame, more: (String, String)*): Write = {

@@ -7,11 +7,11 @@ import scala.jdk.CollectionConverters._
 import com.fasterxml.jackson.databind.ObjectMapper
 import org.apache.spark.sql.DataFrame
 
-import io.github.dynamickafka.source.Entry
 import io.github.dynamickafka.source.report.SparkUi
+import io.github.dynamickafka.source.{Entry, Queries, Target}
 
 /** The output of Spark's Prometheus servlet, while a query writes with `exactly-once`. */
-class ExportedSinkGaugesSuite extends SinkTest {
+class ExportedSinkGaugesSuite extends Queries {
 
   private lazy val ui = new SparkUi(spark)
   private val ofCluster = Set(

@@ -1,9 +1,9 @@
 package io.github.dynamickafka.sink
 
-import io.github.dynamickafka.source.Entry
+import io.github.dynamickafka.source.{Entry, Queries}
 
 /** `writeFailover=next` with a broker that is frozen, and one that is killed. */
-class FailoverSuite extends SinkTest {
+class FailoverSuite extends Queries {
   private val Next =
     Seq("writeFailover" -> "next", "clusterRequestTimeoutMs" -> "2000", "kafka.max.block.ms" -> "4000")
 
@@ -23,11 +23,10 @@ class FailoverSuite extends SinkTest {
           query.recentProgress.filter(_.numInputRows > 0).last.sink.metrics.get("leftOutClusters")
         }
         assert(batch(0 until 40) == "")
-        red.freeze()
-        try {
+        frozen(red) {
           assert(batch(40 until 80) == "red")
           assert(committed(green, topic).map(_.value.toInt).filter(_ >= 40).sorted == (40 until 80))
-        } finally red.thaw()
+        }
         // With other properties it is asked at once, which otherwise takes half a minute.
         t.change(Entry("green", green, topic), Entry("red", red, topic).and("retry.backoff.ms", "101"))
         assert(batch(80 until 120) == "")

@@ -3,12 +3,11 @@ package io.github.dynamickafka.sink
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 
-import io.github.dynamickafka.source.Entry
 import io.github.dynamickafka.source.report.SparkUi
+import io.github.dynamickafka.source.{Entry, Queries, Target}
 
 /** Jobs in `foreachBatch`, which Spark runs again after a failure, and what to use in their place. */
-class ForeachBatchSuite extends SinkTest {
-  private val ExactlyOnce = "deliveryGuarantee" -> "exactly-once"
+class ForeachBatchSuite extends Queries {
 
   /** A query that writes batches by jobs, with its records. */
   private def saving(t: Target)(save: DataFrame => Unit): StreamingQuery = {

@@ -1,7 +1,6 @@
 package io.github.dynamickafka.sink
 
 import java.time.Duration
-import java.util.UUID
 
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
@@ -15,12 +14,12 @@ import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.serialization.ByteArrayDeserializer
 import org.apache.spark.sql.functions.lit
 
-import io.github.dynamickafka.source.Entry
+import io.github.dynamickafka.DynamicKafka
+import io.github.dynamickafka.source.{Entry, Queries}
 import io.github.dynamickafka.testkit.KafkaCluster
-import io.github.dynamickafka.{DynamicKafka, DynamicKafkaCatalog}
 
 /** Writing in formats on brokers, read by Kafka's consumer, Jackson and Avro; what becomes of a row is tested in `format.encode`. */
-class FormatWritesSuite extends SinkTest {
+class FormatWritesSuite extends Queries {
 
   /** The keys and values that a `read_committed` consumer gets. */
   private def bytes(cluster: KafkaCluster, topic: String, count: Int): Seq[(Array[Byte], Array[Byte])] = {
@@ -148,15 +147,6 @@ class FormatWritesSuite extends SinkTest {
         assert(committed(blue, topic).size == 4)
       }
     }
-  }
-
-  private def catalog(t: Target, settings: (String, String)*): String = {
-    val k = s"k${UUID.randomUUID.toString.replace("-", "").take(8)}"
-    spark.conf.set(s"spark.sql.catalog.$k", classOf[DynamicKafkaCatalog].getName)
-    (t.options(settings: _*) - "streamId").foreach { case (option, value) =>
-      spark.conf.set(s"spark.sql.catalog.$k.$option", value)
-    }
-    k
   }
 
   test("the metadata has the format, below options and above the settings of a catalog") {

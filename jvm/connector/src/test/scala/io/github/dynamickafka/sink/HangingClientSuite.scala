@@ -8,11 +8,11 @@ import scala.concurrent.duration._
 import org.apache.kafka.common.metrics.{KafkaMetric, MetricsReporter}
 import org.apache.spark.scheduler.{SparkListener, SparkListenerJobEnd}
 
-import io.github.dynamickafka.source.Entry
+import io.github.dynamickafka.source.{Entry, Queries}
 import io.github.dynamickafka.testkit.TestAll
 
 /** A client of one cluster that hangs while it is made, as one does whose log-in does not answer. */
-class HangingClientSuite extends SinkTest {
+class HangingClientSuite extends Queries {
 
   test("what does not use the cluster continues, the query stops, and the listeners of Spark are not held") {
     val (from, topic) = (newTopicOn(1, blue), newTopicOn(1, blue))

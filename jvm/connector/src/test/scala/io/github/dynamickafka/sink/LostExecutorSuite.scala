@@ -4,10 +4,10 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.spark.scheduler.{SparkListenerEvent, SparkListenerExecutorRemoved}
 
 import io.github.dynamickafka.sink.commit.Journal
-import io.github.dynamickafka.source.Entry
+import io.github.dynamickafka.source.{Entry, Queries}
 
 /** What Spark says about executors reaches the query that writes. */
-class LostExecutorSuite extends SinkTest {
+class LostExecutorSuite extends Queries {
 
   /** Tells all listeners of Spark, as its scheduler does. */
   private def tell(event: SparkListenerEvent): Unit = {

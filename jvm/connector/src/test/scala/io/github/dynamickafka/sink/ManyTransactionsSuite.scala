@@ -3,11 +3,11 @@ package io.github.dynamickafka.sink
 import org.apache.hadoop.conf.Configuration
 
 import io.github.dynamickafka.sink.commit.Journal
-import io.github.dynamickafka.source.Entry
+import io.github.dynamickafka.source.{Entry, Queries, Target}
 import io.github.dynamickafka.testkit.{KafkaCluster, KafkaClusters, TestAll}
 
 /** 200 tasks that write to four clusters. */
-class ManyTransactionsSuite extends SinkTest {
+class ManyTransactionsSuite extends Queries {
   private val Tasks = 200
 
   test("200 tasks and 4 clusters: 800 transactions, or 4 with clusterDistribution", TestAll) {

@@ -1,10 +1,10 @@
 package io.github.dynamickafka.sink
 
-import io.github.dynamickafka.source.SourceTest
+import io.github.dynamickafka.source.Queries
 import io.github.dynamickafka.testkit.{BrokerVersions, KafkaCluster, KafkaClusters}
 
 /** Runs a suite on brokers of the oldest supported version of Kafka, which the suites of this JVM share. */
-trait OldBrokers extends SourceTest {
+trait OldBrokers extends Queries {
   override def blue: KafkaCluster = OldBrokers.clusters(0)
   override def green: KafkaCluster = OldBrokers.clusters(1)
 }

@@ -1,23 +1,11 @@
 package io.github.dynamickafka.sink
 
-import java.util.UUID
-
-import io.github.dynamickafka.DynamicKafkaCatalog
 import io.github.dynamickafka.schemaregistry.RegistryServer.{serving, servingFrom}
 import io.github.dynamickafka.schemaregistry.WireFormat
-import io.github.dynamickafka.source.Entry
+import io.github.dynamickafka.source.{Entry, Queries, Target}
 
 /** Formats with a registry on brokers; what becomes of a row is tested without them, in `RegistryRecordsSuite`. */
-class RegistryWritesSuite extends SinkTest {
-
-  private def catalog(t: Target, settings: (String, String)*): String = {
-    val k = s"k${UUID.randomUUID.toString.replace("-", "").take(8)}"
-    spark.conf.set(s"spark.sql.catalog.$k", classOf[DynamicKafkaCatalog].getName)
-    (t.options(settings: _*) - "streamId").foreach { case (option, value) =>
-      spark.conf.set(s"spark.sql.catalog.$k.$option", value)
-    }
-    k
-  }
+class RegistryWritesSuite extends Queries {
 
   /** The clusters and the ids of the schemas of all records. */
   private def ids(t: Target, stream: String): Set[(String, Int)] =

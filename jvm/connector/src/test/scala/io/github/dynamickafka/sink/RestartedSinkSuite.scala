@@ -6,14 +6,13 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.DataFrame
 
 import io.github.dynamickafka.metadata.service.ServiceRegistry
-import io.github.dynamickafka.sink.commit.Journal
-import io.github.dynamickafka.source.{Entry, EntryService, Scene}
+import io.github.dynamickafka.sink.commit.{Journal, Prepared, PreparedScene}
+import io.github.dynamickafka.source.{Entry, EntryService, Queries, Query, Target}
 import io.github.dynamickafka.storage.RecordingFileManager
 import io.github.dynamickafka.testkit.{KafkaCluster, TestAll}
 
 /** What a start of a query that writes exactly once does, in Spark and on brokers, after its driver died or its checkpoint changed. */
-class RestartedSinkSuite extends SinkTest {
-  private val ExactlyOnce = "deliveryGuarantee" -> "exactly-once"
+class RestartedSinkSuite extends Queries {
   private val Next = Seq(
     ExactlyOnce,
     "writeFailover" -> "next",
@@ -21,7 +20,7 @@ class RestartedSinkSuite extends SinkTest {
     "commitTimeoutMs" -> "3000"
   )
 
-  private final class Restarted(t: Target, s: Scene) {
+  private final class Restarted(t: Target, s: Query) {
     private val from = newTopicOn(2, blue)
     val topic: String = newTopicOn(2, blue, green, red)
     s.orders(Entry("blue", blue, from))
@@ -51,6 +50,9 @@ class RestartedSinkSuite extends SinkTest {
       ()
     }
   }
+
+  private def expire(transaction: Prepared): Unit =
+    PreparedScene.expire(if (transaction.cluster == "blue") blue else green, transaction)
 
   private def restarted(body: (Target, Restarted) => Any): Unit = target { t =>
     scene { s =>
@@ -109,7 +111,7 @@ class RestartedSinkSuite extends SinkTest {
       r.input(10 until 20)
       r.dies("decided", ExactlyOnce)
       new Journal(t.checkpoint.toString, new Configuration).newest().toSeq.flatMap(_._1.transactions).foreach(
-        transaction => expire(if (transaction.cluster == "blue") blue else green, transaction)
+        expire
       )
       Files.copy(t.checkpoint.resolve("commits/0"), t.checkpoint.resolve("commits/1"))
       r.input(20 until 30)
@@ -154,9 +156,7 @@ class RestartedSinkSuite extends SinkTest {
       r.dies("between-commits", Next: _*)
       val decided = new Journal(t.checkpoint.toString, new Configuration).newest().map(_._1)
       assert(decided.exists(_.leftOut == Set("red")))
-      decided.toSeq.flatMap(_.transactions).tail.foreach(transaction =>
-        expire(if (transaction.cluster == "blue") blue else green, transaction)
-      )
+      decided.toSeq.flatMap(_.transactions).tail.foreach(expire)
       t.out(Seq(blue, green, red).map(r.entry): _*)
       r.run(replay: _*)
       assert(r.all == (0 until 40) && r.on(red).isEmpty)

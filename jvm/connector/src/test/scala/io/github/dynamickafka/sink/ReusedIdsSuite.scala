@@ -4,11 +4,11 @@ import java.util.UUID
 
 import org.apache.spark.sql.DataFrame
 
-import io.github.dynamickafka.source.Entry
+import io.github.dynamickafka.source.{Entry, Queries, Target}
 import io.github.dynamickafka.testkit.TestAll
 
 /** Transactional ids, which brokers keep for days: those of a run that has ended are used by the next one. */
-class ReusedIdsSuite extends SinkTest {
+class ReusedIdsSuite extends Queries {
   private val Starts = 10
 
   // One that a start does not get yet because the files of the run before are not written, and a few more.

@@ -3,11 +3,11 @@ package io.github.dynamickafka.sink
 import org.apache.kafka.common.acl.AclOperation
 import org.scalatest.BeforeAndAfterAll
 
-import io.github.dynamickafka.source.Entry
+import io.github.dynamickafka.source.{Entry, Queries}
 import io.github.dynamickafka.testkit.{KafkaCluster, KafkaClusters, SecureCluster, TestAll}
 
 /** The permissions that a user needs for writing, on a cluster that grants none by default. */
-class RightsSuite extends SinkTest with BeforeAndAfterAll {
+class RightsSuite extends Queries with BeforeAndAfterAll {
   private val Password = "pw-of-the-writer"
 
   private lazy val guarded: KafkaCluster =

@@ -3,10 +3,10 @@ package io.github.dynamickafka.sink
 import org.apache.spark.sql.{AnalysisException, DataFrame}
 
 import io.github.dynamickafka.error.DynamicKafkaError
-import io.github.dynamickafka.source.Entry
+import io.github.dynamickafka.source.{Entry, Queries}
 import io.github.dynamickafka.testkit.KafkaCluster
 
-class RoutingSuite extends SinkTest {
+class RoutingSuite extends Queries {
 
   private def sql(text: String): DataFrame = spark.sql(text)
 

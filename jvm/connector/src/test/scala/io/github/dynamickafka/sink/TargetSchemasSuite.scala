@@ -9,7 +9,7 @@ import io.github.dynamickafka.config.{Options, SinkOptions}
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.metadata.{Topology, TopologyCluster, WriteEntry, WriteStream}
 import io.github.dynamickafka.schemaregistry.{Frame, RegistryServer}
-import io.github.dynamickafka.source.SourceTest
+import io.github.dynamickafka.source.Query
 import io.github.dynamickafka.testkit.{NotInFast, TimeLimit}
 
 /** `schema=registry` for writing: no broker is asked, so there is none. */
@@ -33,7 +33,7 @@ class TargetSchemasSuite extends AnyFunSuite with TimeLimit {
   }
 
   private def options(zeta: RegistryServer, alpha: RegistryServer, more: (String, String)*): SinkOptions = {
-    val _ = SourceTest.spark
+    val _ = Query.spark
     TargetSchemas.withSchema(Options.parseSink(Seq(
       "metadataService" -> "static",
       "metadataService.document" -> document,

@@ -7,17 +7,15 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.sql.streaming.Trigger
 
 import io.github.dynamickafka.sink.commit.Journal
-import io.github.dynamickafka.source.{Entry, Scene}
+import io.github.dynamickafka.source.{Entry, Queries, Query, Target}
 import io.github.dynamickafka.testkit.{InTestAll, TestAll}
 
 class TransactionSuite extends TransactionTests
 
 class OldBrokersTransactionSuite extends TransactionTests with OldBrokers with InTestAll
 
-abstract class TransactionTests extends SinkTest {
-  private val ExactlyOnce = "deliveryGuarantee" -> "exactly-once"
-
-  private def piped(body: (Target, Scene, String, String) => Any): Unit = target { t =>
+abstract class TransactionTests extends Queries {
+  private def piped(body: (Target, Query, String, String) => Any): Unit = target { t =>
     scene { s =>
       val from = newTopicOn(2, blue)
       val topic = newTopicOn(2, blue, green)
@@ -30,22 +28,11 @@ abstract class TransactionTests extends SinkTest {
 
   private def both(topic: String): Seq[String] = (values(blue, topic) ++ values(green, topic)).sorted
 
-  private def commits(t: Target) = t.checkpoint.resolve("commits")
-
-  /** Leaves the checkpoint as a driver does that dies between the sink's commit and Spark's commit log. */
-  private def uncommit(t: Target): Unit = {
-    val names =
-      Files.list(commits(t)).iterator.asScala.map(_.getFileName.toString).flatMap(_.toLongOption).toSeq
-    Files.delete(commits(t).resolve(names.max.toString))
-    Files.deleteIfExists(commits(t).resolve(s".${names.max}.crc"))
-    ()
-  }
-
   test("a batch that is written but not in Spark's commit log is not written again") {
     piped { (t, s, from, topic) =>
       produce(blue, from, 2, (0 until 10).map(_.toString))
       t.catchUp(s.frame().select("key", "value"), ExactlyOnce)
-      uncommit(t)
+      t.uncommit()
       produce(blue, from, 2, (10 until 20).map(_.toString))
       // Whatever its name is now.
       t.catchUp(s.frame().select("key", "value"), ExactlyOnce, "queryName" -> "renamed")
@@ -57,7 +44,7 @@ abstract class TransactionTests extends SinkTest {
     piped { (t, s, from, topic) =>
       produce(blue, from, 2, (0 until 10).map(_.toString))
       t.catchUp(s.frame().select("key", "value"))
-      uncommit(t)
+      t.uncommit()
       t.catchUp(s.frame().select("key", "value"))
       assert(both(topic).size == 20)
     }
@@ -70,12 +57,8 @@ abstract class TransactionTests extends SinkTest {
         t.catchUp(s.frame().select("key", "value"), ExactlyOnce)
       }
       // Two batches back, like a backup of Spark's own folders only.
-      uncommit(t)
-      uncommit(t)
-      val offsets = t.checkpoint.resolve("offsets")
-      val last = Files.list(offsets).iterator.asScala.map(_.getFileName.toString).flatMap(_.toLongOption).max
-      Files.delete(offsets.resolve(last.toString))
-      Files.deleteIfExists(offsets.resolve(s".$last.crc"))
+      t.unlog()
+      t.uncommit()
       val query = t.start(s.frame().select("key", "value"), Trigger.AvailableNow(), ExactlyOnce)
       eventually(assert(!query.isActive))
       assert(query.exception.exists(_.getMessage.contains("JOURNAL_CONFLICT")), query.exception)

@@ -4,9 +4,9 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.streaming.StreamingQuery
 
-import io.github.dynamickafka.source.Entry
+import io.github.dynamickafka.source.{Entry, Queries}
 
-class WriteSuite extends SinkTest {
+class WriteSuite extends Queries {
   private val guarantees = Seq("none", "at-least-once", "exactly-once")
 
   /** The documented keys of the sink in the progress. */

@@ -5,11 +5,11 @@ import java.{util => ju}
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.streaming.Trigger
 
-import io.github.dynamickafka.source.Entry
+import io.github.dynamickafka.source.{Entry, Queries, Target}
 import io.github.dynamickafka.{DynamicKafka, DynamicKafkaWriterBuilder}
 
 /** The API that Scala users call, on real brokers. */
-class WriterBuilderSuite extends SinkTest {
+class WriterBuilderSuite extends Queries {
 
   private def onTwoClusters[A](body: (Target, String) => A): A = target { t =>
     val topic = newTopicOn(2, blue, green)

@@ -6,7 +6,7 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 
 /** Changes of a database on brokers; what a record becomes is tested in `source.read`. */
-class ChangeDataSuite extends SourceTest {
+class ChangeDataSuite extends Queries {
 
   private val Debezium = Seq(
     "format" -> "debezium-json",

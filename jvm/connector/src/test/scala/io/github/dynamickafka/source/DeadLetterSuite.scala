@@ -3,7 +3,7 @@ package io.github.dynamickafka.source
 import io.github.dynamickafka.testkit.{KafkaCluster, Record}
 
 /** `parseErrors=dead-letter` on brokers. */
-class DeadLetterSuite extends SourceTest {
+class DeadLetterSuite extends Queries {
 
   private val Json = Seq("format" -> "json", "schema" -> "id INT", "parseErrors" -> "dead-letter")
 

@@ -8,7 +8,7 @@ import io.github.dynamickafka.offset.CompositeOffset
 import io.github.dynamickafka.source.cluster.ScriptedCluster
 
 /** The first run of a query with `Trigger.AvailableNow`, whose start needs the offsets of all clusters already. */
-class FirstAvailableNowSuite extends SourceTest {
+class FirstAvailableNowSuite extends Queries {
 
   private final class Run(options: (String, String)*) extends AutoCloseable {
     private val scripted = new ScriptedRun(options: _*)

@@ -5,11 +5,9 @@ import org.apache.spark.sql.streaming.Trigger
 import org.apache.spark.sql.types.StructType
 
 /** Decoding on brokers; what each format makes of a record is tested in `format.decode`. */
-class FormatsSuite extends SourceTest {
+class FormatsSuite extends Queries {
 
   private val Json = Seq("format" -> "json", "schema" -> "id INT, name STRING")
-
-  private def row(values: Any*): Seq[Any] = values
 
   test("two clusters with JSON in a streaming query: columns, dropped records, metrics") {
     val topic = newTopicOn(2, blue, green)

@@ -18,10 +18,10 @@ class HistorySuite extends HistoryTest {
         s.service.histories = history(path, format)
         s.catchUp("historyFilesPerTrigger" -> "2", "includeHeaders" -> "true")
         assertSame(s.seen, all)
-        assert(s.results.logged.history.isEmpty)
+        assert(s.logged.history.isEmpty)
         // Two batches of files, one of Kafka.
-        assert(s.results.batchCount == 3 && s.results.batch(2).forall(_.value.startsWith("new")))
-        assert((0L to 1L).flatMap(s.results.batch).forall(_.value.startsWith("old")))
+        assert(s.batchCount == 3 && s.batch(2).forall(_.value.startsWith("new")))
+        assert((0L to 1L).flatMap(s.batch).forall(_.value.startsWith("old")))
       }
     }
   }
@@ -50,13 +50,13 @@ class HistorySuite extends HistoryTest {
     twoClusters() { (s, _, all, path) =>
       s.service.histories = history(path)
       s.catchUp("historyFilesPerTrigger" -> "2")
-      val (first, end) = (s.results.batch(0), s.results.loggedText)
-      s.results.unlog()
-      s.results.rewriteLogged(_ => end)
-      s.results.uncommit()
-      s.results.forgetRows()
+      val (first, end) = (s.batch(0), s.loggedText)
+      s.unlog()
+      s.rewriteLogged(_ => end)
+      s.uncommit()
+      s.forgetRows()
       s.catchUp()
-      assert(Seq("old", "new").forall(p => s.results.batch(1).exists(_.value.startsWith(p))))
+      assert(Seq("old", "new").forall(p => s.batch(1).exists(_.value.startsWith(p))))
       assertSame(first ++ s.seen, all)
     }
   }
@@ -81,7 +81,7 @@ class HistorySuite extends HistoryTest {
         s.seen,
         all ++ topics.toSeq.flatMap { case (stream, topic) => stored("blue", blue, topic, stream) }
       )
-      assert(s.results.batchCount == 3 && s.results.batch(0).map(_.stream).toSet == topics.keySet)
+      assert(s.batchCount == 3 && s.batch(0).map(_.stream).toSet == topics.keySet)
     }
   }
 
@@ -108,7 +108,7 @@ class HistorySuite extends HistoryTest {
   test("files that are added after the first start are not read, also after a restart", TestAll) {
     twoClusters() { (s, _, all, path) =>
       s.service.histories = history(path)
-      s.results.inBatch = id => if (id == 0) write(spark.read.parquet(path.toString), path)
+      s.inBatch = id => if (id == 0) write(spark.read.parquet(path.toString), path)
       s.catchUp("historyFilesPerTrigger" -> "1")
       s.catchUp("historyFilesPerTrigger" -> "1")
       assertSame(s.seen, all)
@@ -223,30 +223,6 @@ class HistorySuite extends HistoryTest {
   }
 
   test(
-    "rows of a topic, and a cluster of the history, that nothing of the stream has are refused by name",
-    TestAll
-  ) {
-    scene { s =>
-      val topic = newTopicOn(1, blue)
-      s.orders(Entry("blue", blue, topic))
-      produce(blue, topic, 1, values("a", 3))
-      val path = s.folder.resolve("archive")
-      write(archived(s).drop("cluster", "stream"), path)
-      s.service.histories = history(path, cluster = "bleu")
-      val wrongCluster = refused(s.start(Trigger.AvailableNow()))
-      assert(
-        condition(wrongCluster) == "METADATA_INVALID" && text(wrongCluster).contains("cluster 'bleu' is none")
-      )
-      val other = s.folder.resolve("other")
-      write(archived(s).withColumn("topic", lit("ordres")).drop("stream"), other)
-      s.service.histories = history(other)
-      val wrongTopic = refused(s.start(Trigger.AvailableNow()))
-      assert(condition(wrongTopic) == "METADATA_INVALID")
-      assert(text(wrongTopic).contains("rows of cluster 'blue' have topic 'ordres'"), text(wrongTopic))
-    }
-  }
-
-  test(
     "records of a cluster that has left the stream are read, and the cluster follows on them if it returns",
     TestAll
   ) {
@@ -267,14 +243,14 @@ class HistorySuite extends HistoryTest {
     test(s"a query that fails in batch $batch reads the same again", chosen: _*) {
       twoClusters() { (s, _, all, path) =>
         s.service.histories = history(path)
-        s.results.inBatch = id => if (id == batch) throw new IllegalStateException("fails")
+        s.inBatch = id => if (id == batch) throw new IllegalStateException("fails")
         val options = Seq("historyFilesPerTrigger" -> "1", "maxOffsetsPerTrigger" -> "4")
         val query = s.start(Trigger.AvailableNow(), options: _*)
         eventually(assert(!query.isActive))
-        s.results.inBatch = _ => ()
+        s.inBatch = _ => ()
         s.service.histories = Map.empty
         s.catchUp(options: _*)
-        assert(s.results.repeated == Set(batch))
+        assert(s.repeated == Set(batch))
         assertSame(s.seen, all)
       }
     }
@@ -283,12 +259,12 @@ class HistorySuite extends HistoryTest {
   test("a query that ends before batch 0 is logged starts at the same files", TestAll) {
     twoClusters() { (s, _, all, path) =>
       s.service.histories = history(path)
-      s.results.inBatch = _ => throw new IllegalStateException("fails")
+      s.inBatch = _ => throw new IllegalStateException("fails")
       val query = s.start(Trigger.AvailableNow(), "historyFilesPerTrigger" -> "2")
       eventually(assert(!query.isActive))
-      s.results.unlog()
-      s.results.forgetRows()
-      s.results.inBatch = _ => ()
+      s.unlog()
+      s.forgetRows()
+      s.inBatch = _ => ()
       write(spark.read.parquet(path.toString), path)
       s.catchUp("historyFilesPerTrigger" -> "1")
       assertSame(s.seen, all)
@@ -319,7 +295,7 @@ class HistorySuite extends HistoryTest {
       s.service.histories = history(s.folder.resolve("archive"))
       val rows = s.frame("format" -> "string", "keyFormat" -> "string")
         .selectExpr("cluster", "topic", "partition", "offset", "concat(key, value) as value", "stream")
-      s.results.start(rows, Trigger.AvailableNow()).awaitTermination()
+      s.start(rows, Trigger.AvailableNow()).awaitTermination()
       assertSame(s.seen, (0 until 6).map(i => Seen("blue", topic, 0, i.toLong, s"k${i}v$i", "orders")))
     }
   }
@@ -347,7 +323,7 @@ class HistorySuite extends HistoryTest {
         expire(blue, topic, 0 -> 3L)
         blue.produce(topic, json(3))
         s.service.histories = history(path)
-        val query = s.results.start(typed(s), Trigger.AvailableNow())
+        val query = s.start(typed(s), Trigger.AvailableNow())
         query.awaitTermination()
         assertSame(s.seen, (0 until 6).map(i => Seen("blue", topic, 0, i.toLong, s"${i}n", "orders")))
       }

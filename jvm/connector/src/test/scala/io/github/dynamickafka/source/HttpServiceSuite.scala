@@ -4,7 +4,7 @@ import io.github.dynamickafka.metadata.service.DocumentServer
 import io.github.dynamickafka.metadata.service.DocumentServer.Answer
 
 /** A query whose streams come from a server that changes them, is stopped and is started again. */
-class HttpServiceSuite extends SourceTest {
+class HttpServiceSuite extends Queries {
 
   private def document(entries: Entry*): String = {
     val file = new StreamsFile(newFolder())
@@ -51,7 +51,7 @@ class HttpServiceSuite extends SourceTest {
         server.start()
         waitFor("the new cluster")(results.seen.exists(_.cluster == "green"))
         settle(query)
-        assertSame(results.seen, stored("blue", blue, topic) ++ stored("green", green, topic))
+        assertSame(results.seen, storedOnBoth(topic))
         assert(failures(query) == 0)
       } finally query.stop()
     }

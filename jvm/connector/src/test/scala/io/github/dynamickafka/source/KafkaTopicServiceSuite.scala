@@ -11,7 +11,7 @@ import io.github.dynamickafka.metadata.service.{KafkaTopicMetadataService, Servi
 import io.github.dynamickafka.testkit.{KafkaCluster, Record}
 
 /** A query whose streams are records of a compacted topic. */
-class KafkaTopicServiceSuite extends SourceTest {
+class KafkaTopicServiceSuite extends Queries {
 
   private def metadataTopic(partitions: Int = 1, policy: String = "compact"): String = {
     val name = newTopic("streams")
@@ -71,7 +71,7 @@ class KafkaTopicServiceSuite extends SourceTest {
       // A busy machine is slow, but an hour is longer.
       assert(ms < 60000)
       settle(query)
-      assertSame(results.seen, stored("blue", blue, data) ++ stored("green", green, data))
+      assertSame(results.seen, storedOnBoth(data))
       assert(failures.contains("0"))
     } finally query.stop()
   }

@@ -17,11 +17,11 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import io.github.dynamickafka.{DynamicKafka, DynamicKafkaProvider}
 
 /** The stream as Spark's engine calls it: planning, and calls before the first batch. */
-class PlanningSuite extends SourceTest {
+class PlanningSuite extends Queries {
 
   private type Stream = MicroBatchStream with SupportsAdmissionControl with ReportsSourceMetrics
 
-  private def scanOf(s: Scene, more: (String, String)*): Scan = {
+  private def scanOf(s: Query, more: (String, String)*): Scan = {
     val _ = spark
     val options = new CaseInsensitiveStringMap(s.options(more: _*).asJava)
     val provider = new DynamicKafkaProvider
@@ -29,21 +29,14 @@ class PlanningSuite extends SourceTest {
     table.asInstanceOf[SupportsRead].newScanBuilder(options).build()
   }
 
-  private def streaming(scan: Scan, s: Scene)(body: Stream => Unit): Unit = {
+  private def streaming(scan: Scan, s: Query)(body: Stream => Unit): Unit = {
     val stream = scan.toMicroBatchStream(s.folder.resolve("planning").toString).asInstanceOf[Stream]
     try body(stream)
     finally stream.stop()
   }
 
-  private def withTopic(body: (Scene, String) => Unit): Unit = scene { s =>
-    val topic = newTopicOn(2, blue, green)
-    Seq(blue, green).foreach(produce(_, topic, 2, Seq("a", "b", "c")))
-    s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
-    body(s, topic)
-  }
-
   test("planning is not repeated: not columnar, and the same partitions for the same batch") {
-    withTopic { (s, topic) =>
+    onBoth(Seq("a", "b", "c")) { (s, topic) =>
       val scan = scanOf(s)
       assert(scan.columnarSupportMode() == Scan.ColumnarSupportMode.UNSUPPORTED)
       streaming(scan, s) { stream =>
@@ -63,7 +56,7 @@ class PlanningSuite extends SourceTest {
   }
 
   test("equal offsets have equal text, and without a change the latest offset is the start offset itself") {
-    withTopic { (s, _) =>
+    onBoth(Seq("a", "b", "c")) { (s, _) =>
       streaming(scanOf(s), s) { stream =>
         val start = stream.initialOffset()
         assert(stream.initialOffset() == start)
@@ -77,7 +70,7 @@ class PlanningSuite extends SourceTest {
   }
 
   test("calls that Spark may make before the first offset throw nothing") {
-    withTopic { (s, _) =>
+    onBoth(Seq("a", "b", "c")) { (s, _) =>
       streaming(scanOf(s), s) { stream =>
         assert(stream.reportLatestOffset() == null)
         assert(stream.metrics(Optional.empty()).get("kafkaClustersCount") == "0")
@@ -87,7 +80,7 @@ class PlanningSuite extends SourceTest {
   }
 
   test("the reported latest offset is Kafka's, independent of the trigger's limit") {
-    withTopic { (s, topic) =>
+    onBoth(Seq("a", "b", "c")) { (s, topic) =>
       streaming(scanOf(s), s) { stream =>
         val end = stream.latestOffset(stream.initialOffset(), ReadLimit.maxRows(1))
         assert(end.json != stream.reportLatestOffset().json)
@@ -116,21 +109,21 @@ class PlanningSuite extends SourceTest {
   }
 
   test("a service object given to the builder: used, inactive clusters, not closed with the query") {
-    withTopic { (s, topic) =>
+    onBoth(Seq("a", "b", "c")) { (s, topic) =>
       s.service.inactive = Set("green")
       val frame = DynamicKafka.builder(spark)
         .setKafkaMetadataService(s.service)
         .setStreamIds("orders")
         .setProperty("stream-metadata-discovery-interval-ms", "50")
         .load()
-      val query = s.results.start(frame)
+      val query = s.start(frame)
       try {
         settle(query)
         assertSame(s.seen, stored("blue", blue, topic))
         s.service.inactive = Set.empty
         s.service.awaitAnswers()
         settle(query)
-        assertSame(s.seen, stored("blue", blue, topic) ++ stored("green", green, topic))
+        assertSame(s.seen, storedOnBoth(topic))
       } finally query.stop()
       assert(s.service.closed.getCount == 1)
     }

@@ -1,21 +1,15 @@
 package io.github.dynamickafka.source
 
 import java.nio.file.Files
-import java.util.Properties
-
-import scala.util.Using
 
 import com.google.protobuf.Descriptors.FileDescriptor
-import org.apache.kafka.clients.producer.{KafkaProducer, ProducerRecord}
-import org.apache.kafka.common.serialization.ByteArraySerializer
 
 import io.github.dynamickafka.config.Options
 import io.github.dynamickafka.format.protobuf.ProtobufSides
 import io.github.dynamickafka.schemaregistry.{RegistryServer, WireFormat}
-import io.github.dynamickafka.testkit.KafkaCluster
 
 /** Formats with Protobuf, on brokers; what the decoder makes of a record is tested in `format.decode`. */
-class ProtobufFormatsSuite extends SourceTest {
+class ProtobufFormatsSuite extends Queries {
 
   private def file(fields: String): FileDescriptor =
     ProtobufSides.file(
@@ -28,21 +22,10 @@ class ProtobufFormatsSuite extends SourceTest {
   private def record(of: FileDescriptor, text: String): Array[Byte] =
     ProtobufSides.message(of, "Order", text).toByteArray
 
-  private def write(cluster: KafkaCluster, topic: String, values: Array[Byte]*): Unit = {
-    val properties = new Properties
-    properties.put("bootstrap.servers", cluster.bootstrapServers)
-    Using.resource(new KafkaProducer(properties, new ByteArraySerializer, new ByteArraySerializer)) {
-      producer =>
-        values.foreach(value => producer.send(new ProducerRecord(topic, 0, null, value)).get)
-    }
-  }
-
-  private def row(values: Any*): Seq[Any] = values
-
   test("two clusters with one descriptor file, not one each; then the ids of a registry") {
     val topic = newTopicOn(1, blue, green)
-    write(blue, topic, record(order, "id: 1 name: \"a\""), Array[Byte](8), null)
-    write(green, topic, record(order, "id: 2 name: \"b\""))
+    produceBytes(blue, topic, record(order, "id: 1 name: \"a\""), Array[Byte](8), null)
+    produceBytes(green, topic, record(order, "id: 2 name: \"b\""))
     scene { of =>
       of.orders(Entry("blue", blue, topic), Entry("green", green, topic))
       val first = Files.write(of.folder.resolve("one.desc"), ProtobufSides.set(order)).toString
@@ -63,7 +46,7 @@ class ProtobufFormatsSuite extends SourceTest {
       RegistryServer.serving { registry =>
         val text = """syntax = "proto3"; package shop; message Order { int64 id = 1; string name = 2; }"""
         val id = registry.register(s"$topic-value", text, "PROTOBUF")
-        write(blue, topic, WireFormat.framed(id, 0.toByte +: record(order, "id: 5 name: \"e\"")))
+        produceBytes(blue, topic, WireFormat.framed(id, 0.toByte +: record(order, "id: 5 name: \"e\"")))
         val confluent = Seq(
           "format" -> "protobuf-confluent",
           "schema" -> "registry",

@@ -1,33 +1,19 @@
 package io.github.dynamickafka.source
 
 import java.nio.file.Files
-import java.util.Properties
 
 import scala.collection.mutable
-import scala.util.Using
 
 import org.apache.avro.Schema
 import org.apache.avro.generic.GenericData
-import org.apache.kafka.clients.producer.{KafkaProducer, ProducerRecord}
-import org.apache.kafka.common.serialization.ByteArraySerializer
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.streaming.Trigger
 
 import io.github.dynamickafka.format.avro.RandomAvro
 import io.github.dynamickafka.schemaregistry.{RegistryServer, WireFormat}
-import io.github.dynamickafka.testkit.KafkaCluster
 
 /** Formats with a registry, on brokers; what the decoder makes of a record is tested in `format.decode`. */
-class RegistryFormatsSuite extends SourceTest {
-
-  private def write(cluster: KafkaCluster, topic: String, values: Array[Byte]*): Unit = {
-    val properties = new Properties
-    properties.put("bootstrap.servers", cluster.bootstrapServers)
-    Using.resource(new KafkaProducer(properties, new ByteArraySerializer, new ByteArraySerializer)) {
-      producer =>
-        values.foreach(value => producer.send(new ProducerRecord(topic, 0, null, value)).get)
-    }
-  }
+class RegistryFormatsSuite extends Queries {
 
   private def record(id: Int, schema: String, values: Any*): Array[Byte] = {
     val parsed = new Schema.Parser().parse(schema)
@@ -42,8 +28,6 @@ class RegistryFormatsSuite extends SourceTest {
   private val long = """{"name":"id","type":"long"}"""
   private val name = """{"name":"name","type":"string","default":"none"}"""
 
-  private def row(values: Any*): Seq[Any] = values
-
   test("two clusters whose registries give one id to different schemas; a registry that is down afterwards") {
     val topic = newTopicOn(1, blue, green)
     RegistryServer.serving { first =>
@@ -52,8 +36,8 @@ class RegistryFormatsSuite extends SourceTest {
         val id = first.register("x", one)
         assert(second.register("x", two) == id)
         first.register(s"$topic-value", schema(long, name))
-        write(blue, topic, record(id, one, 1), record(99, one, 2), null)
-        write(green, topic, record(id, two, "b", 3L))
+        produceBytes(blue, topic, record(id, one, 1), record(99, one, 2), null)
+        produceBytes(green, topic, record(id, two, "b", 3L))
         scene { of =>
           of.orders(Entry("blue", blue, topic), Entry("green", green, topic))
           val options = Seq(
@@ -90,12 +74,12 @@ class RegistryFormatsSuite extends SourceTest {
 
           // The ids that this process has are enough.
           Seq(first, second).foreach(_.stop())
-          write(blue, topic, record(id, one, 5))
+          produceBytes(blue, topic, record(id, one, 5))
           val starts = s"""{"blue":{"$topic":{"0":3}},"green":{"$topic":{"0":0}}}"""
           val more = Seq("schema" -> "id BIGINT", "startingOffsets" -> starts)
           val failing = of.batch(options.filterNot(_._1 == "schema") ++ more: _*)
           assert(failing.where("id = 5").count() == 1)
-          write(green, topic, record(id + 1, two, "c", 6L))
+          produceBytes(green, topic, record(id + 1, two, "c", 6L))
           val e = intercept[Exception](failing.collect())
           val all =
             Iterator.iterate[Throwable](e)(_.getCause).takeWhile(_ != null).map(_.toString).mkString(" ")
@@ -114,8 +98,8 @@ class RegistryFormatsSuite extends SourceTest {
         val (before, after) = (schema(long, name), schema(name, long))
         val id = first.register("x", before)
         assert(second.register("x", after) == id)
-        write(blue, one, record(id, before, 1L, "a"))
-        write(blue, two, record(id, after, "b", 2L))
+        produceBytes(blue, one, record(id, before, 1L, "a"))
+        produceBytes(blue, two, record(id, after, "b", 2L))
         scene { of =>
           val entry = Entry("blue", blue, one)
           of.orders(entry.in("registry.url" -> first.url))
@@ -143,7 +127,7 @@ class RegistryFormatsSuite extends SourceTest {
         val (before, after) = (schema(long, name), schema(name, long))
         val id = first.register("x", before)
         assert(second.register("x", after) == id)
-        write(blue, topic, record(id, after, "b", 2L))
+        produceBytes(blue, topic, record(id, after, "b", 2L))
         scene { of =>
           of.service.formats =
             Map("orders" -> Map(

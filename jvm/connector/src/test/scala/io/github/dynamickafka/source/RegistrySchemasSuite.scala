@@ -32,7 +32,7 @@ class RegistrySchemasSuite extends AnyFunSuite with TimeLimit {
       "cluster.alpha.registry.url" -> alpha.url,
       "metadataColumns" -> ""
     ) ++ more
-    SourceTest.spark.readStream.format("dynamic-kafka").options(options).load()
+    Query.spark.readStream.format("dynamic-kafka").options(options).load()
   }
 
   private def both(body: (RegistryServer, RegistryServer) => Unit): Unit =
@@ -130,7 +130,7 @@ class RegistrySchemasSuite extends AnyFunSuite with TimeLimit {
       assert(refused(frame(zeta, alpha, "streamIds" -> "matching")).getMessage.contains("registry.subject"))
       val before = zeta.requests.size + alpha.requests.size
       assert(frame(zeta, alpha, "schema" -> "id INT").schema.toDDL == "id INT")
-      val user = SourceTest.spark.readStream.format("dynamic-kafka").schema("id INT")
+      val user = Query.spark.readStream.format("dynamic-kafka").schema("id INT")
       val options =
         Map("metadataService" -> "static", "metadataService.document" -> document, "streamIds" -> "orders")
       val confluent = options ++ Map("format" -> "avro-confluent", "registry.url" -> zeta.url)
@@ -159,11 +159,11 @@ class RegistrySchemasSuite extends AnyFunSuite with TimeLimit {
         ): String = {
           val k = s"k${java.util.UUID.randomUUID.toString.replace("-", "").take(8)}"
           val settings = Map("metadataService" -> "static", "metadataService.document" -> document) ++ more
-          SourceTest.spark.conf.set(s"spark.sql.catalog.$k", classOf[DynamicKafkaCatalog].getName)
+          Query.spark.conf.set(s"spark.sql.catalog.$k", classOf[DynamicKafkaCatalog].getName)
           settings.foreach { case (name, value) =>
-            SourceTest.spark.conf.set(s"spark.sql.catalog.$k.$name", value)
+            Query.spark.conf.set(s"spark.sql.catalog.$k.$name", value)
           }
-          SourceTest.spark.table(s"$k.$table").drop(MetadataColumn.default.map(_.name): _*).schema.toDDL
+          Query.spark.table(s"$k.$table").drop(MetadataColumn.default.map(_.name): _*).schema.toDDL
         }
         zeta.register("t-value", record(id))
         alpha.register("t-value", record(id))
@@ -181,7 +181,7 @@ class RegistrySchemasSuite extends AnyFunSuite with TimeLimit {
         // Without a catalog.
         def byMetadata(document: String) = {
           val options = Map("metadataService" -> "static", "metadataService.document" -> document)
-          SourceTest.spark.readStream.format("dynamic-kafka").options(options)
+          Query.spark.readStream.format("dynamic-kafka").options(options)
             .options(Map("streamIds" -> "orders", "format" -> "metadata", "metadataColumns" -> ""))
             .load().schema.toDDL
         }

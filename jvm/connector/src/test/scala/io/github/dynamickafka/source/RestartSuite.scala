@@ -8,30 +8,24 @@ import io.github.dynamickafka.testkit.TestAll
  * Restarts, and batches that were logged and not finished: they are read again from the log and are the same,
  * whatever the topology has become. [[Results]] compares a repeated batch with its first run.
  */
-class RestartSuite extends SourceTest {
+class RestartSuite extends Queries {
   override def asksInEachTrigger: Boolean = false
 
-  private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
-
   /** Blue and green with six records each, in a batch that is logged and not finished. */
-  private def interrupted(options: (String, String)*)(body: (Scene, String) => Any): Unit = scene { s =>
-    val topic = newTopicOn(2, blue, green)
-    Seq(blue, green).foreach(produce(_, topic, 2, values("a", 6)))
-    s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
-    s.catchUp(options: _*)
-    s.crashBeforeLastCommit()
-    Seq(blue, green).foreach(produce(_, topic, 2, values("b", 4)))
-    body(s, topic)
-    ()
-  }
-
-  private def all(topic: String) = stored("blue", blue, topic) ++ stored("green", green, topic)
+  private def interrupted(options: (String, String)*)(body: (Query, String) => Any): Unit =
+    onBoth(values("a", 6)) { (s, topic) =>
+      s.catchUp(options: _*)
+      s.uncommit()
+      Seq(blue, green).foreach(produce(_, topic, 2, values("b", 4)))
+      body(s, topic)
+      ()
+    }
 
   test("the batch is planned again from the log, although more records have been written", TestAll) {
     interrupted() { (s, topic) =>
       s.catchUp()
-      assert(s.results.repeated == Set(0L))
-      assertSame(s.seen, all(topic))
+      assert(s.repeated == Set(0L))
+      assertSame(s.seen, storedOnBoth(topic))
     }
   }
 
@@ -41,15 +35,15 @@ class RestartSuite extends SourceTest {
     interrupted() { (s, topic) =>
       s.orders(Entry("green", green, topic))
       s.catchUp()
-      assert(s.results.repeated == Set(0L))
+      assert(s.repeated == Set(0L))
       assertSame(
         s.seen.filter(_.cluster == "blue"),
         stored("blue", blue, topic).filter(_.value.startsWith("a"))
       )
-      assert(s.results.logged.retained.keySet == Set("blue"))
+      assert(s.logged.retained.keySet == Set("blue"))
       s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
       s.catchUp()
-      assertSame(s.seen, all(topic))
+      assertSame(s.seen, storedOnBoth(topic))
     }
   }
 
@@ -61,11 +55,11 @@ class RestartSuite extends SourceTest {
       s.service.streams =
         Map("orders" -> Seq(Entry("blue", blue, one, two)), "audit" -> Seq(Entry("blue", blue, one)))
       s.catchUp("streamIds" -> "orders;audit")
-      s.crashBeforeLastCommit()
+      s.uncommit()
       s.service.streams =
         Map("orders" -> Seq(Entry("blue", blue, two)), "audit" -> Seq(Entry("green", green, two)))
       s.catchUp("streamIds" -> "orders;audit")
-      assert(s.results.repeated == Set(0L))
+      assert(s.repeated == Set(0L))
       assertSame(
         s.seen,
         stored("blue", blue, one, "audit") ++ stored("blue", blue, two, "orders") ++ stored(
@@ -89,7 +83,7 @@ class RestartSuite extends SourceTest {
       s.catchUp()
       s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
       s.catchUp("newClusterStartingOffsets" -> "latest")
-      s.crashBeforeLastCommit()
+      s.uncommit()
       produce(green, topic, 1, values("read", 3))
       // Decided once: the cluster entered at the end offset of that time.
       s.catchUp("newClusterStartingOffsets" -> "earliest")
@@ -103,8 +97,8 @@ class RestartSuite extends SourceTest {
       val query = s.start("streamMetadataDiscoveryFailureThreshold" -> "1000")
       eventually(assert(s.seen.size == 20))
       settle(query)
-      assert(s.results.repeated == Set(0L))
-      assertSame(s.seen, all(topic))
+      assert(s.repeated == Set(0L))
+      assertSame(s.seen, storedOnBoth(topic))
     }
   }
 
@@ -114,10 +108,10 @@ class RestartSuite extends SourceTest {
       Seq(green, red).foreach(produce(_, topic, 2, values("a", 6)))
       s.orders(Entry("green", green, topic), Entry("red", red, topic))
       s.catchUp()
-      s.crashBeforeLastCommit()
+      s.uncommit()
       s.orders(Entry("green", green, topic))
       red.kill()
-      val skipped = new Results(s.results.checkpoint)
+      val skipped = new Results(s.checkpoint)
       try {
         val e = refused(s.start(Trigger.AvailableNow(), "clusterRequestTimeoutMs" -> "5000"))
         assert(condition(e) == "UNREACHABLE_REPLAY")
@@ -143,11 +137,11 @@ class RestartSuite extends SourceTest {
       Seq(green, red).foreach(produce(_, topic, 1, values("a", 3)))
       s.orders(Entry("green", green, topic), Entry("red", red, topic))
       s.catchUp()
-      s.crashBeforeLastCommit()
+      s.uncommit()
       s.orders(Entry("green", green, topic))
       red.restartOnNewPort()
       s.catchUp("cluster.red.kafka.bootstrap.servers" -> red.bootstrapServers)
-      assert(s.results.repeated == Set(0L))
+      assert(s.repeated == Set(0L))
       assertSame(s.seen, stored("green", green, topic) ++ stored("red", red, topic))
     }
   }
@@ -166,7 +160,7 @@ class RestartSuite extends SourceTest {
       more("c")
       s.orders(entries: _*)
       s.catchUp()
-      assertSame(s.seen, all(topic) ++ stored("red", red, topic))
+      assertSame(s.seen, storedOnBoth(topic) ++ stored("red", red, topic))
     }
   }
 
@@ -179,14 +173,14 @@ class RestartSuite extends SourceTest {
         s.orders(entries: _*)
         val query = s.start("maxOffsetsPerTrigger" -> "5")
         Seq(blue, green).foreach(produce(_, topic, 2, values(s"$i-", 6)))
-        val before = s.results.batchCount
-        eventually(assert(s.results.batchCount > before))
+        val before = s.batchCount
+        eventually(assert(s.batchCount > before))
         query.stop()
-        s.crashBeforeLastCommit()
+        s.uncommit()
       }
       s.catchUp("maxOffsetsPerTrigger" -> "5")
-      assertSame(s.seen, all(topic))
-      assert(s.results.repeated.size >= 2)
+      assertSame(s.seen, storedOnBoth(topic))
+      assert(s.repeated.size >= 2)
     }
   }
 
@@ -197,12 +191,12 @@ class RestartSuite extends SourceTest {
       s.orders(Entry("blue", blue, topic))
       val broken = s.frame().writeStream
         .foreachBatch((_: org.apache.spark.sql.DataFrame, _: Long) => throw new IllegalStateException("sink"))
-        .option("checkpointLocation", s.results.checkpoint.toString).start()
+        .option("checkpointLocation", s.checkpoint.toString).start()
       eventually(assert(broken.exception.isDefined))
       produce(blue, topic, 2, values("b", 4))
       s.catchUp()
       assertSame(s.seen, stored("blue", blue, topic))
-      assert(s.results.batch(0).size == 6, "the batch was logged before the later records")
+      assert(s.batch(0).size == 6, "the batch was logged before the later records")
     }
   }
 }

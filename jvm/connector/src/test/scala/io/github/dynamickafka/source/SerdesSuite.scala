@@ -19,24 +19,13 @@ import org.apache.spark.sql.types._
 import org.apache.spark.sql.{DataFrame, Row}
 
 import io.github.dynamickafka.extension.{CustomFormat, RecordReader, RecordWriter, SourceRecord, TargetRecord}
-import io.github.dynamickafka.sink.SinkTest
 import io.github.dynamickafka.testkit.Record
 
 /** Kafka's deserializers and serializers, and formats of the user, on brokers. */
-class SerdesSuite extends SinkTest {
+class SerdesSuite extends Queries {
   import SerdesSuite._
 
   private def reading(name: Class[_]) = "valueDeserializer" -> name.getName
-
-  /** A topic on blue and green with these values. */
-  private def withValues(values: String*)(body: (Scene, String) => Any): Unit = scene { of =>
-    val topic = newTopicOn(2, blue, green)
-    Seq(blue, green).foreach(produce(_, topic, 2, values))
-    of.orders(Entry("blue", blue, topic), Entry("green", green, topic))
-    val _ = body(of, topic)
-  }
-
-  private def row(values: Any*): Seq[Any] = values
 
   private def all(frame: DataFrame, columns: String*): Set[Seq[Any]] =
     frame.selectExpr(columns: _*).collect().map(_.toSeq).toSet
@@ -44,7 +33,7 @@ class SerdesSuite extends SinkTest {
   test(
     "columns: the key where it is asked for, the value, then metadata; properties and isKey reach the class"
   ) {
-    withValues("a", "b") { (of, topic) =>
+    onBoth(Seq("a", "b")) { (of, topic) =>
       val metadata = Seq("topic", "partition", "offset", "timestamp", "cluster", "stream")
       val value = of.batch(reading(classOf[StringDeserializer]))
       assert(value.columns.toSeq == "value" +: metadata && value.schema("value").dataType == StringType)
@@ -68,7 +57,7 @@ class SerdesSuite extends SinkTest {
   }
 
   test("a streaming query: exceptions are bad records, and one instance per task is closed at its end") {
-    withValues("1", "2", "x", "4") { (of, _) =>
+    onBoth(Seq("1", "2", "x", "4")) { (of, _) =>
       val (created, closed) = (Numbers.created.get, Numbers.closed.get)
       val found = ju.Collections.synchronizedSet(new ju.HashSet[Long])
       val frame = of.frame(reading(classOf[Numbers]), "parseErrors" -> "drop")
@@ -98,7 +87,7 @@ class SerdesSuite extends SinkTest {
   }
 
   test("Avro records have the columns of the schema") {
-    withValues("7;tea", "8;") { (of, _) =>
+    onBoth(Seq("7;tea", "8;")) { (of, _) =>
       for (found <- Seq(classOf[Records], classOf[Objects])) {
         val frame = of.batch(reading(found), "schema" -> "name STRING, id BIGINT, price DECIMAL(8, 2)")
         assert(all(frame, "name", "id", "cast(price as string)") ==
@@ -117,7 +106,7 @@ class SerdesSuite extends SinkTest {
   }
 
   test("refusals") {
-    withValues("a") { (of, _) =>
+    onBoth(Seq("a")) { (of, _) =>
       val string = reading(classOf[StringDeserializer])
       val cases: Seq[(Seq[(String, String)], String, String)] = Seq(
         (Seq(string, "format" -> "json", "schema" -> "id INT"), "INVALID_OPTION", "format"),
@@ -212,7 +201,7 @@ class SerdesSuite extends SinkTest {
   }
 
   test("a UUID is a STRING") {
-    withValues("1b4e28ba-2fa1-11d2-883f-0016d3cca427") { (of, _) =>
+    onBoth(Seq("1b4e28ba-2fa1-11d2-883f-0016d3cca427")) { (of, _) =>
       val frame = of.batch(reading(classOf[UUIDDeserializer]))
       assert(all(frame, "value") == Set(Seq("1b4e28ba-2fa1-11d2-883f-0016d3cca427")))
     }

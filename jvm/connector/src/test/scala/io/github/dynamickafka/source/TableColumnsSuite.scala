@@ -9,7 +9,7 @@ import io.github.dynamickafka.config.SourceOptionSpecs
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
 
 /** A table of a catalog has its columns before Spark passes the options of a query. */
-class TableColumnsSuite extends SourceTest {
+class TableColumnsSuite extends Queries {
   private val base = Map(
     "metadataService" -> "file",
     "metadataService.path" -> "/streams.yaml",

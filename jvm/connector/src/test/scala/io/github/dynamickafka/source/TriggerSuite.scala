@@ -9,20 +9,8 @@ import org.apache.spark.sql.types.{StringType, StructType}
 import io.github.dynamickafka.testkit.Record
 
 /** Rows, triggers, limits, batch reads. */
-class TriggerSuite extends SourceTest {
+class TriggerSuite extends Queries {
   override def asksInEachTrigger: Boolean = false
-
-  private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
-
-  private def withTopic(records: Int)(body: (Scene, String) => Any): Unit = scene { s =>
-    val topic = newTopicOn(2, blue, green)
-    Seq(blue, green).foreach(produce(_, topic, 2, values("v", records)))
-    s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
-    body(s, topic)
-    ()
-  }
-
-  private def all(topic: String) = stored("blue", blue, topic) ++ stored("green", green, topic)
 
   test("the columns are those of Spark's Kafka source, then cluster and stream, never null") {
     scene { s =>
@@ -68,7 +56,7 @@ class TriggerSuite extends SourceTest {
   }
 
   test("spark.read: from earliest to latest of one answer, ends in the metadata, resolved for each read") {
-    withTopic(10) { (s, topic) =>
+    onBoth(values("v", 10)) { (s, topic) =>
       val frame = s.batch().select("cluster", "partition", "offset")
       assert(frame.count() == 20)
       assert(s.service.callCount == 1, "one answer, no polling")
@@ -105,18 +93,19 @@ class TriggerSuite extends SourceTest {
   }
 
   test("the default trigger and ProcessingTime keep reading") {
-    for (trigger <- Seq(None, Some(Trigger.ProcessingTime("200 milliseconds")))) withTopic(4) { (s, topic) =>
-      val query = trigger.fold(s.start())(s.start(_))
-      settle(query)
-      produce(green, topic, 2, values("more", 4))
-      settle(query)
-      assertSame(s.seen, all(topic))
-      assert(query.isActive)
-    }
+    for (trigger <- Seq(None, Some(Trigger.ProcessingTime("200 milliseconds"))))
+      onBoth(values("v", 4)) { (s, topic) =>
+        val query = trigger.fold(s.start())(s.start(_))
+        settle(query)
+        produce(green, topic, 2, values("more", 4))
+        settle(query)
+        assertSame(s.seen, storedOnBoth(topic))
+        assert(query.isActive)
+      }
   }
 
   test("AvailableNow: the topology and the end offsets of its start, with the usual limits") {
-    withTopic(10) { (s, topic) =>
+    onBoth(values("v", 10)) { (s, topic) =>
       val late = newTopicOn(1, green)
       produce(green, late, 1, values("late", 3))
       @volatile var first = true
@@ -128,7 +117,7 @@ class TriggerSuite extends SourceTest {
           produce(blue, topic, 2, values("more", 6))
           s.change(Entry("blue", blue, topic), Entry("green", green, topic, late))
         }
-      }.option("checkpointLocation", s.results.checkpoint.toString).trigger(Trigger.AvailableNow()).start()
+      }.option("checkpointLocation", s.checkpoint.toString).trigger(Trigger.AvailableNow()).start()
       assert(query.awaitTermination(300000))
       val sizes = query.recentProgress.map(_.numInputRows).filter(_ > 0).toSeq
       assert(
@@ -137,16 +126,16 @@ class TriggerSuite extends SourceTest {
       )
       s.catchUp("maxOffsetsPerTrigger" -> "5")
       assert(s.seen.map(_.value).sorted == (values("late", 3) ++ values("more", 6)).sorted)
-      assert(s.results.sizes.max <= 5)
+      assert(s.sizes.max <= 5)
     }
   }
 
   test("AvailableNow ends at once if there is nothing new, and ends under load") {
-    withTopic(3) { (s, topic) =>
+    onBoth(values("v", 3)) { (s, topic) =>
       s.catchUp()
-      val before = s.results.loggedText
+      val before = s.loggedText
       s.catchUp()
-      assert(s.results.loggedText == before)
+      assert(s.loggedText == before)
       @volatile var on = true
       val load = new Thread(() => while (on) produce(blue, topic, 2, values("load", 2)))
       load.start()
@@ -156,17 +145,17 @@ class TriggerSuite extends SourceTest {
         load.join()
       }
       s.catchUp()
-      assertSame(s.seen, all(topic))
+      assertSame(s.seen, storedOnBoth(topic))
     }
   }
 
   test("Once reads all available records in one batch, whatever the limits") {
-    withTopic(10) { (s, topic) =>
+    onBoth(values("v", 10)) { (s, topic) =>
       @nowarn("cat=deprecation") val once = Trigger.Once()
       val query = s.start(once, "maxOffsetsPerTrigger" -> "3", "cluster.blue.maxOffsetsPerTrigger" -> "2")
       assert(query.awaitTermination(300000))
-      assertSame(s.seen, all(topic))
-      assert(s.results.sizes.filter(_ > 0) == Seq(20))
+      assertSame(s.seen, storedOnBoth(topic))
+      assert(s.sizes.filter(_ > 0) == Seq(20))
     }
   }
 
@@ -177,9 +166,9 @@ class TriggerSuite extends SourceTest {
       produce(green, topic, 2, values("g", 4))
       s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
       s.catchUp("maxOffsetsPerTrigger" -> "10")
-      assertSame(s.seen, all(topic))
-      assert(s.results.sizes.filter(_ > 0) == Seq(10, 10, 10, 10))
-      val first = s.results.batch(0)
+      assertSame(s.seen, storedOnBoth(topic))
+      assert(s.sizes.filter(_ > 0) == Seq(10, 10, 10, 10))
+      val first = s.batch(0)
       assert(
         first.groupBy(r => (r.cluster, r.partition)).keySet.size == 4,
         "each partition with lag gets a record"
@@ -189,26 +178,26 @@ class TriggerSuite extends SourceTest {
   }
 
   test("a budget smaller than the number of partitions rotates over them") {
-    withTopic(6) { (s, topic) =>
+    onBoth(values("v", 6)) { (s, topic) =>
       s.catchUp("maxOffsetsPerTrigger" -> "1")
-      assertSame(s.seen, all(topic))
-      assert(s.results.sizes.forall(_ <= 1))
+      assertSame(s.seen, storedOnBoth(topic))
+      assert(s.sizes.forall(_ <= 1))
       val order = s.seen.take(8).map(r => (r.cluster, r.partition))
       assert(order.toSet.size == 4, "each partition gets its turn")
     }
   }
 
   test("cluster.<id>.maxOffsetsPerTrigger limits that cluster only") {
-    withTopic(8) { (s, topic) =>
+    onBoth(values("v", 8)) { (s, topic) =>
       s.catchUp("cluster.blue.maxOffsetsPerTrigger" -> "2")
-      assertSame(s.seen, all(topic))
-      assert(s.results.batch(0).count(_.cluster == "green") == 8)
-      (0 until 4).foreach(b => assert(s.results.batch(b.toLong).count(_.cluster == "blue") == 2))
+      assertSame(s.seen, storedOnBoth(topic))
+      assert(s.batch(0).count(_.cluster == "green") == 8)
+      (0 until 4).foreach(b => assert(s.batch(b.toLong).count(_.cluster == "blue") == 2))
     }
   }
 
   test("a self-join and an aggregation work as with any source") {
-    withTopic(5) { (s, _) =>
+    onBoth(values("v", 5)) { (s, _) =>
       val counts = s.frame().groupBy(col("cluster"), col("stream")).agg(count("*").as("n"))
       val query = counts.writeStream.format("memory").queryName("counts").outputMode("complete")
         .trigger(Trigger.AvailableNow()).start()

@@ -5,12 +5,11 @@ import java.util.UUID
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.streaming.Trigger
 
-import io.github.dynamickafka.sink.SinkTest
 import io.github.dynamickafka.testkit.{KafkaCluster, Record}
 import io.github.dynamickafka.{DynamicKafka, DynamicKafkaCatalog}
 
 /** `changeData=upsert` on compacted topics; what becomes of a record is tested in `source.read` and `format.encode`. */
-class UpsertSuite extends SinkTest {
+class UpsertSuite extends Queries {
 
   private val Upsert = Seq(
     "format" -> "json",

@@ -5,14 +5,12 @@ import java.util.UUID
 import org.apache.spark.sql.streaming.Trigger
 
 import io.github.dynamickafka.DynamicKafkaCatalog
-import io.github.dynamickafka.sink.SinkTest
 
 /** VARIANT on brokers; what becomes of a record is tested in `format.json`. */
-class VariantSuite extends SinkTest {
+class VariantSuite extends Queries {
 
   private val Single = Seq("format" -> "json", "schema" -> "v VARIANT", "json.singleVariantColumn" -> "v")
 
-  private def row(values: Any*): Seq[Any] = values
   private def rows(frame: org.apache.spark.sql.DataFrame): Set[Seq[Any]] =
     frame.collect().map(_.toSeq).toSet
 

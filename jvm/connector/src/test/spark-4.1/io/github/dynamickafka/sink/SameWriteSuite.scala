@@ -15,11 +15,11 @@ import org.apache.spark.sql.{DataFrame, Row}
 import org.scalatest.time.{Millis, Seconds, Span}
 
 import io.github.dynamickafka.metadata.ClusterMetadata
-import io.github.dynamickafka.source.{Entry, Scene}
+import io.github.dynamickafka.source.{Entry, Queries, Query}
 import io.github.dynamickafka.{DynamicKafka, TestSeed}
 
 /** The same write with each trigger and both guarantees: the same records, or the same error by name. */
-class SameWriteSuite extends SinkTest {
+class SameWriteSuite extends Queries {
   import SameWriteSuite._
 
   /** What a write has done: the condition of its error, or its records as (cluster, topic, key, value, headers). */
@@ -47,7 +47,7 @@ class SameWriteSuite extends SinkTest {
   }
 
   /** Spark's writer of a stream, by its name or by the builder, of which real-time mode has another sink. */
-  private def writer(write: Write, options: Map[String, String], s: Scene, byName: Boolean) = {
+  private def writer(write: Write, options: Map[String, String], s: Query, byName: Boolean) = {
     val frame = write.rows(s.frame())
     if (byName) frame.writeStream.format("dynamic-kafka").options(options)
     else
@@ -63,7 +63,7 @@ class SameWriteSuite extends SinkTest {
       write: Write,
       mode: String,
       guarantee: String,
-      s: Scene,
+      s: Query,
       enough: Int,
       made: Map[String, String] => DataStreamWriter[Row]
   ): Result = {

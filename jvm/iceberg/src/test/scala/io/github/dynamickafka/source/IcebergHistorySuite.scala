@@ -13,9 +13,9 @@ class IcebergHistorySuite extends IcebergTest {
       archived(_.fourFiles()) { a =>
         a.scene.catchUp(more :+ oneFile: _*)
         assertSame(a.scene.seen, a.all)
-        val batches = (0L to 3L).map(a.scene.results.batch(_).map(_.offset).toSet)
+        val batches = (0L to 3L).map(a.scene.batch(_).map(_.offset).toSet)
         assert(batches == Seq(0L to 3L, 4L to 5L, 6L to 8L, 9L to 11L).map(_.toSet))
-        assert(a.scene.results.batch(4).forall(_.value.startsWith("new")) && a.scene.results.batchCount == 5)
+        assert(a.scene.batch(4).forall(_.value.startsWith("new")) && a.scene.batchCount == 5)
       }
     }
   }
@@ -43,14 +43,14 @@ class IcebergHistorySuite extends IcebergTest {
     } { a =>
       a.scene.catchUp("historyFilesPerTrigger" -> "3")
       assertSame(a.scene.seen, a.all)
-      assert(a.scene.results.sizes == Seq(18, 6, 6))
+      assert(a.scene.sizes == Seq(18, 6, 6))
     }
   }
 
   test("a batch does not read files of other times") {
     archived(_.fourFiles()) { a =>
       val read = a.sql("SELECT DISTINCT _file FROM {} WHERE offset = 0").map(_.getString(0))
-      a.scene.results.inBatch = id =>
+      a.scene.inBatch = id =>
         if (id == 0) read.foreach(file => Files.delete(Paths.get(new URI(file).getPath)))
       a.scene.catchUp(oneFile)
       assert(read.size == 1)
@@ -107,7 +107,7 @@ class IcebergHistorySuite extends IcebergTest {
         () => a.sql("CREATE OR REPLACE TABLE {} USING iceberg AS SELECT * FROM {} LIMIT 1")
       )
       changes.zipWithIndex.foreach { case (change, batch) =>
-        a.scene.results.inBatch = id =>
+        a.scene.inBatch = id =>
           if (id == batch) {
             change()
             throw new IllegalStateException("fails")
@@ -115,9 +115,9 @@ class IcebergHistorySuite extends IcebergTest {
         val query = a.scene.start(Trigger.AvailableNow(), oneFile)
         eventually(assert(!query.isActive))
       }
-      a.scene.results.inBatch = _ => ()
+      a.scene.inBatch = _ => ()
       a.scene.catchUp(oneFile)
-      assert(a.snapshot != first && a.scene.results.repeated == Set(0L, 1L, 2L, 3L))
+      assert(a.snapshot != first && a.scene.repeated == Set(0L, 1L, 2L, 3L))
       assertSame(a.scene.seen, a.all)
     }
   }
@@ -129,7 +129,7 @@ class IcebergHistorySuite extends IcebergTest {
       a.append("offset >= 6")
     } { a =>
       val before = a.parent
-      a.scene.results.inBatch =
+      a.scene.inBatch =
         id => if (id == 0) { a.call("rollback_to_snapshot", s"snapshot_id => $before"); () }
       a.scene.catchUp(oneFile)
       assert(a.snapshot == before)
@@ -152,7 +152,7 @@ class IcebergHistorySuite extends IcebergTest {
     test(s"$what is METADATA_INVALID, also after a restart") {
       archived(_.fourFiles()) { a =>
         val first = a.snapshot
-        a.scene.results.inBatch = id => if (id == 1) { lose(a); () }
+        a.scene.inBatch = id => if (id == 1) { lose(a); () }
         (1 to 2).foreach { _ =>
           val e = refused(a.scene.start(Trigger.AvailableNow(), oneFile))
           assert(condition(e) == "METADATA_INVALID")

@@ -11,7 +11,7 @@ import io.github.dynamickafka.metadata.StreamHistory
 import io.github.dynamickafka.testkit.Record
 
 /** Tables that Iceberg's released runtime writes and reads, in a catalog of the test's session. */
-trait IcebergTest extends SourceTest {
+trait IcebergTest extends Queries {
 
   protected val oneFile: (String, String) = "historyFilesPerTrigger" -> "1"
 
@@ -25,11 +25,11 @@ trait IcebergTest extends SourceTest {
   }
 
   /** A table with the records of the stream `orders`. */
-  protected final class Archive(val scene: Scene, topic: String) {
+  protected final class Archive(val scene: Query, topic: String) {
     val name = s"shop.${topic.replace('-', '_')}"
     val table = s"lake.$name"
     private val old = inKafka
-    private def inKafka = stored("blue", blue, topic) ++ stored("green", green, topic)
+    private def inKafka = storedOnBoth(topic)
 
     /** The records that were archived, and those that Kafka has. */
     def all: Seq[Seen] = (old ++ inKafka).distinct

@@ -5,12 +5,11 @@ import scala.jdk.CollectionConverters._
 import org.apache.hadoop.conf.Configuration
 
 import io.github.dynamickafka.admin.CommandLine
-import io.github.dynamickafka.sink.{SinkTest, Target}
-import io.github.dynamickafka.source.{Entry, Scene, StreamsFile}
+import io.github.dynamickafka.source.{Entry, Queries, Query, StreamsFile, Target}
 import io.github.dynamickafka.testkit.{KafkaCluster, TestAll}
 
 /** Decisions that a query cannot complete, on brokers: the commands, and the query after them. */
-class ResolveSuite extends SinkTest {
+class ResolveSuite extends Queries {
 
   /** Each row is written to both clusters. */
   private val sink = Seq(
@@ -20,7 +19,7 @@ class ResolveSuite extends SinkTest {
     "commitTimeoutMs" -> "6000"
   )
 
-  private final class Operated(t: Target, s: Scene, other: KafkaCluster) {
+  private final class Operated(t: Target, s: Query, other: KafkaCluster) {
     private val ids = Map("blue" -> blue, "other" -> other)
     private val from = newTopicOn(2, blue)
     private val out = newTopicOn(2, blue, other)
@@ -49,7 +48,7 @@ class ResolveSuite extends SinkTest {
     def prepared: Seq[Prepared] =
       new Journal(t.checkpoint.toString, new Configuration).newest().toSeq.flatMap(_._1.transactions)
 
-    def expire(transaction: Prepared): Unit = ResolveSuite.this.expire(ids(transaction.cluster), transaction)
+    def expire(transaction: Prepared): Unit = PreparedScene.expire(ids(transaction.cluster), transaction)
 
     private def tool(command: String, more: String*): CommandLine.Reply = CommandLine.run(
       Seq(
@@ -94,8 +93,7 @@ class ResolveSuite extends SinkTest {
       o.input(numbers(10, 20): _*)
       o.dies("decided")
       assert(o.states == Map("blue" -> Set("open"), "other" -> Set("open")))
-      red.kill()
-      try {
+      killed(red) {
         assert(o.states == Map("blue" -> Set("open"), "other" -> Set("unreachable")))
         assert(o.fails() == "COMMIT_INCOMPLETE")
         val done = o.resolve(1L, "abandon-cluster", "other")
@@ -105,7 +103,7 @@ class ResolveSuite extends SinkTest {
         o.input(numbers(20, 30): _*)
         o.run()
         assert(o.visibleOn("blue") == numbers(0, 30))
-      } finally red.restart()
+      }
     }
   }
 

@@ -2,13 +2,13 @@ package io.github.dynamickafka.metadata.watch
 
 import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.metadata.service.{KafkaTopicMetadataService, ServiceArguments}
-import io.github.dynamickafka.source.SourceTest
+import io.github.dynamickafka.source.Clusters
 import io.github.dynamickafka.testkit.{OnBrokers, Record, TestAll}
 
 class KafkaTopicAnswersSuite extends AnswerMatrix with OnBrokers {
   import AnswerMatrix._
 
-  private lazy val red = SourceTest.clusters(2)
+  private lazy val red = Clusters.running(2)
 
   test("what queries make of the answers of the service 'kafka-topic'", TestAll) {
     assertMatrix(new Door {

@@ -7,24 +7,14 @@ import scala.concurrent.duration._
 import scala.concurrent.{Await, Future}
 
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
-import org.scalatest.{BeforeAndAfterAll, BeforeAndAfterEach}
 
-import io.github.dynamickafka.sink.{SinkTest, Target}
-import io.github.dynamickafka.source.Entry
+import io.github.dynamickafka.source.{Entry, Queries, Target, ThreeBrokers}
 import io.github.dynamickafka.testkit.{KafkaCluster, KafkaNode, TestAll}
 
 /** A cluster of three brokers, each of which coordinates transactions and leads partitions. One of them fails. */
-class CoordinatorFailureSuite extends SinkTest with BeforeAndAfterAll with BeforeAndAfterEach {
-  private lazy val three =
+class CoordinatorFailureSuite extends Queries with ThreeBrokers {
+  override protected lazy val three: KafkaCluster =
     KafkaCluster.start("three", nodes = 3, properties = Map("transaction.state.log.num.partitions" -> "3"))
-
-  override def afterAll(): Unit = three.stop()
-
-  /** A test that failed must not fail the next one. */
-  override def afterEach(): Unit = {
-    three.thaw()
-    three.nodes.filterNot(_.isAlive).foreach(_.restart())
-  }
 
   private val States = "__transaction_state"
 

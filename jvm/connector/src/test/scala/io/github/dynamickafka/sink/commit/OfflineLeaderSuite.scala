@@ -2,9 +2,8 @@ package io.github.dynamickafka.sink.commit
 
 import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.LeaderNotAvailableException
-import org.scalatest.{BeforeAndAfterAll, BeforeAndAfterEach}
 
-import io.github.dynamickafka.sink.SinkTest
+import io.github.dynamickafka.source.{Queries, ThreeBrokers}
 import io.github.dynamickafka.testkit.{BrokerVersions, InTestAll, KafkaCluster, TestAll}
 
 class OfflineLeaderSuite extends OfflineLeaderTests(BrokerVersions.all.head, markerIsLost = true)
@@ -18,13 +17,8 @@ class OldBrokersOfflineLeaderSuite extends OfflineLeaderTests(BrokerVersions.all
  * @param markerIsLost whether brokers of this version complete the transaction without the partition (KAFKA-20734)
  */
 abstract class OfflineLeaderTests(version: String, markerIsLost: Boolean)
-    extends SinkTest with BeforeAndAfterAll with BeforeAndAfterEach {
-  private lazy val three = KafkaCluster.start("three", version, nodes = 3)
-
-  override def afterAll(): Unit = three.stop()
-
-  /** A test that failed must not fail the next one. */
-  override def afterEach(): Unit = three.nodes.filterNot(_.isAlive).foreach(_.restart())
+    extends Queries with ThreeBrokers {
+  override protected lazy val three: KafkaCluster = KafkaCluster.start("three", version, nodes = 3)
 
   /** With transactions of which each has written to a topic on node 2 alone. */
   private def offline(body: (PreparedScene, Seq[Prepared], String) => Unit): Unit = {

@@ -6,6 +6,7 @@ import java.util.UUID
 import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.kafka.TaskSender.Record
 import io.github.dynamickafka.kafka.{ProducerSettings, TransactionTimeLimits}
+import io.github.dynamickafka.sink.commit.ResumableProducer.Handle
 import io.github.dynamickafka.testkit.KafkaCluster
 
 /** Transactions with one record each, their id, on a cluster with the id `blue`. */
@@ -58,4 +59,16 @@ private[sink] final class PreparedScene(cluster: KafkaCluster, topic: String) {
 
   def abort(of: Prepared*): Seq[String] =
     committer.abort(of, _ => None).map(_._2.productPrefix)
+}
+
+private[sink] object PreparedScene {
+
+  /** Aborts a prepared transaction, as Kafka does after its timeout. */
+  def expire(cluster: KafkaCluster, transaction: Prepared): Unit = {
+    val settings =
+      new ProducerSettings(transaction.cluster, Map("bootstrap.servers" -> cluster.bootstrapServers))
+    val producer = TransactionPool.shared.acquire(settings)
+    producer.abort(transaction.transactionalId, Handle(transaction.producerId, transaction.epoch))
+    producer.kill()
+  }
 }

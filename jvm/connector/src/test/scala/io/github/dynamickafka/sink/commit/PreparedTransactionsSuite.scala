@@ -6,7 +6,8 @@ import scala.util.Using
 import org.apache.kafka.clients.admin.Admin
 
 import io.github.dynamickafka.base.Clock
-import io.github.dynamickafka.sink.{OldBrokers, SinkTest}
+import io.github.dynamickafka.sink.OldBrokers
+import io.github.dynamickafka.source.Queries
 import io.github.dynamickafka.testkit.InTestAll
 
 class PreparedTransactionsSuite extends PreparedTransactionsTests(transactionVersion = 2)
@@ -20,7 +21,7 @@ class OldBrokersPreparedTransactionsSuite extends PreparedTransactionsTests(tran
  *
  * @param transactionVersion the finalized version of Kafka's feature `transaction.version` on these brokers
  */
-abstract class PreparedTransactionsTests(transactionVersion: Int) extends SinkTest {
+abstract class PreparedTransactionsTests(transactionVersion: Int) extends Queries {
 
   test("they are open until they are committed or aborted; neither can be changed into the other") {
     val topic = newTopicOn(1, blue)

@@ -7,15 +7,12 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.streaming.StreamingQuery
 
-import io.github.dynamickafka.sink.SinkTest
-import io.github.dynamickafka.source.Entry
+import io.github.dynamickafka.source.{Entry, Queries}
 import io.github.dynamickafka.testkit.{KafkaCluster, TestAll}
 
 /** Log-ins of Kafka's clients beside SCRAM and certificates, for which there is the testkit's own listener: each reads and writes. */
-class LogInSuite extends SinkTest {
+class LogInSuite extends Queries {
   import LogInSuite._
-
-  private val once = "deliveryGuarantee" -> "exactly-once"
 
   /** Runs the body with a broker whose port for clients requires a log-in. */
   private def broker(mechanism: String, jvmOptions: String*)(lines: (String, String)*)(
@@ -45,7 +42,7 @@ class LogInSuite extends SinkTest {
       val (from, to) = (newTopicOn(2, cluster), newTopicOn(2, cluster))
       s.orders(Entry("guarded", client, Seq(from)))
       t.out(Entry("guarded", client, Seq(to)))
-      val query = t.start(s.frame().select("key", "value"), once)
+      val query = t.start(s.frame().select("key", "value"), ExactlyOnce)
       body(
         query,
         values => {

@@ -6,12 +6,10 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.streaming.Trigger
 
-import io.github.dynamickafka.source.{Entry, Scene, SourceTest}
+import io.github.dynamickafka.source.{Entry, Queries, Query}
 
 /** Checkpoints of this version, of the first one, of a later one, of another source, and damaged ones. */
-class CheckpointSuite extends SourceTest {
-
-  private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
+class CheckpointSuite extends Queries {
 
   test("the offset log has one canonical line of version 2, with Spark's own Kafka JSON for each cluster") {
     scene { s =>
@@ -22,19 +20,19 @@ class CheckpointSuite extends SourceTest {
       val twos = (0 until 11).map(p => s""""$p":2""").mkString(",")
       val zeros = (0 until 11).map(p => s""""$p":0""").mkString(",")
       def identity(id: String) = {
-        val known = s.results.logged.identity(id)
+        val known = s.logged.identity(id)
         s""""$id":{"cluster":"${known.kafkaId.get}","topics":{"$topic":"${known.topics(
             topic
           )}"},"epochs":{"$topic":0}}"""
       }
       assert(
-        s.results.loggedText ==
+        s.loggedText ==
           s"""{"version":2,"clusters":{"blue":{"$topic":{$twos}},"green":{"$topic":{$zeros}}},""" +
           s""""identities":{${identity("blue")},${identity("green")}}}"""
       )
-      val text = s.results.loggedText
+      val text = s.loggedText
       s.catchUp()
-      assert(s.results.loggedText == text, "no batch without a change")
+      assert(s.loggedText == text, "no batch without a change")
     }
   }
 
@@ -58,27 +56,27 @@ class CheckpointSuite extends SourceTest {
     )
     for ((what, damage) <- damages) scene { s =>
       logged(s, damage)
-      val before = s.results.files
+      val before = s.files
       val e = refused(s.start(Trigger.AvailableNow()))
       assert(condition(e) == "INVALID_OFFSET" && text(e).contains(what), text(e))
       assert(
-        s.results.files.filter(_._1.startsWith("offsets/")) == before.filter(_._1.startsWith("offsets/"))
+        s.files.filter(_._1.startsWith("offsets/")) == before.filter(_._1.startsWith("offsets/"))
       )
     }
   }
 
-  private def logged(s: Scene, change: String => String): Unit = {
+  private def logged(s: Query, change: String => String): Unit = {
     val topic = newTopicOn(1, blue)
     produce(blue, topic, 1, values("a", 3))
     s.orders(Entry("blue", blue, topic))
     s.catchUp()
-    s.results.rewriteLogged(change)
+    s.rewriteLogged(change)
   }
 
   test("another version of the source's own files is refused") {
     scene { s =>
       logged(s, identity)
-      val own = s.results.checkpoint.resolve("sources/0/dynamic-kafka/topology")
+      val own = s.checkpoint.resolve("sources/0/dynamic-kafka/topology")
       val files = Files.list(own)
       try
         files.iterator.asScala.filter(_.toString.endsWith(".json")).foreach { file =>
@@ -103,23 +101,23 @@ class CheckpointSuite extends SourceTest {
           .option("subscribe", topic).option("startingOffsets", "earliest")
           .load()
           .selectExpr("'blue' as cluster", "topic", "partition", "offset", "value", "'orders' as stream")
-        assert(s.results.start(plain, Trigger.AvailableNow()).awaitTermination(300000))
+        assert(s.start(plain, Trigger.AvailableNow()).awaitTermination(300000))
         assert(s.seen.size == 3)
-        if (!withBatch) s.results.unlog()
-        val before = s.results.files
+        if (!withBatch) s.unlog()
+        val before = s.files
         s.orders(Entry("blue", blue, topic))
         val e = refused(s.start(Trigger.AvailableNow()))
         assert(condition(e) == "PLAIN_KAFKA_CHECKPOINT", text(e))
         // The query's metadata (its id) may be written, the files of the plain source are unchanged.
-        assert(before.forall { case (file, content) => s.results.files.get(file).contains(content) })
-        assert(!s.results.files.keys.exists(_.contains("dynamic-kafka")))
+        assert(before.forall { case (file, content) => s.files.get(file).contains(content) })
+        assert(!s.files.keys.exists(_.contains("dynamic-kafka")))
       }
     }
 
   test("the source's files are in the folder that Spark assigns, without files of a wrapped source") {
     scene { s =>
       logged(s, identity)
-      val own = s.results.files.keySet.filter(_.startsWith("sources/"))
+      val own = s.files.keySet.filter(_.startsWith("sources/"))
       assert(own.nonEmpty && own.forall(_.startsWith("sources/0/dynamic-kafka/")), own)
     }
   }

@@ -8,7 +8,7 @@ import scala.util.Using
 import org.apache.kafka.clients.admin.Admin
 import org.apache.spark.sql.streaming.Trigger
 
-import io.github.dynamickafka.source.{Entry, Results, Seen, SourceTest}
+import io.github.dynamickafka.source.{Entry, Queries, Results, Seen}
 
 /**
  * Complete checkpoints of released versions, with placeholders for addresses: each one must open, plan its
@@ -17,7 +17,7 @@ import io.github.dynamickafka.source.{Entry, Results, Seen, SourceTest}
  * New: `GOLDEN_CHECKPOINT=<folder> ./sbt "connector/testOnly *GoldenCheckpointSuite"`. A checkpoint that
  * has been released is never created again.
  */
-class GoldenCheckpointSuite extends SourceTest {
+class GoldenCheckpointSuite extends Queries {
 
   private val (orders, old) = ("golden-orders", "golden-old")
   private def clusters = Seq("blue" -> blue, "green" -> green, "red" -> red)
@@ -59,7 +59,7 @@ class GoldenCheckpointSuite extends SourceTest {
     likeThen(8, 4, 4)
     s.orders(Entry("blue", blue, orders), Entry("red", red, old).draining)
     s.catchUp("maxOffsetsPerTrigger" -> "4")
-    for ((file, text) <- s.results.files if !after(file)) {
+    for ((file, text) <- s.files if !after(file)) {
       Files.createDirectories(target.resolve(file).getParent)
       Files.writeString(
         target.resolve(file),

@@ -7,16 +7,14 @@ import scala.util.Using
 
 import org.apache.spark.sql.streaming.Trigger
 
-import io.github.dynamickafka.source.{Entry, Scene, SourceTest}
+import io.github.dynamickafka.source.{Entry, Queries, Query}
 
 /** The first start with a checkpoint that the command `migrate` has written: it has positions, and nothing else of the source. */
-class MigratedCheckpointSuite extends SourceTest {
+class MigratedCheckpointSuite extends Queries {
   override def asksInEachTrigger: Boolean = false
 
-  private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
-
   /** A query of Spark's source has read six records of green, of which the checkpoint has the cluster id `gren`. */
-  private def migrated(body: (Scene, String) => Any): Unit = scene { s =>
+  private def migrated(body: (Query, String) => Any): Unit = scene { s =>
     val topic = newTopicOn(2, green)
     produce(green, topic, 2, values("a", 6))
     val plain = spark.readStream.format("kafka")
@@ -24,9 +22,9 @@ class MigratedCheckpointSuite extends SourceTest {
       .option("subscribe", topic).option("startingOffsets", "earliest")
       .load()
       .selectExpr("'green' as cluster", "topic", "partition", "offset", "value", "'orders' as stream")
-    assert(s.results.start(plain, Trigger.AvailableNow()).awaitTermination(300000))
-    s.results.rewriteLogged(offset => s"""{"version":2,"clusters":{"gren":$offset}}""")
-    Using.resource(Files.walk(s.results.checkpoint.resolve("sources")))(
+    assert(s.start(plain, Trigger.AvailableNow()).awaitTermination(300000))
+    s.rewriteLogged(offset => s"""{"version":2,"clusters":{"gren":$offset}}""")
+    Using.resource(Files.walk(s.checkpoint.resolve("sources")))(
       _.iterator.asScala.toSeq.reverse.foreach(Files.delete)
     )
     produce(green, topic, 2, values("b", 4))
@@ -34,10 +32,10 @@ class MigratedCheckpointSuite extends SourceTest {
     ()
   }
 
-  private def rename(s: Scene): Unit = s.results.rewriteLogged(_.replace("\"gren\"", "\"green\""))
+  private def rename(s: Query): Unit = s.rewriteLogged(_.replace("\"gren\"", "\"green\""))
 
   /** What the source writes; Spark writes the id of a query when it is started. */
-  private def ofSource(s: Scene) = s.results.files.filter { case (file, _) =>
+  private def ofSource(s: Query) = s.files.filter { case (file, _) =>
     file.matches("(offsets|sources)/.*")
   }
 
@@ -65,7 +63,7 @@ class MigratedCheckpointSuite extends SourceTest {
       // From here on, a removal is one.
       s.orders(Entry("blue", blue, newTopicOn(1, blue)))
       s.catchUp()
-      assert(s.results.logged.retained.keySet == Set("green"))
+      assert(s.logged.retained.keySet == Set("green"))
     }
   }
 
@@ -82,7 +80,7 @@ class MigratedCheckpointSuite extends SourceTest {
       blue.createTopic(topic, 2)
       s.orders(Entry("green", blue, topic))
       assert(condition(refused(s.start(Trigger.AvailableNow()))) == "DATA_LOSS")
-      assert(!s.results.files.keys.exists(_.contains("topology")))
+      assert(!s.files.keys.exists(_.contains("topology")))
       s.orders(Entry("green", green).matching(s"$topic.*"))
       s.catchUp()
       assertSame(s.seen, stored("green", green, topic))

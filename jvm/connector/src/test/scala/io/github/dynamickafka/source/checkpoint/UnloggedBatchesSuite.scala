@@ -1,26 +1,22 @@
 package io.github.dynamickafka.source.checkpoint
 
-import java.nio.file.Files
-
-import scala.jdk.CollectionConverters._
-
 import org.apache.spark.sql.streaming.StreamingQuery
 
-import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson}
-import io.github.dynamickafka.source.{Entry, Scene, SourceTest}
+import io.github.dynamickafka.offset.CompositeOffset
+import io.github.dynamickafka.source.{Entry, Queries, Query}
 import io.github.dynamickafka.testkit.TestAll
 
 /** Spark's asynchronous progress tracking, with Spark's own Kafka sink: some batches are not in the offset log. */
-class UnloggedBatchesSuite extends SourceTest {
+class UnloggedBatchesSuite extends Queries {
   private val options = Seq("failOnDataLoss" -> "false")
 
-  private final class Copied(s: Scene) {
+  private final class Copied(s: Query) {
     private val sink = newTopicOn(1, blue)
 
     def start(): StreamingQuery = s.frame(options: _*).select("value").writeStream.format("kafka")
       .option("kafka.bootstrap.servers", blue.bootstrapServers)
       .option("topic", sink)
-      .option("checkpointLocation", s.results.checkpoint.toString)
+      .option("checkpointLocation", s.checkpoint.toString)
       .option("asyncProgressTrackingEnabled", "true")
       .option("asyncProgressTrackingCheckpointIntervalMs", "5000")
       .start()
@@ -34,16 +30,11 @@ class UnloggedBatchesSuite extends SourceTest {
   }
 
   /** The last two logged offsets. A restart reads from the first to the second if the latter is not committed. */
-  private def lastTwo(s: Scene): Option[(CompositeOffset, CompositeOffset)] = {
-    val folder = s.results.checkpoint.resolve("offsets")
-    val listing = Files.list(folder)
-    val numbers =
-      try listing.iterator.asScala.map(_.getFileName.toString).flatMap(_.toIntOption).toSeq.sorted
-      finally listing.close()
-    def read(n: Int) =
-      CompositeOffsetJson.read(Files.readAllLines(folder.resolve(n.toString)).asScala.last)
-    Option.when(numbers.size > 1)((read(numbers.init.last), read(numbers.last)))
-  }
+  private def lastTwo(s: Query): Option[(CompositeOffset, CompositeOffset)] =
+    s.log("offsets").takeRight(2) match {
+      case Seq(start, end) => Some((s.logged(start), s.logged(end)))
+      case _ => None
+    }
 
   /**
    * Repeats a change until it falls between two logged offsets, and restarts from the first of them.
@@ -51,7 +42,7 @@ class UnloggedBatchesSuite extends SourceTest {
    * @param change the records that the query has to read after the nth change
    * @param isBetween whether the nth change is between these offsets
    */
-  private def restartAcross(s: Scene, steady: String)(change: Int => Seq[String])(
+  private def restartAcross(s: Query, steady: String)(change: Int => Seq[String])(
       isBetween: (Int, CompositeOffset, CompositeOffset) => Boolean
   ): Unit = {
     val copied = new Copied(s)
@@ -74,7 +65,7 @@ class UnloggedBatchesSuite extends SourceTest {
       lastTwo(s).exists { case (start, end) => isBetween(n, start, end) }
     }
     assert(Iterator.from(1).take(20).exists(attempt))
-    s.crashBeforeLastCommit()
+    s.uncommit()
     val query = copied.start()
     copied.await(query, more("after the restart"))
   }

@@ -5,10 +5,10 @@ import java.lang.management.ManagementFactory
 import javax.management.ObjectName
 
 import io.github.dynamickafka.kafka.KafkaProperties
-import io.github.dynamickafka.source.{Entry, SourceTest}
+import io.github.dynamickafka.source.{Entry, Queries}
 
 /** The client ids of a query in the brokers' logs and in JMX. */
-class ClientNamesSuite extends SourceTest {
+class ClientNamesSuite extends Queries {
 
   private def clients(kind: String, id: String): Boolean =
     ManagementFactory.getPlatformMBeanServer.isRegistered(new ObjectName(s"$kind:type=app-info,id=$id"))

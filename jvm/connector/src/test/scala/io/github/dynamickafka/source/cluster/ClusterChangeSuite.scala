@@ -4,14 +4,12 @@ import java.nio.file.{Files, Path}
 
 import org.scalatest.time.{Seconds, Span}
 
-import io.github.dynamickafka.source.{Entry, SourceTest}
+import io.github.dynamickafka.source.{Entry, Queries}
 import io.github.dynamickafka.testkit.TestAll
 
 /** A cluster whose address or properties change under the same id. */
-class ClusterChangeSuite extends SourceTest {
+class ClusterChangeSuite extends Queries {
   override def asksInEachTrigger: Boolean = false
-
-  private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
 
   /** A time limit longer than the restart of a broker, also on a busy machine. */
   private val patiently = "clusterRequestTimeoutMs" -> "300000"
@@ -30,7 +28,7 @@ class ClusterChangeSuite extends SourceTest {
       eventually(assert(s.seen.size == 18))
       settle(query)
       assertSame(s.seen, stored("red", red, topic) ++ stored("green", green, topic))
-      assert(s.results.logged.position("red").of(topic).values.sum == 12L)
+      assert(s.logged.position("red").of(topic).values.sum == 12L)
     }
   }
 
@@ -42,16 +40,15 @@ class ClusterChangeSuite extends SourceTest {
       // With this limit a query that waits for the old address does not make progress within this test.
       val query = s.start("clusterRequestTimeoutMs" -> "300000", "replacedClusterPolicy" -> "earliest")
       settle(query)
-      red.freeze()
-      try {
+      frozen(red) {
         eventually(assert(query.status.message.startsWith("Getting offsets")))
         // Another cluster, because a frozen broker cannot move.
         s.orders(Entry.at("red", green.bootstrapServers, topic))
         produce(green, topic, 1, values("b", 2))
         val expected = (values("a", 3) ++ values("a", 3) ++ values("b", 2)).sorted
-        eventually(timeout(Span(100, Seconds)))(assert(s.results.values == expected))
+        eventually(timeout(Span(100, Seconds)))(assert(s.values == expected))
         assert(query.exception.isEmpty)
-      } finally red.thaw()
+      }
     }
   }
 
@@ -64,12 +61,12 @@ class ClusterChangeSuite extends SourceTest {
       produce(red, topic, 2, values("a", 6))
       s.orders(Entry("red", red, topic))
       s.catchUp()
-      s.crashBeforeLastCommit()
+      s.uncommit()
       red.restartOnNewPort()
       produce(red, topic, 2, values("b", 6))
       s.orders(Entry("red", red, topic))
       s.catchUp(patiently)
-      assert(s.results.repeated.nonEmpty)
+      assert(s.repeated.nonEmpty)
       assertSame(s.seen, stored("red", red, topic))
     }
   }
@@ -88,7 +85,7 @@ class ClusterChangeSuite extends SourceTest {
         s.change(Entry("blue", blue, topic).and("max.poll.records", s"${100 + i % 3}"), stays)
       }
       settle(query)
-      assertSame(s.seen, stored("blue", blue, topic) ++ stored("green", green, topic))
+      assertSame(s.seen, storedOnBoth(topic))
     }
   }
 
@@ -119,18 +116,18 @@ class ClusterChangeSuite extends SourceTest {
       settle(query)
       val plan = query.toString + query.lastProgress.json + s.frame().queryExecution.toString
       query.stop()
-      s.crashBeforeLastCommit()
+      s.uncommit()
       produce(blue, topic, 1, values("b", 3))
       s.orders(entry(young))
       s.catchUp("kafka.group.id" -> "of-the-user")
       assertSame(s.seen, stored("blue", blue, topic))
       s.orders(entry(young).and("bootstrap.servers", "127.0.0.1:9"))
       val e = refused(s.start("clusterRequestTimeoutMs" -> "500"))
-      val places = s.results.files + ("plan" -> plan) + ("error" -> allTexts(e.asInstanceOf[Throwable]))
+      val places = s.files + ("plan" -> plan) + ("error" -> allTexts(e.asInstanceOf[Throwable]))
       for ((place, content) <- places; secret <- Seq(old, young))
         assert(!content.contains(secret), s"in $place: $content")
       assert(
-        s.results.files.values.exists(_.contains(blue.bootstrapServers)),
+        s.files.values.exists(_.contains(blue.bootstrapServers)),
         "the checkpoint contains the address"
       )
       // log4j2.properties writes everything that the connector logs to this file.

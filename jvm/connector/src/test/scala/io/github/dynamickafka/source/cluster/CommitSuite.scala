@@ -13,22 +13,16 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 
-import io.github.dynamickafka.source.{Entry, Logs, Scene, SourceTest}
+import io.github.dynamickafka.source.{Entry, Logs, Queries, Query}
 import io.github.dynamickafka.testkit.{KafkaCluster, TestAll}
 
 /** Offsets of finished batches in a consumer group of each cluster, for tools that show lag. */
-class CommitSuite extends SourceTest {
+class CommitSuite extends Queries {
 
-  private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
   private def committing(group: String) = Seq("commitOffsets" -> "true", "commitGroupId" -> group)
 
-  private def withTopic(records: Int)(body: (Scene, String, String) => Any): Unit = scene { s =>
-    val topic = newTopicOn(2, blue, green)
-    Seq(blue, green).foreach(produce(_, topic, 2, values("v", records)))
-    s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
-    body(s, topic, s"group-$topic")
-    ()
-  }
+  private def withTopic(records: Int)(body: (Query, String, String) => Any): Any =
+    onBoth(values("v", records))((s, topic) => body(s, topic, s"group-$topic"))
 
   private def group(cluster: KafkaCluster, name: String, topic: String): Map[Int, Long] =
     cluster.committedOffsets(name).getOrElse(topic, Map.empty)
@@ -39,7 +33,7 @@ class CommitSuite extends SourceTest {
   }
 
   /** Starts a query that calls `body` in each batch. */
-  private def sink(s: Scene, trigger: Trigger, options: Seq[(String, String)])(
+  private def sink(s: Query, trigger: Trigger, options: Seq[(String, String)])(
       body: (DataFrame, Long) => Unit
   ): StreamingQuery =
     s.frame(options: _*).writeStream
@@ -47,13 +41,13 @@ class CommitSuite extends SourceTest {
         rows.collect()
         body(rows, id)
       }
-      .option("checkpointLocation", s.results.checkpoint.toString).trigger(trigger).start()
+      .option("checkpointLocation", s.checkpoint.toString).trigger(trigger).start()
 
   test("AvailableNow: the last batch is committed, and a query with startingOffsets=committed starts there") {
     withTopic(10) { (s, topic, name) =>
       s.catchUp(committing(name) :+ ("maxOffsetsPerTrigger" -> "7"): _*)
       assertAtEnd(name, topic, blue, green)
-      val before = stored("blue", blue, topic) ++ stored("green", green, topic)
+      val before = storedOnBoth(topic)
       assertSame(s.seen, before)
       produce(blue, topic, 2, values("more", 3))
       scene { other =>
@@ -267,7 +261,7 @@ class CommitSuite extends SourceTest {
           assert(query.isActive && group(blue, name, topic).isEmpty)
         }
         assert(lines.exists(line => line.contains("'blue'") && line.contains("has active members")), lines)
-        assertSame(s.seen, stored("blue", blue, topic) ++ stored("green", green, topic))
+        assertSame(s.seen, storedOnBoth(topic))
       } finally member.close()
     }
   }

@@ -12,11 +12,11 @@ import org.apache.spark.kafka010.TestTokens
 import org.scalatest.BeforeAndAfterAll
 
 import io.github.dynamickafka.kafka.ConsumerSettings
-import io.github.dynamickafka.source.{Entry, SourceTest}
+import io.github.dynamickafka.source.{Entry, Queries}
 import io.github.dynamickafka.testkit.{KafkaCluster, KafkaClusters, SecureCluster}
 
 /** Tasks authenticate with the delegation tokens that Spark gives them. */
-class DelegationTokensSuite extends SourceTest with BeforeAndAfterAll {
+class DelegationTokensSuite extends Queries with BeforeAndAfterAll {
   // The user of the metadata may describe topics, and only the owner of the token may read them.
   private lazy val guarded: KafkaCluster = KafkaClusters.start(
     SecureCluster.scram("guarded", Map("planner" -> "pw-planner", "reader" -> "pw-reader"), acls = true)

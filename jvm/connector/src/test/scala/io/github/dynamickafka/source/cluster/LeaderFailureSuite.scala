@@ -2,26 +2,12 @@ package io.github.dynamickafka.source.cluster
 
 import scala.jdk.CollectionConverters._
 
-import org.scalatest.{BeforeAndAfterAll, BeforeAndAfterEach}
-
-import io.github.dynamickafka.source.{Entry, SourceTest}
-import io.github.dynamickafka.testkit.{KafkaCluster, KafkaNode, TestAll}
+import io.github.dynamickafka.source.{Entry, Queries, ThreeBrokers}
+import io.github.dynamickafka.testkit.{KafkaNode, TestAll}
 
 /** A cluster of three brokers, of which one fails. */
-class LeaderFailureSuite extends SourceTest with BeforeAndAfterAll with BeforeAndAfterEach {
+class LeaderFailureSuite extends Queries with ThreeBrokers {
   override def asksInEachTrigger: Boolean = false
-
-  private lazy val three = KafkaCluster.start("three", nodes = 3)
-
-  override def afterAll(): Unit = three.stop()
-
-  /** A test that failed must not fail the next one. */
-  override def afterEach(): Unit = {
-    three.thaw()
-    three.nodes.filterNot(_.isAlive).foreach(_.restart())
-  }
-
-  private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
 
   /** Less than the session of a broker and the election of another leader take, together with some attempts. */
   private val limit = "clusterRequestTimeoutMs" -> "15000"
@@ -65,7 +51,7 @@ class LeaderFailureSuite extends SourceTest with BeforeAndAfterAll with BeforeAn
     val query = s.start(policy)
     produce(three, only, 1, values("before", 3))
     settle(query)
-    val position = s.results.logged.position("three").of(only)
+    val position = s.logged.position("three").of(only)
     three.node(2).kill()
     waitFor("no leader")(three.leader(only, 0).isEmpty)
     val before = query.recentProgress.length
@@ -74,7 +60,7 @@ class LeaderFailureSuite extends SourceTest with BeforeAndAfterAll with BeforeAn
       produce(green, elsewhere, 1, values(s"e$i-", 1))
       waitFor(s"records $i")(s.seen.size == 3 + 2 * i)
     }
-    assert(s.results.logged.position("three").of(only) == position)
+    assert(s.logged.position("three").of(only) == position)
     assert(s.metrics(query)("unreachableClusters") == "0")
     // Less than the default of clusterRequestTimeoutMs: no trigger waits for the partition.
     val slowest = query.recentProgress.drop(

@@ -8,21 +8,20 @@ import scala.jdk.CollectionConverters._
 import javax.management.ObjectName
 import org.apache.spark.sql.streaming.{StreamingQueryProgress, Trigger}
 
-import io.github.dynamickafka.source.{Entry, Scene, SourceTest}
+import io.github.dynamickafka.source.{Entry, Queries, Query}
 import io.github.dynamickafka.testkit.TestAll
 
 /** Unreachable clusters. `red` is the one that fails. */
-class OutageSuite extends SourceTest {
+class OutageSuite extends Queries {
   override def asksInEachTrigger: Boolean = false
 
-  private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
   private val skip = "clusterFailurePolicy" -> "skip"
   private def within(ms: Int) = "clusterRequestTimeoutMs" -> ms.toString
 
   /** As long as a healthy cluster needs to answer on a busy machine, and not longer. */
   private val soon = within(5000)
 
-  private def withTopic(body: (Scene, String) => Any): Unit = scene { s =>
+  private def withTopic(body: (Query, String) => Any): Unit = scene { s =>
     val topic = newTopicOn(2, green, red)
     s.orders(Entry("green", green, topic), Entry("red", red, topic))
     body(s, topic)
@@ -31,25 +30,12 @@ class OutageSuite extends SourceTest {
 
   private def all(topic: String) = stored("green", green, topic) ++ stored("red", red, topic)
 
-  /** Kills the broker, and restarts it after the body. */
-  private def killed[A](body: => A): A = {
-    red.kill()
-    try body
-    finally red.restart()
-  }
-
-  private def frozen[A](body: => A): A = {
-    red.freeze()
-    try body
-    finally red.thaw()
-  }
-
   test("fail: the query fails with an error that names the cluster, and can be restarted") {
     withTopic { (s, topic) =>
       val query = s.start(soon)
       produce(red, topic, 2, values("a", 4))
       settle(query)
-      killed {
+      killed(red) {
         val e = failure(query)
         assert(condition(e) == "CLUSTER_UNREACHABLE")
         assert(text(e).contains("'red'") && text(e).contains(red.bootstrapServers), text(e))
@@ -65,7 +51,7 @@ class OutageSuite extends SourceTest {
     withTopic { (s, topic) =>
       val query = s.start(soon)
       settle(query)
-      frozen {
+      frozen(red) {
         val ms = elapsedMs(assert(condition(failure(query)) == "CLUSTER_UNREACHABLE"))
         // Not the default of a minute; the rest allows for a busy machine.
         assert(ms > 4000 && ms < 40000)
@@ -81,12 +67,12 @@ class OutageSuite extends SourceTest {
       produce(red, topic, 2, values("a", 4))
       val query = s.start(skip, soon)
       settle(query)
-      val position = s.results.logged.position("red")
-      killed {
+      val position = s.logged.position("red")
+      killed(red) {
         produce(green, topic, 2, values("g", 6))
         eventually(assert(s.seen.count(_.cluster == "green") == 6))
         eventually(assert(s.metrics(query)("unreachableClusters") == "1"))
-        assert(s.results.logged.position("red") == position)
+        assert(s.logged.position("red") == position)
         assert(s.metrics(query)("kafkaClustersCount") == "2")
       }
       produce(red, topic, 2, values("b", 4))
@@ -101,7 +87,7 @@ class OutageSuite extends SourceTest {
     withTopic { (s, topic) =>
       val query = s.start(skip, within(15000))
       settle(query)
-      frozen {
+      frozen(red) {
         produce(green, topic, 2, values("first", 2))
         val ms = elapsedMs(eventually(assert(s.seen.size == 2)))
         // Less than twice the limit.
@@ -132,7 +118,7 @@ class OutageSuite extends SourceTest {
     for (policy <- Seq("fail", "skip")) withTopic { (s, topic) =>
       val query = s.start("clusterFailurePolicy" -> policy, within(600000))
       settle(query)
-      frozen {
+      frozen(red) {
         (1 to 10).foreach { i =>
           produce(green, topic, 2, values(s"$i-", 2))
           // Less than any time limit of a client; a trigger that waited would take minutes.
@@ -151,7 +137,7 @@ class OutageSuite extends SourceTest {
     withTopic { (s, topic) =>
       val query = s.start(skip, soon, "clusterFailureTimeoutMs" -> "20000")
       settle(query)
-      killed {
+      killed(red) {
         produce(green, topic, 2, values("g", 2))
         eventually(assert(s.seen.size == 2))
         assert(query.isActive)
@@ -164,7 +150,7 @@ class OutageSuite extends SourceTest {
   test("first start: fail names the unreachable cluster, and the next start is a first start again", TestAll) {
     withTopic { (s, topic) =>
       produce(green, topic, 2, values("g", 2))
-      killed {
+      killed(red) {
         val e = refused(s.start(soon))
         assert(condition(e) == "CLUSTER_UNREACHABLE" && text(e).contains("'red'"))
       }
@@ -182,11 +168,11 @@ class OutageSuite extends SourceTest {
       produce(green, topic, 2, values("before", 4))
       // A cluster that counts as new would enter at earliest.
       val options = Seq(skip, soon, "startingOffsets" -> s"""{"red": {"$topic": {"0": 1, "1": 2}}}""")
-      killed {
+      killed(red) {
         val query = s.start(options: _*)
         eventually(assert(s.seen.size == 4))
         query.stop()
-        assert(!s.results.logged.clusters.contains("red"))
+        assert(!s.logged.clusters.contains("red"))
       }
       s.catchUp(options: _*)
       assertSame(
@@ -214,7 +200,7 @@ class OutageSuite extends SourceTest {
   test("AvailableNow with skip ends without the unreachable cluster", TestAll) {
     withTopic { (s, topic) =>
       s.catchUp()
-      killed {
+      killed(red) {
         produce(green, topic, 2, values("g", 4))
         s.catchUp(skip, soon, "maxOffsetsPerTrigger" -> "2")
         assert(s.seen.size == 4)
@@ -235,23 +221,23 @@ class OutageSuite extends SourceTest {
       s.orders(Entry("green", green, topic), Entry("red", red, topic).draining)
       // One finished batch: an unfinished one could not be read again without red.
       val query = s.start(Trigger.ProcessingTime("1 hour"), "maxOffsetsPerTrigger" -> "1")
-      eventually(assert(s.results.logged.draining.contains("red") && s.results.isFinished))
-      val target = s.results.logged.draining("red")
+      eventually(assert(s.logged.draining.contains("red") && s.isFinished))
+      val target = s.logged.draining("red")
       query.stop()
-      killed {
+      killed(red) {
         val e = refused(s.start(Trigger.AvailableNow(), soon))
         assert(condition(e) == "CLUSTER_UNREACHABLE")
         val again = s.start(skip, soon)
         produce(green, topic, 2, values("g", 2))
         eventually(assert(s.seen.count(_.cluster == "green") == 2))
-        assert(s.results.logged.draining.get("red").contains(target))
+        assert(s.logged.draining.get("red").contains(target))
         again.stop()
       }
       val last = s.start(skip)
-      eventually(assert(s.results.logged.retained.keySet == Set("red")))
+      eventually(assert(s.logged.retained.keySet == Set("red")))
       settle(last)
       assertSame(s.seen, all(topic))
-      assert(s.results.logged.retained("red").positions == target)
+      assert(s.logged.retained("red").positions == target)
     }
   }
 
@@ -262,10 +248,10 @@ class OutageSuite extends SourceTest {
       settle(query)
       try {
         // Frozen in a batch: the next trigger is the first one that red does not answer.
-        s.results.inBatch = _ => red.freeze()
+        s.inBatch = _ => red.freeze()
         produce(green, topic, 2, values("a", 1))
         eventually {
-          assert(s.seen.size == 1 && s.results.isFinished)
+          assert(s.seen.size == 1 && s.isFinished)
           assert(query.status.message.startsWith("Getting offsets"))
         }
         stopWithin(20.seconds)(query)

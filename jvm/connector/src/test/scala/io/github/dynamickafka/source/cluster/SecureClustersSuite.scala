@@ -7,11 +7,11 @@ import org.apache.kafka.common.acl.AclOperation
 import org.apache.spark.sql.streaming.Trigger
 import org.scalatest.BeforeAndAfterAll
 
-import io.github.dynamickafka.source.{Entry, Logs, SourceTest}
+import io.github.dynamickafka.source.{Entry, Logs, Queries}
 import io.github.dynamickafka.testkit.{KafkaCluster, KafkaClusters, SecureCluster, TestAll}
 
 /** Clusters with different authentication and permissions. */
-class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
+class SecureClustersSuite extends Queries with BeforeAndAfterAll {
 
   private lazy val clusters = KafkaClusters.start(
     SecureCluster.scram("scram", Map("reader" -> First)),
@@ -31,7 +31,6 @@ class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
   private val Auditors = "pw-auditors"
   private val skip = "clusterFailurePolicy" -> "skip"
 
-  private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
   private def entry(id: String, client: Map[String, String], topic: String) = Entry(id, client, Seq(topic))
   private def reader(password: String, topic: String) =
     entry("scram", scram.scramClient("reader", password), topic)
@@ -86,7 +85,7 @@ class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
         publish("d")
         settle(query)
         query.stop()
-        s.crashBeforeLastCommit()
+        s.uncommit()
         publish("e")
         s.catchUp("kafka.group.id" -> "of-the-user")
         assertSame(s.seen, stored("scram", scram, topic) ++ stored("tls", tls, topic))
@@ -100,15 +99,15 @@ class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
       Seq(scram, tls).foreach(c => produce(c, topic, 1, values(c.name, 3)))
       s.orders(reader(First, topic), certified(topic))
       s.catchUp()
-      s.crashBeforeLastCommit()
+      s.uncommit()
       s.orders(certified(topic))
       // The checkpoint contains the address and no secret.
       val e = refused(s.start(Trigger.AvailableNow()))
       assert(condition(e) == "UNREACHABLE_REPLAY" && text(e).contains("'cluster.scram.kafka.'"), text(e))
       s.catchUp(asOptions("scram", scram.scramClient("reader", First)): _*)
-      assert(s.results.repeated.nonEmpty)
+      assert(s.repeated.nonEmpty)
       assertSame(s.seen, stored("scram", scram, topic) ++ stored("tls", tls, topic))
-      assert(!s.results.files.values.exists(_.contains(First)))
+      assert(!s.files.values.exists(_.contains(First)))
     }
   }
 

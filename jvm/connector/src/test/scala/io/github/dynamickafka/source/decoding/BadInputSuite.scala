@@ -1,29 +1,24 @@
 package io.github.dynamickafka.source.decoding
 
-import java.util.Properties
 import java.util.concurrent.ConcurrentHashMap
 
 import scala.jdk.CollectionConverters._
-import scala.util.Using
 
 import org.apache.avro.Schema
 import org.apache.avro.generic.GenericData
-import org.apache.kafka.clients.producer.{KafkaProducer, ProducerRecord}
-import org.apache.kafka.common.serialization.ByteArraySerializer
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.streaming.StreamingQuery
 
 import io.github.dynamickafka.format.avro.RandomAvro
 import io.github.dynamickafka.schemaregistry.RegistryServer.{Answer, serving}
 import io.github.dynamickafka.schemaregistry.WireFormat
-import io.github.dynamickafka.source.{Entry, Scene, SourceTest}
-import io.github.dynamickafka.testkit.KafkaCluster
+import io.github.dynamickafka.source.{Entry, Queries, Query}
 
 /** What fails a running query names its place and loses nothing: the query continues there when the cause is gone. */
-class BadInputSuite extends SourceTest {
+class BadInputSuite extends Queries {
 
   /** A query with all its runs, whose rows are cluster, offset and `id`. */
-  private final class Runs(of: Scene, options: (String, String)*) {
+  private final class Runs(of: Query, options: (String, String)*) {
     private val batches = new ConcurrentHashMap[Long, Seq[(String, Long, Long)]]
 
     def start(more: (String, String)*): StreamingQuery =
@@ -76,15 +71,6 @@ class BadInputSuite extends SourceTest {
     }
   }
 
-  private def write(cluster: KafkaCluster, topic: String, value: Array[Byte]): Unit = {
-    val properties = new Properties
-    properties.put("bootstrap.servers", cluster.bootstrapServers)
-    Using.resource(new KafkaProducer(properties, new ByteArraySerializer, new ByteArraySerializer)) {
-      producer =>
-        val _ = producer.send(new ProducerRecord(topic, 0, null, value)).get
-    }
-  }
-
   private def schema(of: String) =
     s"""{"type":"record","name":"Order","fields":[{"name":"id","type":"$of"}]}"""
 
@@ -112,14 +98,14 @@ class BadInputSuite extends SourceTest {
             "registry.timeoutMs" -> "1s"
           )
           val known = Seq(one, two).map(_.register("x", schema("long"))).distinct.head
-          write(blue, topic, record(known, "long", 1L))
-          write(green, topic, record(known, "long", 2L))
+          produceBytes(blue, topic, record(known, "long", 1L))
+          produceBytes(green, topic, record(known, "long", 2L))
           val query = runs.start()
           settle(query)
           val late = two.register("x", schema("int"))
           two.stop()
-          write(blue, topic, record(known, "long", 3L))
-          write(green, topic, record(late, "int", 4))
+          produceBytes(blue, topic, record(known, "long", 3L))
+          produceBytes(green, topic, record(late, "int", 4))
           val place = Seq("cluster 'green'", two.url, s"schema id $late")
           runs.failed(query, "REGISTRY_UNAVAILABLE", place: _*)
           two.start()
@@ -147,19 +133,19 @@ class BadInputSuite extends SourceTest {
           "registry.url" -> registry.url
         )
         val fitting = registry.register("x", schema("long"))
-        write(blue, topic, record(fitting, "long", 1L))
-        write(green, topic, record(fitting, "long", 2L))
+        produceBytes(blue, topic, record(fitting, "long", 1L))
+        produceBytes(green, topic, record(fitting, "long", 2L))
         val query = runs.start()
         settle(query)
         val other = registry.register("x", schema("string"))
-        write(green, topic, record(other, "string", "secret"))
-        write(green, topic, record(fitting, "long", 3L))
+        produceBytes(green, topic, record(other, "string", "secret"))
+        produceBytes(green, topic, record(fitting, "long", 3L))
         val place = Seq("cluster 'green'", s"topic '$topic'", "partition 0")
         runs.failed(query, "DECODE_FAILED", place ++ Seq("offset 1", s"schema id $other"): _*)
         runs.complete("parseErrors" -> "drop")
         // An id that the registry does not know yet.
         val unknown = other + 100
-        write(green, topic, record(unknown, "long", 4L))
+        produceBytes(green, topic, record(unknown, "long", 4L))
         runs.fails("DECODE_FAILED", place ++ Seq("offset 3", s"schema id $unknown"): _*)
         assert(runs.rows == Seq(("blue", 0L, 1L), ("green", 0L, 2L), ("green", 2L, 3L)))
       }

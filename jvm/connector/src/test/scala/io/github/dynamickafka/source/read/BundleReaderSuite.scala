@@ -266,8 +266,7 @@ class BundleReaderSuite extends ReaderTest {
   test("a cluster that returns no data: the error names it") {
     val topic = newTopicOn(1, red)
     produce(red, topic, 1, Seq("a"))
-    red.freeze()
-    try
+    frozen(red) {
       withPool { (pool, _) =>
         val reader = readerOf(bundle(red, topic, 300L, (0, 0L, 1L)), pool)
         val e = intercept[DynamicKafkaRuntimeException](reader.next())
@@ -276,7 +275,7 @@ class BundleReaderSuite extends ReaderTest {
         assert(Seq("'red'", red.bootstrapServers, s"$topic-0").forall(e.getMessage.contains), e.getMessage)
         assert(pool.size == 0, "a failed consumer is not reused")
       }
-    finally red.thaw()
+    }
   }
 
   test("closing a task does not wait for a consumer that is being opened, which is closed afterwards") {
@@ -299,8 +298,7 @@ class BundleReaderSuite extends ReaderTest {
   test("a wait for the cluster ends when the task is closed by another thread, or interrupted") {
     val topic = newTopicOn(1, red)
     produce(red, topic, 1, Seq("a"))
-    red.freeze()
-    try
+    frozen(red) {
       withPool { (pool, _) =>
         def waiting(): (BundleReader, Thread, Future[Try[Boolean]]) = {
           val reader = readerOf(bundle(red, topic, 600000L, (0, 0L, 1L)), pool)
@@ -321,6 +319,6 @@ class BundleReaderSuite extends ReaderTest {
         interrupted.close()
         assert(pool.size == 0)
       }
-    finally red.thaw()
+    }
   }
 }

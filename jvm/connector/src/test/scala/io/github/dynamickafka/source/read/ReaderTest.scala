@@ -8,11 +8,11 @@ import org.apache.kafka.clients.consumer.KafkaConsumer
 import io.github.dynamickafka.base.{Clock, ManualClock}
 import io.github.dynamickafka.kafka.ConsumerSettings
 import io.github.dynamickafka.offset.OffsetRange
-import io.github.dynamickafka.source.SourceTest
+import io.github.dynamickafka.source.Queries
 import io.github.dynamickafka.testkit.KafkaCluster
 
 /** Readers of tasks, called without Spark's tasks. */
-trait ReaderTest extends SourceTest {
+trait ReaderTest extends Queries {
 
   /** Counts the consumers that a pool opens and closes. */
   private[source] final class Consumers {

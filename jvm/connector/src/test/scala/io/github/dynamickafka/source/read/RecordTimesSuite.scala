@@ -17,7 +17,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, LogKey, MeanSize, Positions}
-import io.github.dynamickafka.source.SourceTest
+import io.github.dynamickafka.source.Query
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** What tasks report about the times of the records that they read. */
@@ -187,7 +187,7 @@ class RecordTimesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
   test(
     "tasks of Spark report to the driver: those that fail do not, and what they return has no class of this project"
   ) {
-    val context: SparkContext = SourceTest.spark.sparkContext
+    val context: SparkContext = Query.spark.sparkContext
     val driver = RecordTimes(context)
     val tasks = driver.ofTasks
     val failing = context.parallelize(1 to 4, 4).map { p =>

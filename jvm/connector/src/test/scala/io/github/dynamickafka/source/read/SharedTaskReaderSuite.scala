@@ -86,8 +86,7 @@ class SharedTaskReaderSuite extends ReaderTest {
     val (good, expected) = topic("good", blue, records = 3)
     val (other, _) = topic("other", green, records = 3)
     val (bad, _) = topic("bad", red, records = 3)
-    red.freeze()
-    try
+    frozen(red) {
       withPool { (pool, _) =>
         val short = bad.copy(settings = bad.settings.copy(silenceMs = 300L))
         val reader = task(pool, Seq(good, short, other))
@@ -106,7 +105,7 @@ class SharedTaskReaderSuite extends ReaderTest {
         // The consumer of the failed cluster is not reused.
         eventually(assert(pool.size == 2))
       }
-    finally red.thaw()
+    }
   }
 
   test("losses of all bundles are counted in their task") {
@@ -126,8 +125,7 @@ class SharedTaskReaderSuite extends ReaderTest {
 
   test("a task that ends while none of its clusters returns data leaves no consumer open") {
     val topics = Seq("a", "b", "c").map(topic(_, red, records = 1)._1)
-    red.freeze()
-    try
+    frozen(red) {
       withPool { (pool, consumers) =>
         def waiting(): (SharedTaskReader, Thread, Future[Try[Boolean]]) = {
           val before = consumers.opened
@@ -153,7 +151,7 @@ class SharedTaskReaderSuite extends ReaderTest {
         eventually(assert(consumers.closed == 2 * topics.size))
         assert(pool.size == 0)
       }
-    finally red.thaw()
+    }
   }
 
   test("a query over many clusters: fewer tasks than clusters, and every record once") {
@@ -169,7 +167,7 @@ class SharedTaskReaderSuite extends ReaderTest {
       assert(s.batch().rdd.getNumPartitions == 10)
       assert(s.batch("minPartitions" -> "1").rdd.getNumPartitions == 40)
       s.catchUp("maxOffsetsPerTrigger" -> "70")
-      assert(s.results.batchCount == 2)
+      assert(s.batchCount == 2)
       topics.foreach { case (id, cluster, topic) => produce(cluster, topic, 2, Seq(s"$id-more")) }
       s.catchUp()
       assertSame(s.seen, topics.flatMap { case (id, cluster, topic) => stored(id, cluster, topic) })

@@ -5,11 +5,10 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.metrics.source.DynamicKafkaGauges
 
 import io.github.dynamickafka.page.ClientMetricsReporter
-import io.github.dynamickafka.sink.SinkTest
-import io.github.dynamickafka.source.Entry
+import io.github.dynamickafka.source.{Entry, Queries}
 
 /** Metrics of Kafka's clients as gauges. Driver and executor are one process here. */
-class ClientMetricsSuite extends SinkTest {
+class ClientMetricsSuite extends Queries {
 
   private def gauges: Map[String, Long] =
     DynamicKafkaGauges.running().get.getGauges.asScala.map { case (name, gauge) =>

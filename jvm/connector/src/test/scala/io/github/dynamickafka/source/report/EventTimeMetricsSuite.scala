@@ -6,11 +6,11 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions.{col, window}
 import org.apache.spark.sql.streaming.Trigger
 
-import io.github.dynamickafka.source.{Entry, Logs, Scene, SourceTest}
+import io.github.dynamickafka.source.{Entry, Logs, Queries, Query}
 import io.github.dynamickafka.testkit.{KafkaCluster, Record, TestAll}
 
 /** Lag and drift in time of two clusters, and the warning about a watermark that passes one of them. */
-class EventTimeMetricsSuite extends SourceTest {
+class EventTimeMetricsSuite extends Queries {
 
   /** Writes records that are a second apart, and returns their times. */
   private def produceSeconds(cluster: KafkaCluster, topic: String, count: Int, first: Long): Seq[Long] = {
@@ -20,7 +20,7 @@ class EventTimeMetricsSuite extends SourceTest {
   }
 
   /** The lag and the drift of a cluster in each progress of a run that reads everything. */
-  private def progress(s: Scene, id: String, options: (String, String)*): Seq[(Long, Long)] = {
+  private def progress(s: Query, id: String, options: (String, String)*): Seq[(Long, Long)] = {
     val query = s.start(Trigger.AvailableNow(), options: _*)
     assert(query.awaitTermination(300000))
     query.recentProgress.toSeq.filter(_.numInputRows > 0).map(_.sources.head.metrics.asScala).map(m =>
@@ -94,7 +94,7 @@ class EventTimeMetricsSuite extends SourceTest {
       val all = progress(s, "green", "maxOffsetsPerTrigger" -> "11")
       assert(all.size == 3)
       // The first batch has a part of both, by their lags.
-      assert(all(1) == 0L -> (ofGreen.head - ofBlue(s.results.sizes.take(2).sum - 1)))
+      assert(all(1) == 0L -> (ofGreen.head - ofBlue(s.sizes.take(2).sum - 1)))
       assert(all(2) == 0L -> 0L)
     }
   }
@@ -111,7 +111,7 @@ class EventTimeMetricsSuite extends SourceTest {
       produceSeconds(blue, topic, 3, now - 1000L)
       val query = s.start("minOffsetsPerTrigger" -> "100", "maxTriggerDelay" -> "1h")
       // A new run waits from its first batch on.
-      eventually(assert(s.results.seen.size == 7))
+      eventually(assert(s.seen.size == 7))
       produceSeconds(blue, topic, 1, now - 1800000L)
       eventually {
         val m = s.metrics(query)
@@ -120,7 +120,7 @@ class EventTimeMetricsSuite extends SourceTest {
     }
   }
 
-  private def warnings(s: Scene, query: DataFrame => DataFrame, options: (String, String)*): Seq[String] =
+  private def warnings(s: Query, query: DataFrame => DataFrame, options: (String, String)*): Seq[String] =
     Logs.during(classOf[LateClusters]) {
       val frame = query(s.frame(options :+ ("maxOffsetsPerTrigger" -> "40"): _*))
       val started = frame.writeStream.outputMode("update").format("noop")

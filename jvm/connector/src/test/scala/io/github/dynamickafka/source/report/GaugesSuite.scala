@@ -8,10 +8,10 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 
 import io.github.dynamickafka.page.GaugeNames
-import io.github.dynamickafka.source.{Entry, Scene, SourceTest}
+import io.github.dynamickafka.source.{Entry, Queries, Query}
 
 /** The output of Spark's Prometheus servlet, over HTTP. */
-class GaugesSuite extends SourceTest {
+class GaugesSuite extends Queries {
   override def asksInEachTrigger: Boolean = false
 
   private lazy val ui = new SparkUi(spark)
@@ -43,14 +43,12 @@ class GaugesSuite extends SourceTest {
     "commitsFailed"
   ).map(gauge => s"total_$gauge")
 
-  private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
-
-  private def start(s: Scene, name: String, options: (String, String)*): StreamingQuery =
+  private def start(s: Query, name: String, options: (String, String)*): StreamingQuery =
     start(s, name, Continuous, options: _*)
 
-  private def start(s: Scene, name: String, trigger: Trigger, options: (String, String)*): StreamingQuery =
+  private def start(s: Query, name: String, trigger: Trigger, options: (String, String)*): StreamingQuery =
     s.frame(options: _*).writeStream.format("noop").queryName(name).trigger(trigger)
-      .option("checkpointLocation", s.results.checkpoint.toString).start()
+      .option("checkpointLocation", s.checkpoint.toString).start()
 
   /** The gauges of a query by the connector's names: `Number` and `Value` are suffixes of the servlet. */
   private def gauges(query: String): Map[String, Double] = {
@@ -192,7 +190,7 @@ class GaugesSuite extends SourceTest {
       produce(blue, topic, 1, values("a", 6))
       s.orders(Entry("blue", blue, topic))
       s.catchUp()
-      s.crashBeforeLastCommit()
+      s.uncommit()
       blue.deleteRecords(topic, 0, 4)
       // Spark shows no scans of the batches of `foreachBatch`.
       val query = start(s, "losing", Trigger.AvailableNow(), "failOnDataLoss" -> "false")

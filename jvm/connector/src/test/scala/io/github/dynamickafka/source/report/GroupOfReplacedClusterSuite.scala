@@ -4,10 +4,10 @@ import java.util.concurrent.CompletableFuture
 
 import scala.jdk.CollectionConverters._
 
-import io.github.dynamickafka.source.{ScriptedRun, SourceTest}
+import io.github.dynamickafka.source.{Queries, ScriptedRun}
 
 /** Commits to a group of a Kafka cluster that has taken the place of another one. */
-class GroupOfReplacedClusterSuite extends SourceTest {
+class GroupOfReplacedClusterSuite extends Queries {
 
   test("positions of the former cluster are not committed to the group on the new one") {
     spark.version

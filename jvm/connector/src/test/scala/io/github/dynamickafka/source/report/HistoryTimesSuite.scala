@@ -6,7 +6,7 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions.{col, floor, window}
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 
-import io.github.dynamickafka.source.{Entry, HistoryTest, Logs, Scene}
+import io.github.dynamickafka.source.{Entry, HistoryTest, Logs, Query}
 import io.github.dynamickafka.testkit.{KafkaCluster, Record, TestAll}
 
 /** Lag and drift in time while blue has a history and green has none. The value of a record is the second of its time. */
@@ -23,7 +23,7 @@ class HistoryTimesSuite extends HistoryTest {
     cluster.produce(topic, seconds.map(s => Record(0, None, s.toString, timestamp = Some(timeOf(s)))))
 
   /** A file for the rows of ten seconds. */
-  private def archive(s: Scene, rows: DataFrame, cluster: String = null): Unit = {
+  private def archive(s: Query, rows: DataFrame, cluster: String = null): Unit = {
     val path = s.folder.resolve("archive")
     rows.withColumn("file", floor((col("value").cast("string").cast("int") - 1) / 10))
       .repartition(1).write.partitionBy("file").parquet(path.toString)
@@ -31,7 +31,7 @@ class HistoryTimesSuite extends HistoryTest {
   }
 
   /** Thirty records of blue in three files and no longer in Kafka, ten later ones; forty of the same times on green. */
-  private def withHistory(keepCluster: Boolean)(body: Scene => Any): Unit = scene { s =>
+  private def withHistory(keepCluster: Boolean)(body: Query => Any): Unit = scene { s =>
     val topic = newTopicOn(1, blue, green)
     s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
     produceAt(blue, topic, 1 to 30)
@@ -65,11 +65,11 @@ class HistoryTimesSuite extends HistoryTest {
     lagMs >= begun - timeOf(second) && lagMs <= System.currentTimeMillis() - timeOf(second)
 
   /** After each batch, lag and drift are those of the records that are in later batches. */
-  private def assertTimes(s: Scene, all: Seq[Metrics]): Unit = {
-    val batches = (0 until s.results.batchCount).map(id => s.results.batch(id.toLong)).filter(_.nonEmpty)
+  private def assertTimes(s: Query, all: Seq[Metrics]): Unit = {
+    val batches = s.batches.filter(_.nonEmpty)
     assert(batches.size == all.size && batches.flatten.size == 80)
     all.zipWithIndex.foreach { case (m, i) =>
-      val clue = s"batch $i of ${s.results.sizes}: $m"
+      val clue = s"batch $i of ${s.sizes}: $m"
       val (read, unread) = (batches.take(i + 1).flatten, batches.drop(i + 1).flatten)
       val firsts = unread.groupMapReduce(_.cluster)(_.value.toInt)(math.min)
       // Its cluster is asked while the first batch runs.
@@ -119,12 +119,11 @@ class HistoryTimesSuite extends HistoryTest {
       s.orders(Entry("blue", blue, topic), Entry("red", red, topic))
       Seq(blue, red).foreach(produceAt(_, topic, 1 to 30))
       archive(s, archived(s))
-      s.results.inBatch = id => if (id == 0) throw new IllegalStateException("as a crash")
+      s.inBatch = id => if (id == 0) throw new IllegalStateException("as a crash")
       val failed = s.start(Trigger.AvailableNow(), oneByOne: _*)
       eventually(assert(!failed.isActive))
-      s.results.inBatch = _ => ()
-      red.kill()
-      try {
+      s.inBatch = _ => ()
+      killed(red) {
         val query = s.start(Trigger.AvailableNow(), oneByOne :+ ("clusterRequestTimeoutMs" -> "3000"): _*)
         assert(condition(refused(query)) == "CLUSTER_UNREACHABLE")
         assert(s.seen.size == 60, "the files are read before")
@@ -132,7 +131,7 @@ class HistoryTimesSuite extends HistoryTest {
         for ((m, first) <- all.zip(Seq(11, 21)); id <- Seq("blue", "red"))
           assert(isOf(first, lag(m, id)) && drift(m, id) == 0L, m)
         assert(all.size == 3)
-      } finally red.restart()
+      }
     }
   }
 

@@ -3,14 +3,12 @@ package io.github.dynamickafka.source.report
 import org.apache.spark.sql.streaming.Trigger
 
 import io.github.dynamickafka.error.DynamicKafkaError
-import io.github.dynamickafka.source.{Entry, SourceTest}
+import io.github.dynamickafka.source.{Entry, Queries}
 import io.github.dynamickafka.testkit.TestAll
 
 /** The metrics of a query, and options that are refused before it starts. */
-class MetricsSuite extends SourceTest {
+class MetricsSuite extends Queries {
   override def asksInEachTrigger: Boolean = false
-
-  private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
 
   private val documented = Set(
     "minOffsetsBehindLatest",

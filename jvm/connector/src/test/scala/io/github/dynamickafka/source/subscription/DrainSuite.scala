@@ -3,14 +3,12 @@ package io.github.dynamickafka.source.subscription
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 
 import io.github.dynamickafka.offset.Positions
-import io.github.dynamickafka.source.Hold
-import io.github.dynamickafka.source.{Entry, Scene, SourceTest}
+import io.github.dynamickafka.source.{Entry, Hold, Queries, Query}
 import io.github.dynamickafka.testkit.TestAll
 
 /** What is read to its end before it is removed: `draining`, or `removedClusterPolicy=drain`. */
-class DrainSuite extends SourceTest {
+class DrainSuite extends Queries {
 
-  private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
   private val slowly = "maxOffsetsPerTrigger" -> "2"
   private val drain = "removedClusterPolicy" -> "drain"
 
@@ -19,7 +17,7 @@ class DrainSuite extends SourceTest {
    * Records after the target have already been written.
    */
   private def draining(
-      s: Scene,
+      s: Query,
       topic: String,
       left: Seq[Entry],
       more: (String, String)*
@@ -29,11 +27,11 @@ class DrainSuite extends SourceTest {
     s.catchUp(more: _*)
     produce(blue, topic, 2, values("drained", 16))
     s.orders(left: _*)
-    val held = s.results.hold()
+    val held = s.hold()
     val query = s.start(slowly +: more: _*)
-    eventually(assert(s.results.logged.draining.contains("blue")))
-    val target = s.results.logged.draining("blue")
-    assert(target.of(topic).values.sum == 20L && !s.results.logged.retained.contains("blue"))
+    eventually(assert(s.logged.draining.contains("blue")))
+    val target = s.logged.draining("blue")
+    assert(target.of(topic).values.sum == 20L && !s.logged.retained.contains("blue"))
     produce(blue, topic, 2, values("late", 6))
     held.await()
     (query, target, held)
@@ -63,12 +61,12 @@ class DrainSuite extends SourceTest {
         val topic = newTopicOn(2, blue, green)
         val (query, target, held) = draining(s, topic, left(topic), options: _*)
         held.release()
-        eventually(assert(s.results.logged.retained.keySet == Set("blue")))
-        assert(s.results.logged.retained("blue").positions == target)
-        assert(s.results.logged.draining.isEmpty && s.results.logged.clusters.keySet == Set("green"))
+        eventually(assert(s.logged.retained.keySet == Set("blue")))
+        assert(s.logged.retained("blue").positions == target)
+        assert(s.logged.draining.isEmpty && s.logged.clusters.keySet == Set("green"))
         settle(query)
         assertSame(s.seen, upToTarget(topic))
-        assert(s.results.sizes.drop(1).max == 2, "limits apply")
+        assert(s.sizes.drop(1).max == 2, "limits apply")
       }
     }
 
@@ -79,11 +77,11 @@ class DrainSuite extends SourceTest {
         // Like a crash before the batch is committed.
         query.stop()
         held.release()
-        assert(s.results.logged.draining == Map("blue" -> target) && !s.results.isFinished)
+        assert(s.logged.draining == Map("blue" -> target) && !s.isFinished)
         produce(blue, topic, 2, values("late-too", 4))
         val again = s.start(slowly +: options: _*)
-        eventually(assert(s.results.logged.retained.contains("blue")))
-        assert(s.results.logged.retained("blue").positions == target)
+        eventually(assert(s.logged.retained.contains("blue")))
+        assert(s.logged.retained("blue").positions == target)
         settle(again)
         assertSame(s.seen, upToTarget(topic))
       }
@@ -97,7 +95,7 @@ class DrainSuite extends SourceTest {
         held.release()
         settle(query)
         assertSame(s.seen, stored("blue", blue, topic))
-        assert(s.results.logged.draining.isEmpty && s.results.logged.retained.isEmpty)
+        assert(s.logged.draining.isEmpty && s.logged.retained.isEmpty)
       }
     }
 
@@ -108,7 +106,7 @@ class DrainSuite extends SourceTest {
         blue.addPartitions(topic, 3)
         produce(blue, topic, 3, values("late-added", 6))
         held.release()
-        eventually(assert(s.results.logged.retained.contains("blue")))
+        eventually(assert(s.logged.retained.contains("blue")))
         settle(query)
         assertSame(s.seen, upToTarget(topic))
         s.change(Entry("blue", blue, topic), Entry("green", green, topic))
@@ -128,12 +126,12 @@ class DrainSuite extends SourceTest {
         s.catchUp(slowly +: options: _*)
         assertSame(s.seen, stored("blue", blue, topic))
         s.catchUp(slowly +: options: _*)
-        assert(s.results.logged.retained.keySet == Set("blue"))
+        assert(s.logged.retained.keySet == Set("blue"))
       }
     }
   }
 
-  private def drainsAway(retention: String)(body: (Scene, String, StreamingQuery) => Unit): Unit =
+  private def drainsAway(retention: String)(body: (Query, String, StreamingQuery) => Unit): Unit =
     scene { s =>
       val topic = newTopicOn(2, blue, green)
       produce(blue, topic, 2, values("a", 4))
@@ -141,7 +139,7 @@ class DrainSuite extends SourceTest {
       s.orders(Entry("blue", blue, topic).draining, stays)
       val options = Seq("streamMetadataRemovedClusterRetentionMs" -> retention)
       val query = s.start(options: _*)
-      eventually(assert(s.results.logged.clusters.keySet == Set("green")))
+      eventually(assert(s.logged.clusters.keySet == Set("green")))
       produce(blue, topic, 2, values("late", 4))
       s.service.awaitAnswers()
       settle(query)
@@ -165,12 +163,12 @@ class DrainSuite extends SourceTest {
     test(s"a drained cluster that is still draining is not read again after its retention of $retention") {
       drainsAway(retention) { (s, topic, query) =>
         // A batch of its own logs that the offsets have expired.
-        eventually(assert(s.results.logged.retained.forall(_._2.positions.isEmpty)))
+        eventually(assert(s.logged.retained.forall(_._2.positions.isEmpty)))
         produce(green, topic, 2, values("g", 2))
         settle(query)
         assert(s.seen.count(_.cluster == "blue") == 4, "it was not removed and added again")
         assert(
-          s.results.logged.retained.forall(_._2.positions.isEmpty),
+          s.logged.retained.forall(_._2.positions.isEmpty),
           "its offsets have expired"
         )
         s.change(Entry("blue", blue, topic), Entry("green", green, topic))
@@ -184,12 +182,12 @@ class DrainSuite extends SourceTest {
       val topic = newTopicOn(2, blue)
       produce(blue, topic, 2, values("a", 10))
       s.orders(Entry("blue", blue, topic).draining)
-      val held = s.results.hold()
+      val held = s.hold()
       val query = s.start(slowly)
-      eventually(assert(s.results.logged.draining.contains("blue")))
+      eventually(assert(s.logged.draining.contains("blue")))
       produce(blue, topic, 2, values("late", 10))
       held.release()
-      eventually(assert(s.results.logged.retained.contains("blue")))
+      eventually(assert(s.logged.retained.contains("blue")))
       settle(query)
       assertSame(s.seen, upToTarget(topic))
     }
@@ -203,13 +201,13 @@ class DrainSuite extends SourceTest {
       s.catchUp(options: _*)
       produce(blue, leaving, 1, values("drained", 8))
       s.orders(Entry("blue", blue, kept))
-      val held = s.results.hold()
+      val held = s.hold()
       val query = s.start(options: _*)
-      eventually(assert(s.results.logged.draining.get("blue").exists(_.topics == Set(leaving))))
+      eventually(assert(s.logged.draining.get("blue").exists(_.topics == Set(leaving))))
       produce(blue, leaving, 1, values("late", 4))
       produce(blue, kept, 1, values("kept", 4))
       held.release()
-      eventually(assert(s.results.logged.retained.contains("blue")))
+      eventually(assert(s.logged.retained.contains("blue")))
       settle(query)
       assertSame(
         s.seen,
@@ -219,7 +217,7 @@ class DrainSuite extends SourceTest {
   }
 
   /** A query has read two topics of blue with `AvailableNow`. One of them is removed and deleted while it is stopped. */
-  private def deletedWhileStopped(again: (Scene, String) => Unit)(body: (Scene, String) => Unit): Unit =
+  private def deletedWhileStopped(again: (Query, String) => Unit)(body: (Query, String) => Unit): Unit =
     scene { s =>
       val (kept, deleted) = (newTopicOn(1, blue), newTopicOn(1, blue))
       Seq(kept, deleted).foreach(produce(blue, _, 1, values("a", 4)))
@@ -237,7 +235,7 @@ class DrainSuite extends SourceTest {
       s.catchUp(drain)
       s.catchUp(drain)
       assertSame(s.seen.filter(_.topic == kept), stored("blue", blue, kept))
-      assert(s.seen.size == 10 && s.results.logged.position("blue").topics == Set(kept))
+      assert(s.seen.size == 10 && s.logged.position("blue").topics == Set(kept))
     }
   }
 

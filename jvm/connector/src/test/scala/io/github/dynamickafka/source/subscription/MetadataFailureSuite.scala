@@ -10,17 +10,15 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.sql.streaming.Trigger
 
 import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
-import io.github.dynamickafka.source.{Entry, EntryService, Results, Scene, SourceTest}
+import io.github.dynamickafka.source.{Entry, EntryService, Queries, Query, Results}
 import io.github.dynamickafka.testkit.TestAll
 
 /** A metadata service that fails, hangs, or returns incomplete or invalid answers. */
-class MetadataFailureSuite extends SourceTest {
-
-  private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
+class MetadataFailureSuite extends Queries {
 
   /** Runs the body with a query over blue and green. */
   private def running(options: (String, String)*)(
-      body: (Scene, String, org.apache.spark.sql.streaming.StreamingQuery) => Any
+      body: (Query, String, org.apache.spark.sql.streaming.StreamingQuery) => Any
   ): Unit = scene { s =>
     val topic = newTopicOn(2, blue, green)
     s.orders(both(topic): _*)
@@ -33,7 +31,6 @@ class MetadataFailureSuite extends SourceTest {
   }
 
   private def both(topic: String) = Seq(Entry("blue", blue, topic), Entry("green", green, topic))
-  private def all(topic: String) = stored("blue", blue, topic) ++ stored("green", green, topic)
   private def threshold(n: Int) = "streamMetadataDiscoveryFailureThreshold" -> n.toString
   private def down(): Unit = throw new IllegalStateException("the service is down")
 
@@ -47,7 +44,7 @@ class MetadataFailureSuite extends SourceTest {
       waitFor("twenty calls")(failures.get > 20)
       produce(green, topic, 2, values("meanwhile", 4))
       settle(query)
-      assertSame(s.seen, all(topic))
+      assertSame(s.seen, storedOnBoth(topic))
       assert(s.metrics(query)("metadataFailures").toInt <= 5)
       s.service.behave = () => ()
       s.service.awaitAnswers()
@@ -98,8 +95,8 @@ class MetadataFailureSuite extends SourceTest {
         s.service.awaitAnswers()
         produce(green, topic, 2, values("g", 2))
         settle(query)
-        assert(s.results.logged.retained.isEmpty && s.results.logged.clusters.keySet == Set("blue", "green"))
-        assertSame(s.seen, all(topic))
+        assert(s.logged.retained.isEmpty && s.logged.clusters.keySet == Set("blue", "green"))
+        assertSame(s.seen, storedOnBoth(topic))
         eventually(assert(s.metrics(query)("metadataFailures").toInt > 0))
       }
       s.change(both(topic): _*)
@@ -120,7 +117,7 @@ class MetadataFailureSuite extends SourceTest {
       s.service.streams = s.service.streams - "audit"
       s.service.awaitAnswers()
       settle(query)
-      assert(s.results.logged.retained.keySet == (if (allowed) Set("green") else Set.empty))
+      assert(s.logged.retained.keySet == (if (allowed) Set("green") else Set.empty))
     }
   }
 
@@ -129,13 +126,13 @@ class MetadataFailureSuite extends SourceTest {
       s.service.streams = Map.empty
       s.service.awaitAnswers()
       settle(query)
-      assert(s.results.logged.retained.keySet == Set("blue", "green") && s.results.logged.clusters.isEmpty)
+      assert(s.logged.retained.keySet == Set("blue", "green") && s.logged.clusters.isEmpty)
       produce(blue, topic, 2, values("meanwhile", 4))
       settle(query)
       assert(s.seen.size == 4)
       s.change(both(topic): _*)
       settle(query)
-      assertSame(s.seen, all(topic))
+      assertSame(s.seen, storedOnBoth(topic))
     }
   }
 
@@ -146,14 +143,14 @@ class MetadataFailureSuite extends SourceTest {
       s.service.inactive = Set("blue")
       s.service.awaitAnswers()
       settle(query)
-      assert(s.results.logged.retained.keySet == Set("blue"))
+      assert(s.logged.retained.keySet == Set("blue"))
       produce(blue, topic, 2, values("inactive", 4))
       settle(query)
       assert(s.seen.size == 4)
       s.service.inactive = Set.empty
       s.service.awaitAnswers()
       settle(query)
-      assertSame(s.seen, all(topic))
+      assertSame(s.seen, storedOnBoth(topic))
     }
   }
 
@@ -170,13 +167,12 @@ class MetadataFailureSuite extends SourceTest {
       s.service.inactive = Set("red")
       s.service.awaitAnswers()
       settle(query)
-      assert(s.results.logged.retained.keySet == Set("red") && s.results.logged.draining.isEmpty)
-      red.kill()
-      try {
+      assert(s.logged.retained.keySet == Set("red") && s.logged.draining.isEmpty)
+      killed(red) {
         produce(blue, topic, 2, values("inactive", 4))
         settle(query)
         assertSame(s.seen.filter(_.cluster == "blue"), stored("blue", blue, topic))
-      } finally red.restart()
+      }
       produce(red, topic, 2, values("active", 4))
       s.service.inactive = Set.empty
       s.service.awaitAnswers()
@@ -199,12 +195,12 @@ class MetadataFailureSuite extends SourceTest {
       s.change(all.head)
       produceAll("few")
       settle(query)
-      assert(s.results.logged.retained.isEmpty && s.seen.size == 6)
+      assert(s.logged.retained.isEmpty && s.seen.size == 6)
       query.stop()
       val again = s.start(threshold(100000))
       produceAll("restarted")
       settle(again)
-      assert(s.results.logged.retained.isEmpty && s.seen.size == 12)
+      assert(s.logged.retained.isEmpty && s.seen.size == 12)
       again.stop()
       val error = text(failure(s.start(threshold(3))))
       Seq("METADATA_UNAVAILABLE", "green, red", "maxRemovedClustersPerChange").foreach(says =>
@@ -213,7 +209,7 @@ class MetadataFailureSuite extends SourceTest {
       s.orders(all.head +: all.tail.map(_.copy(state = "removed")): _*)
       val last = s.start()
       settle(last)
-      assert(s.results.logged.retained.keySet == Set("green", "red"))
+      assert(s.logged.retained.keySet == Set("green", "red"))
     }
   }
 
@@ -243,7 +239,7 @@ class MetadataFailureSuite extends SourceTest {
           produce(green, topic, 2, values(s"g$i-", 2))
           settle(query)
         }
-        assertSame(s.seen, all(topic))
+        assertSame(s.seen, storedOnBoth(topic))
         stopWithin(60.seconds)(query)
       }
     }
@@ -259,7 +255,7 @@ class MetadataFailureSuite extends SourceTest {
       }
       hanging(s.service)(eventually(assert(failures() >= 3)))
       eventually(assert(failures() == 0))
-      assertSame(s.seen, all(topic))
+      assertSame(s.seen, storedOnBoth(topic))
       assert(s.service.mostAtOnce.get == 1)
     }
   }
@@ -278,14 +274,14 @@ class MetadataFailureSuite extends SourceTest {
       val again = s.start(threshold(40))
       eventually(assert(s.seen.size == 8))
       settle(again)
-      assertSame(s.seen, all(topic))
+      assertSame(s.seen, storedOnBoth(topic))
       read.countDown()
       assert(condition(failure(again)) == "METADATA_UNAVAILABLE")
       // Once the service answers, the query resumes.
       s.service.behave = () => ()
       produce(green, topic, 2, values("up", 4))
       s.catchUp()
-      assertSame(s.seen, all(topic))
+      assertSame(s.seen, storedOnBoth(topic))
     }
   }
 
@@ -317,7 +313,7 @@ class MetadataFailureSuite extends SourceTest {
         settle(query)
       }
       assert(s.service.callCount == asked)
-      assertSame(s.seen, all(topic))
+      assertSame(s.seen, storedOnBoth(topic))
     }
   }
 

@@ -4,10 +4,10 @@ import java.nio.file.Files
 
 import org.apache.spark.sql.streaming.Trigger
 
-import io.github.dynamickafka.source.{Entry, Results, SourceTest, StreamsFile}
+import io.github.dynamickafka.source.{Entry, Queries, Results, StreamsFile}
 
 /** Metadata files that are invalid or change while a query runs. */
-class MetadataFileSuite extends SourceTest {
+class MetadataFileSuite extends Queries {
 
   private def threshold(n: Int) = "streamMetadataDiscoveryFailureThreshold" -> n.toString
 

@@ -1,10 +1,10 @@
 package io.github.dynamickafka.source.subscription
 
-import io.github.dynamickafka.source.{Entry, Scene, SourceTest}
+import io.github.dynamickafka.source.{Entry, Queries, Query}
 import io.github.dynamickafka.testkit.{Record, TestAll}
 
 /** Clusters and topics that are removed and added again. */
-class ReturnSuite extends SourceTest {
+class ReturnSuite extends Queries {
 
   private def add(topic: String, n: Int, prefix: String) = {
     blue.produce(topic, (0 until n).map(i => Record(i % 2, None, s"$prefix$i")))
@@ -12,7 +12,6 @@ class ReturnSuite extends SourceTest {
   }
 
   private def both(topic: String) = Seq(Entry("blue", blue, topic), Entry("green", green, topic))
-  private def all(topic: String) = stored("blue", blue, topic) ++ stored("green", green, topic)
 
   test("a removed cluster is not read, and resumes exactly when added again, also after a restart") {
     scene { s =>
@@ -22,13 +21,13 @@ class ReturnSuite extends SourceTest {
       settle(query)
       add(topic, 6, "first")
       settle(query)
-      val position = s.results.logged.position("blue")
+      val position = s.logged.position("blue")
       s.change(Entry("green", green, topic))
       settle(query)
       add(topic, 6, "away")
       settle(query)
       assert(s.seen.size == 18)
-      assert(s.results.logged.retained("blue").positions == position)
+      assert(s.logged.retained("blue").positions == position)
       query.stop()
       add(topic, 4, "stopped")
       val again = s.start()
@@ -36,8 +35,8 @@ class ReturnSuite extends SourceTest {
       assert(s.seen.count(_.cluster == "blue") == 6)
       s.change(both(topic): _*)
       settle(again)
-      assertSame(s.seen, all(topic))
-      assert(s.results.logged.retained.isEmpty)
+      assertSame(s.seen, storedOnBoth(topic))
+      assert(s.logged.retained.isEmpty)
     }
   }
 
@@ -54,8 +53,8 @@ class ReturnSuite extends SourceTest {
       }
       s.change(both(topic): _*)
       settle(query)
-      assertSame(s.seen, all(topic))
-      assert(s.results.batchCount > 3)
+      assertSame(s.seen, storedOnBoth(topic))
+      assert(s.batchCount > 3)
     }
   }
 
@@ -70,8 +69,8 @@ class ReturnSuite extends SourceTest {
       settle(query)
       s.change(Entry("blue", blue, kept))
       settle(query)
-      assert(s.results.logged.position("blue").topics == Set(kept))
-      assert(s.results.logged.retained("blue").positions.topics == Set(leaving))
+      assert(s.logged.position("blue").topics == Set(kept))
+      assert(s.logged.retained("blue").positions.topics == Set(leaving))
       produceBoth("b")
       settle(query)
       assert(s.seen.count(_.topic == leaving) == 4 && s.seen.count(_.topic == kept) == 8)
@@ -91,7 +90,7 @@ class ReturnSuite extends SourceTest {
       produce(green, topic, 2, (0 until 3).map(i => s"g$i"))
       s.change(Entry("green", green, topic))
       settle(query)
-      assertSame(s.seen, all(topic))
+      assertSame(s.seen, storedOnBoth(topic))
     }
   }
 
@@ -111,7 +110,7 @@ class ReturnSuite extends SourceTest {
       produce(blue, topic, 2, Seq("c", "d", "e", "f"))
       s.change(both(topic): _*)
       settle(query)
-      assertSame(s.seen, all(topic))
+      assertSame(s.seen, storedOnBoth(topic))
     }
   }
 
@@ -121,7 +120,7 @@ class ReturnSuite extends SourceTest {
   private val long = retention(600000L)
 
   /** When blue was retired, as stored in the offset. */
-  private def retired(s: Scene): Long = s.results.logged.retained("blue").topics.values.map(_.since).max
+  private def retired(s: Query): Long = s.logged.retained("blue").topics.values.map(_.since).max
 
   private def awaitExpiry(since: Long, retentionMs: Long): Unit =
     waitFor("the retention to end")(System.currentTimeMillis() - since >= retentionMs)
@@ -137,7 +136,7 @@ class ReturnSuite extends SourceTest {
       settle(patient)
       s.change(both(topic): _*)
       settle(patient)
-      assertSame(s.seen, all(topic))
+      assertSame(s.seen, storedOnBoth(topic))
       s.change(Entry("green", green, topic))
       settle(patient)
       patient.stop()
@@ -147,7 +146,7 @@ class ReturnSuite extends SourceTest {
       settle(query)
       s.change(both(topic): _*)
       settle(query)
-      assertSame(s.seen, all(topic) ++ stored("blue", blue, topic))
+      assertSame(s.seen, storedOnBoth(topic) ++ stored("blue", blue, topic))
     }
   }
 
@@ -164,7 +163,7 @@ class ReturnSuite extends SourceTest {
       awaitExpiry(retired(s), 800L)
       s.orders(both(topic): _*)
       s.catchUp(retention(800L))
-      assertSame(s.seen, all(topic) ++ stored("blue", blue, topic))
+      assertSame(s.seen, storedOnBoth(topic) ++ stored("blue", blue, topic))
     }
   }
 
@@ -177,10 +176,10 @@ class ReturnSuite extends SourceTest {
       settle(query)
       s.change(Entry("green", green, topic))
       settle(query)
-      assert(s.results.logged.retained.isEmpty && s.results.logged.clusters.keySet == Set("green"))
+      assert(s.logged.retained.isEmpty && s.logged.clusters.keySet == Set("green"))
       s.change(both(topic): _*)
       settle(query)
-      assertSame(s.seen, all(topic) ++ stored("blue", blue, topic))
+      assertSame(s.seen, storedOnBoth(topic) ++ stored("blue", blue, topic))
     }
   }
 
@@ -195,12 +194,11 @@ class ReturnSuite extends SourceTest {
       s.change(stays)
       settle(query)
       produce(red, topic, 1, Seq("c"))
-      red.kill()
-      try {
+      killed(red) {
         s.change(stays, leaves)
         settle(query)
-        assert(s.results.logged.retained.keySet == Set("red"))
-      } finally red.restart()
+        assert(s.logged.retained.keySet == Set("red"))
+      }
       eventually(assert(s.seen.count(_.cluster == "red") == 3))
       settle(query)
       assertSame(s.seen, stored("red", red, topic))

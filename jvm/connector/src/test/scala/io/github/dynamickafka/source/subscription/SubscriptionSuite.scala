@@ -2,13 +2,11 @@ package io.github.dynamickafka.source.subscription
 
 import org.apache.spark.sql.streaming.Trigger
 
-import io.github.dynamickafka.source.{Entry, Results, SourceTest}
+import io.github.dynamickafka.source.{Entry, Queries, Results}
 import io.github.dynamickafka.testkit.TestAll
 
 /** Streams by id and by pattern, and streams and cluster ids that overlap. */
-class SubscriptionSuite extends SourceTest {
-
-  private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
+class SubscriptionSuite extends Queries {
 
   test("two streams name the same topic of a cluster: read once, for the first stream in sorted order") {
     scene { s =>
@@ -32,7 +30,7 @@ class SubscriptionSuite extends SourceTest {
       settle(query)
       produce(blue, topic, 1, values("b", 3))
       settle(query)
-      assert(s.results.logged.draining.isEmpty && s.seen.forall(_.stream == "audit"))
+      assert(s.logged.draining.isEmpty && s.seen.forall(_.stream == "audit"))
       s.service.streams =
         Map("audit" -> Seq(Entry("green", green, newTopicOn(1, green))), "orders" -> Seq(entry))
       s.service.awaitAnswers()
@@ -61,7 +59,7 @@ class SubscriptionSuite extends SourceTest {
       s.orders(Entry("one", blue, topic), Entry("two", blue, topic))
       val e = failure(query)
       assert(condition(e) == "DUPLICATE_CLUSTER")
-      assert(s.results.logged.clusters.keySet == Set("one"), "nothing of the second id was logged")
+      assert(s.logged.clusters.keySet == Set("one"), "nothing of the second id was logged")
     }
   }
 
@@ -102,7 +100,7 @@ class SubscriptionSuite extends SourceTest {
       s.service.awaitAnswers()
       produce(blue, topics(0), 1, values("left", 2))
       settle(query)
-      assert(s.results.logged.retained.keySet == Set("blue"))
+      assert(s.logged.retained.keySet == Set("blue"))
       assertSame(s.seen, stored("blue", blue, topics(0), "orders-eu").take(2) ++ us)
       s.service.streams = s.service.streams + stream("orders-eu", 0)
       s.service.awaitAnswers()
@@ -141,14 +139,14 @@ class SubscriptionSuite extends SourceTest {
       val topic = newTopicOn(2, blue, green)
       s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
       Seq(blue, green).foreach(produce(_, topic, 2, values("before", 2)))
-      val before = stored("blue", blue, topic) ++ stored("green", green, topic)
+      val before = storedOnBoth(topic)
       val query = s.start("kafka.group.id" -> "of-the-user", "startingOffsets" -> "latest")
       settle(query)
       (0 until 4).foreach { i =>
         produce(blue, topic, 2, values(s"b$i-", 4))
         produce(green, topic, 2, values(s"g$i-", 6))
         settle(query)
-        assertSame(s.seen, (stored("blue", blue, topic) ++ stored("green", green, topic)).diff(before))
+        assertSame(s.seen, storedOnBoth(topic).diff(before))
       }
     }
   }

@@ -1,12 +1,10 @@
 package io.github.dynamickafka.source.subscription
 
-import io.github.dynamickafka.source.{Entry, Seen, SourceTest}
+import io.github.dynamickafka.source.{Entry, Queries, Seen}
 import io.github.dynamickafka.testkit.TestAll
 
 /** Topics of a cluster: by pattern, and some of their partitions. */
-class TopicSubscriptionSuite extends SourceTest {
-
-  private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
+class TopicSubscriptionSuite extends Queries {
 
   /** Topics `<prefix>-<suffix>` with a unique prefix, two partitions and six records each. */
   private final class Topics {
@@ -44,7 +42,7 @@ class TopicSubscriptionSuite extends SourceTest {
       val before = topics.records("eu", "us")
       green.deleteTopic(topics("eu"))
       eventually(
-        assert(s.results.logged.retained.get("green").exists(_.positions.topics == Set(topics("eu"))))
+        assert(s.logged.retained.get("green").exists(_.positions.topics == Set(topics("eu"))))
       )
       produce(blue, topics("eu"), 2, values("more", 2))
       settle(query)
@@ -63,7 +61,7 @@ class TopicSubscriptionSuite extends SourceTest {
       assertSame(s.seen, topics.records("eu", "us"))
       green.deleteTopic(topics("us"))
       eventually(
-        assert(s.results.logged.retained.get("green").exists(_.positions.topics == Set(topics("us"))))
+        assert(s.logged.retained.get("green").exists(_.positions.topics == Set(topics("us"))))
       )
       produce(blue, topics("us"), 2, values("more", 2))
       settle(query)
@@ -135,7 +133,7 @@ class TopicSubscriptionSuite extends SourceTest {
       produce(green, topics("eu"), 2, values("more", 2))
       s.orders(topics.entries.head, gone)
       s.catchUp(skip: _*)
-      assert(s.results.logged.clusters.keySet == Set("blue", "green") && s.results.logged.retained.isEmpty)
+      assert(s.logged.clusters.keySet == Set("blue", "green") && s.logged.retained.isEmpty)
       s.orders(topics.entries: _*)
       s.catchUp(skip: _*)
       assertSame(s.seen, topics.records("eu"))
@@ -178,7 +176,7 @@ class TopicSubscriptionSuite extends SourceTest {
       settle(query)
       s.change(entries(0): _*)
       eventually(assert(
-        s.results.logged.retained.get("blue").exists(_.positions.get(topic, 1).contains(2L))
+        s.logged.retained.get("blue").exists(_.positions.get(topic, 1).contains(2L))
       ))
       produceAll("b")
       settle(query)
@@ -196,7 +194,7 @@ class TopicSubscriptionSuite extends SourceTest {
       s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
       s.catchUp()
       assertSame(s.seen, of(topic, Set(0, 1, 2), Set(0, 1, 2)))
-      assert(s.results.logged.retained.isEmpty)
+      assert(s.logged.retained.isEmpty)
     }
   }
 }

@@ -1,12 +1,10 @@
 package io.github.dynamickafka.source.subscription
 
-import io.github.dynamickafka.source.{DynamicMicroBatchStream, Entry, Logs, Results, SourceTest, StreamsFile}
+import io.github.dynamickafka.source.{DynamicMicroBatchStream, Entry, Logs, Queries, Results, StreamsFile}
 import io.github.dynamickafka.testkit.TestAll
 
 /** Clusters, topics and partitions that are added while a query runs. */
-class TopologyChangeSuite extends SourceTest {
-
-  private def values(prefix: String, from: Int, until: Int) = (from until until).map(i => s"$prefix$i")
+class TopologyChangeSuite extends Queries {
 
   test("two clusters are read, every record once, with its cluster and stream") {
     scene { s =>
@@ -15,7 +13,7 @@ class TopologyChangeSuite extends SourceTest {
       produce(green, topic, 2, values("g", 0, 7))
       s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
       s.catchUp()
-      assertSame(s.seen, stored("blue", blue, topic) ++ stored("green", green, topic))
+      assertSame(s.seen, storedOnBoth(topic))
       assert(s.seen.size == 17)
     }
   }
@@ -70,8 +68,8 @@ class TopologyChangeSuite extends SourceTest {
       s.change(Entry("blue", blue, topic), Entry("green", green, topic))
       settle(query)
       assertSame(s.seen, stored("green", green, topic))
-      assert(s.results.sizes.filter(_ > 0) == Seq(6), "read by the batch that introduces it")
-      assert(s.results.logged.entered("green").of(topic).values.toSet == Set(0L))
+      assert(s.sizes.filter(_ > 0) == Seq(6), "read by the batch that introduces it")
+      assert(s.logged.entered("green").of(topic).values.toSet == Set(0L))
     }
   }
 
@@ -155,17 +153,17 @@ class TopologyChangeSuite extends SourceTest {
       val query = s.start()
       settle(query)
       s.change(Entry("blue", blue, topic), Entry("green", green, topic))
-      eventually(assert(s.results.logged.clusters.keySet == Set("blue", "green")))
+      eventually(assert(s.logged.clusters.keySet == Set("blue", "green")))
       s.change(Entry("green", green, topic))
-      eventually(assert(s.results.logged.clusters.keySet == Set("green")))
-      assert(s.results.logged.retained.keySet == Set("blue"))
+      eventually(assert(s.logged.clusters.keySet == Set("green")))
+      assert(s.logged.retained.keySet == Set("blue"))
       settle(query)
-      val text = s.results.loggedText
+      val text = s.loggedText
       val batches = query.lastProgress.batchId
       // The same answer several times more.
       s.service.awaitAnswers()
       settle(query)
-      assert(s.results.loggedText == text && query.lastProgress.batchId <= batches + 1, "and then it is idle")
+      assert(s.loggedText == text && query.lastProgress.batchId <= batches + 1, "and then it is idle")
     }
   }
 
@@ -178,18 +176,18 @@ class TopologyChangeSuite extends SourceTest {
       val query = s.start()
       eventually(assert(s.seen.size == 8))
       settle(query)
-      val before = s.results.batchCount
+      val before = s.batchCount
       val lines = Logs.during(classOf[DynamicMicroBatchStream]) {
         Seq(Seq(one, other), Seq(one, other.readOnly), Seq(one.readOnly, other.readOnly)).foreach { entries =>
           s.change(entries: _*)
           settle(query)
         }
       }
-      assert(s.results.batchCount == before, "a change of the topology would start a batch")
+      assert(s.batchCount == before, "a change of the topology would start a batch")
       assert(!lines.exists(_.startsWith("Topology change: ")), lines)
       Seq(blue, green).foreach(produce(_, topic, 2, values("b", 0, 4)))
       settle(query)
-      assertSame(s.seen, stored("blue", blue, topic) ++ stored("green", green, topic))
+      assertSame(s.seen, storedOnBoth(topic))
     }
   }
 
@@ -202,10 +200,10 @@ class TopologyChangeSuite extends SourceTest {
       settle(query)
       query.stop()
       produce(blue, topic, 2, values("after", 0, 4))
-      s.results.unlog()
-      s.results.forgetRows()
+      s.unlog()
+      s.forgetRows()
       // As if the driver had died before it logged batch 0: only the source's own file has the position.
-      assert(!s.results.files.keys.exists(f => f.startsWith("offsets/") && !f.contains(".")))
+      assert(!s.files.keys.exists(f => f.startsWith("offsets/") && !f.contains(".")))
       s.catchUp("startingOffsets" -> "latest")
       assertSame(s.seen, stored("blue", blue, topic).filter(_.value.startsWith("after")))
     }
@@ -226,7 +224,7 @@ class TopologyChangeSuite extends SourceTest {
           queries.foreach(settle)
         }
         Seq(one, two).foreach(s =>
-          assertSame(s.seen, stored("blue", blue, topic) ++ stored("green", green, topic))
+          assertSame(s.seen, storedOnBoth(topic))
         )
       }
     }

@@ -1,9 +1,9 @@
 package io.github.dynamickafka.source.subscription
 
-import io.github.dynamickafka.source.{Entry, SourceTest}
+import io.github.dynamickafka.source.{Entry, Queries}
 
 /** Options of clusters that the metadata does not have, when the DataFrame is created. */
-class UnknownClusterSuite extends SourceTest {
+class UnknownClusterSuite extends Queries {
   private val failing = "unknownClusterOptions" -> "fail"
   private val bleu = "cluster.bleu.kafka.client.id" -> "me"
 

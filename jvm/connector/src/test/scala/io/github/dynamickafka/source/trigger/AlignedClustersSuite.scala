@@ -4,7 +4,7 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions.{col, expr}
 import org.apache.spark.sql.streaming.Trigger
 
-import io.github.dynamickafka.source.{Entry, Scene}
+import io.github.dynamickafka.source.{Entry, Query}
 import io.github.dynamickafka.testkit.{KafkaCluster, Record, TestAll}
 
 /** `alignment=timestamp` on brokers. The value of a record is its time. */
@@ -25,22 +25,20 @@ class AlignedClustersSuite extends EventTimeTest {
     val _ = cluster.produce(topic, records)
   }
 
-  private def withClusters(clusters: (String, KafkaCluster)*)(body: (Scene, String) => Unit): Unit = scene {
+  private def withClusters(clusters: (String, KafkaCluster)*)(body: (Query, String) => Unit): Unit = scene {
     s =>
       val topic = newTopicOn(2, clusters.map(_._2): _*)
       s.orders(clusters.map { case (id, cluster) => Entry(id, cluster, topic) }: _*)
       body(s, topic)
   }
 
-  private def all(topic: String) = stored("blue", blue, topic) ++ stored("green", green, topic)
-
   /** Whether each batch from this one on has read only what is less than the drift newer than the oldest unread record. */
-  private def assertAligned(s: Scene, from: Int = 0): Unit = {
-    val batches = (0 until s.results.batchCount).map(id => s.results.batch(id.toLong))
+  private def assertAligned(s: Query, from: Int = 0): Unit = {
+    val batches = s.batches
     (from until batches.size).filter(batches(_).nonEmpty).foreach { b =>
       val unread = batches.drop(b).flatten.map(_.value.toLong)
       val newest = batches(b).map(_.value.toLong).max
-      assert(newest < unread.min + DriftMs, s"batch $b of ${s.results.sizes}")
+      assert(newest < unread.min + DriftMs, s"batch $b of ${s.sizes}")
     }
   }
 
@@ -49,9 +47,9 @@ class AlignedClustersSuite extends EventTimeTest {
       produceSeconds(blue, topic, 30)
       produceSeconds(green, topic, 90)
       s.catchUp(aligned("10s"): _*)
-      assertSame(s.seen, all(topic))
+      assertSame(s.seen, storedOnBoth(topic))
       assertAligned(s)
-      assert(s.results.sizes.take(7) == Seq.fill(6)(10) :+ 20, "no batch is smaller than it has to be")
+      assert(s.sizes.take(7) == Seq.fill(6)(10) :+ 20, "no batch is smaller than it has to be")
     }
   }
 
@@ -60,9 +58,9 @@ class AlignedClustersSuite extends EventTimeTest {
       produceSeconds(blue, topic, 20)
       produceSeconds(green, topic, 40)
       s.catchUp(aligned("10s", "maxOffsetsPerTrigger" -> "7"): _*)
-      assertSame(s.seen, all(topic))
+      assertSame(s.seen, storedOnBoth(topic))
       assertAligned(s)
-      assert(s.results.sizes.forall(_ <= 7))
+      assert(s.sizes.forall(_ <= 7))
     }
   }
 
@@ -78,7 +76,7 @@ class AlignedClustersSuite extends EventTimeTest {
   }
 
   /** What Spark counts as dropped by a query that appends rows. */
-  private def dropped(s: Scene, rows: DataFrame): Long = {
+  private def dropped(s: Query, rows: DataFrame): Long = {
     val query = rows.writeStream.format("noop").trigger(Trigger.AvailableNow())
       .option("checkpointLocation", s.folder.resolve(newTopic("rows")).toString).start()
     try assert(query.awaitTermination(540000))
@@ -110,13 +108,13 @@ class AlignedClustersSuite extends EventTimeTest {
       green.createTopic(topic, 2)
       produceSeconds(blue, topic, 60)
       produceSeconds(green, topic, 30, lastS = 80)
-      s.results.inBatch = id =>
+      s.inBatch = id =>
         if (id == 5) s.change(Entry("blue", blue, topic), Entry("green", green, topic))
       val query = s.start(aligned("10s", "maxOffsetsPerTrigger" -> "4"): _*)
       waitFor("all records")(s.seen.size == 90)
       query.stop()
-      assertSame(s.seen, all(topic))
-      assert(!(0L to 5L).exists(s.results.batch(_).exists(_.cluster == "green")))
+      assertSame(s.seen, storedOnBoth(topic))
+      assert(!(0L to 5L).exists(s.batch(_).exists(_.cluster == "green")))
       assertAligned(s, from = 6)
     }
   }
@@ -134,7 +132,7 @@ class AlignedClustersSuite extends EventTimeTest {
       s.catchUp(aligned("10s"): _*)
       assertSame(s.seen, stored("blue", blue, topic))
       assertAligned(s)
-      assert(s.results.sizes == Seq.fill(6)(10))
+      assert(s.sizes == Seq.fill(6)(10))
     }
   }
 
@@ -147,9 +145,9 @@ class AlignedClustersSuite extends EventTimeTest {
       s.change(both.head)
       eventually(assert(s.metrics(query)("retainedClusters") == "1"))
       produceSeconds(green, topic, 30, lastS = 80)
-      val before = s.results.batchCount
+      val before = s.batchCount
       @volatile var left = before
-      s.results.inBatch = id =>
+      s.inBatch = id =>
         if (id >= before && left == before) {
           s.change(both: _*)
           left = id.toInt + 1
@@ -157,8 +155,8 @@ class AlignedClustersSuite extends EventTimeTest {
       produceSeconds(blue, topic, 60)
       waitFor("all records")(s.seen.size == 110)
       query.stop()
-      assertSame(s.seen, all(topic))
-      assert(!(before until left).exists(id => s.results.batch(id.toLong).exists(_.cluster == "green")))
+      assertSame(s.seen, storedOnBoth(topic))
+      assert(!(before until left).exists(id => s.batch(id.toLong).exists(_.cluster == "green")))
       assertAligned(s, from = left)
     }
   }
@@ -167,13 +165,13 @@ class AlignedClustersSuite extends EventTimeTest {
     withClusters("blue" -> blue, "red" -> red) { (s, topic) =>
       produceSeconds(blue, topic, 40)
       produceSeconds(red, topic, 40, lastS = 20)
-      s.results.inBatch = id => if (id == 0) red.kill()
+      s.inBatch = id => if (id == 0) red.kill()
       val options = aligned("10s", "maxOffsetsPerTrigger" -> "5", "clusterRequestTimeoutMs" -> "5000")
       try {
         val e = refused(s.start(options: _*))
         assert(condition(e) == "CLUSTER_UNREACHABLE" && text(e).contains("'red'"), text(e))
       } finally red.restart()
-      s.results.inBatch = _ => ()
+      s.inBatch = _ => ()
       s.catchUp(options: _*)
       assertSame(s.seen, stored("blue", blue, topic) ++ stored("red", red, topic))
       assertAligned(s)
@@ -198,7 +196,7 @@ class AlignedClustersSuite extends EventTimeTest {
       val query = s.start(aligned("10s", "alignmentIdleTimeout" -> "2s"): _*)
       waitFor("all records")(s.seen.size == 61)
       query.stop()
-      assertSame(s.seen, all(topic))
+      assertSame(s.seen, storedOnBoth(topic))
     }
   }
 
@@ -221,8 +219,8 @@ class AlignedClustersSuite extends EventTimeTest {
     withClusters("blue" -> blue, "green" -> green) { (s, topic) =>
       produceSeconds(blue, topic, 60)
       produceSeconds(green, topic, 1, lastS = 59)
-      val before = all(topic)
-      s.results.inBatch = id => if (id == 0) produceSeconds(green, topic, 1, lastS = 58)
+      val before = storedOnBoth(topic)
+      s.inBatch = id => if (id == 0) produceSeconds(green, topic, 1, lastS = 58)
       s.catchUp(aligned("10s", "alignmentIdleTimeout" -> "10min"): _*)
       assertSame(s.seen, before)
     }
@@ -232,8 +230,7 @@ class AlignedClustersSuite extends EventTimeTest {
     withClusters("blue" -> blue, "red" -> red) { (s, topic) =>
       produceSeconds(blue, topic, 40)
       produceSeconds(red, topic, 10, lastS = 50)
-      red.kill()
-      try {
+      killed(red) {
         val options =
           aligned("10s", "alignmentIdleTimeout" -> "2s", skip, "clusterRequestTimeoutMs" -> "5000")
         val query = s.start(options: _*)
@@ -241,7 +238,7 @@ class AlignedClustersSuite extends EventTimeTest {
         red.restart()
         waitFor("the records of red")(s.seen.size == 50)
         query.stop()
-      } finally red.restart()
+      }
       assertSame(s.seen, stored("blue", blue, topic) ++ stored("red", red, topic))
     }
   }
@@ -252,7 +249,7 @@ class AlignedClustersSuite extends EventTimeTest {
       produceTimes(blue, topic, Seq(future, future) ++ (1 to 40).map(i => End - 40000L + i * 1000L))
       produceSeconds(green, topic, 60)
       s.catchUp(aligned("10s"): _*)
-      assertSame(s.seen, all(topic))
+      assertSame(s.seen, storedOnBoth(topic))
     }
   }
 
@@ -261,7 +258,7 @@ class AlignedClustersSuite extends EventTimeTest {
       produceTimes(blue, topic, Seq.fill(30)(End))
       produceTimes(green, topic, (1 to 40).map(i => End - (i * 7919 % 60) * 1000L))
       s.catchUp(aligned("1s", "maxOffsetsPerTrigger" -> "20"): _*)
-      assertSame(s.seen, all(topic))
+      assertSame(s.seen, storedOnBoth(topic))
     }
   }
 
@@ -269,14 +266,14 @@ class AlignedClustersSuite extends EventTimeTest {
     withClusters("blue" -> blue, "green" -> green) { (s, topic) =>
       produceSeconds(blue, topic, 60)
       produceSeconds(green, topic, 100)
-      s.results.inBatch = id => if (id == 5) throw new IllegalStateException("as a crash")
+      s.inBatch = id => if (id == 5) throw new IllegalStateException("as a crash")
       val options = aligned("10s", "maxOffsetsPerTrigger" -> "9")
       val query = s.start(options: _*)
       eventually(assert(!query.isActive))
-      s.results.inBatch = _ => ()
+      s.inBatch = _ => ()
       s.catchUp(options: _*)
-      assert(s.results.repeated == Set(5L))
-      assertSame(s.seen, all(topic))
+      assert(s.repeated == Set(5L))
+      assertSame(s.seen, storedOnBoth(topic))
       assertAligned(s)
     }
   }

@@ -3,7 +3,7 @@ package io.github.dynamickafka.source.trigger
 import org.apache.spark.sql.functions.{col, floor}
 import org.apache.spark.sql.streaming.Trigger
 
-import io.github.dynamickafka.source.{Entry, HistoryTest, Logs, Results, Scene, Seen, StartOffset}
+import io.github.dynamickafka.source.{Entry, HistoryTest, Logs, Query, Results, Seen, StartOffset}
 import io.github.dynamickafka.testkit.{KafkaCluster, Record, TestAll}
 
 /** `alignment=timestamp` while blue has a history and green has none. The value of a record is the second of its time. */
@@ -27,7 +27,7 @@ class AlignedHistorySuite extends EventTimeTest with HistoryTest {
   }
 
   /** The history of the stream: what blue has in Kafka, in a file for each of these times. */
-  private def archive(s: Scene, seconds: Int): Unit = {
+  private def archive(s: Query, seconds: Int): Unit = {
     val path = s.folder.resolve("archive")
     archived(s).where("cluster = 'blue'")
       .withColumn("file", floor((col("value").cast("string").cast("int") - 1) / seconds))
@@ -39,7 +39,7 @@ class AlignedHistorySuite extends EventTimeTest with HistoryTest {
     s.service.histories = history(path)
   }
 
-  private def twoAligned(body: (Scene, String) => Any): Unit = scene { s =>
+  private def twoAligned(body: (Query, String) => Any): Unit = scene { s =>
     val topic = newTopicOn(1, blue, green)
     s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
     body(s, topic)
@@ -47,28 +47,26 @@ class AlignedHistorySuite extends EventTimeTest with HistoryTest {
   }
 
   /** Thirty records in three files, of which Kafka has the last ten, too, and ten more; forty records of the same times on green. */
-  private def alternating(body: (Scene, Seq[Seen]) => Any): Unit = twoAligned { (s, topic) =>
+  private def alternating(body: (Query, Seq[Seen]) => Any): Unit = twoAligned { (s, topic) =>
     produceAt(blue, topic, 1 to 30)
     archive(s, seconds = 10)
     produceAt(blue, topic, 31 to 40)
     produceAt(green, topic, 1 to 40)
-    val all = stored("blue", blue, topic) ++ stored("green", green, topic)
+    val all = storedOnBoth(topic)
     expire(blue, topic, 0 -> 20L)
     body(s, all)
   }
 
   private def isOfFile(r: Seen) = r.cluster == "blue" && r.value.toInt <= 30
 
-  private def batches(s: Scene) = (0 until s.results.batchCount).map(id => s.results.batch(id.toLong))
-
   /** Batches are files or Kafka, read only what is older than the bound, and each partition in the order of its offsets. */
-  private def assertAligned(s: Scene): Unit = {
-    assert(batches(s).forall(batch => batch.forall(isOfFile) || !batch.exists(isOfFile)), s.results.sizes)
-    batches(s).zipWithIndex.filter(_._1.nonEmpty).foreach { case (batch, i) =>
-      val unread = batches(s).drop(i).flatten.map(_.value.toInt)
-      assert(batch.map(_.value.toInt).max < unread.min + DriftS, s"batch $i of ${s.results.sizes}")
+  private def assertAligned(s: Query): Unit = {
+    assert(s.batches.forall(batch => batch.forall(isOfFile) || !batch.exists(isOfFile)), s.sizes)
+    s.batches.zipWithIndex.filter(_._1.nonEmpty).foreach { case (batch, i) =>
+      val unread = s.batches.drop(i).flatten.map(_.value.toInt)
+      assert(batch.map(_.value.toInt).max < unread.min + DriftS, s"batch $i of ${s.sizes}")
     }
-    val offsets = batches(s).flatten.groupMap(r => (r.cluster, r.partition))(_.offset)
+    val offsets = s.batches.flatten.groupMap(r => (r.cluster, r.partition))(_.offset)
     assert(offsets.values.forall(of => of == of.sorted))
     ()
   }
@@ -81,9 +79,9 @@ class AlignedHistorySuite extends EventTimeTest with HistoryTest {
       s.catchUp(options: _*)
       assertSame(s.seen, all)
       assertAligned(s)
-      val ofFiles = batches(s).map(_.forall(isOfFile))
-      assert(ofFiles == Seq(true, false, true, false, true, false, false), s.results.sizes)
-      assert(s.results.logged.history.isEmpty)
+      val ofFiles = s.batches.map(_.forall(isOfFile))
+      assert(ofFiles == Seq(true, false, true, false, true, false, false), s.sizes)
+      assert(s.logged.history.isEmpty)
     }
   }
 
@@ -93,13 +91,13 @@ class AlignedHistorySuite extends EventTimeTest with HistoryTest {
       TestAll
     ) {
       alternating { (s, all) =>
-        s.results.inBatch = id => if (id == batch) throw new IllegalStateException("as a crash")
+        s.inBatch = id => if (id == batch) throw new IllegalStateException("as a crash")
         val query = s.start(Trigger.AvailableNow(), options: _*)
         eventually(assert(!query.isActive))
-        s.results.inBatch = _ => ()
+        s.inBatch = _ => ()
         s.service.histories = Map.empty
         s.catchUp((if (batch % 2 == 0) options else Nil): _*)
-        assert(s.results.repeated == Set(batch))
+        assert(s.repeated == Set(batch))
         assertSame(s.seen, all)
         if (batch % 2 == 0) assertAligned(s)
       }
@@ -108,14 +106,14 @@ class AlignedHistorySuite extends EventTimeTest with HistoryTest {
 
   test("a query that has started without alignment is aligned from a restart on", TestAll) {
     alternating { (s, all) =>
-      s.results.inBatch = id => if (id == 1) throw new IllegalStateException("as a crash")
+      s.inBatch = id => if (id == 1) throw new IllegalStateException("as a crash")
       val query = s.start(Trigger.AvailableNow(), "historyFilesPerTrigger" -> "1")
       eventually(assert(!query.isActive))
-      s.results.inBatch = _ => ()
+      s.inBatch = _ => ()
       s.catchUp(options: _*)
       assertSame(s.seen, all)
       // The last file waits until green has caught up.
-      assert(batches(s).lastIndexWhere(_.exists(isOfFile)) == 4, s.results.sizes)
+      assert(s.batches.lastIndexWhere(_.exists(isOfFile)) == 4, s.sizes)
     }
   }
 
@@ -124,17 +122,17 @@ class AlignedHistorySuite extends EventTimeTest with HistoryTest {
     TestAll
   ) {
     alternating { (s, all) =>
-      s.results.inBatch = id => if (id == 3) throw new IllegalStateException("as a crash")
+      s.inBatch = id => if (id == 3) throw new IllegalStateException("as a crash")
       val query = s.start(Trigger.AvailableNow(), options: _*)
       eventually(assert(!query.isActive))
-      s.results.inBatch = _ => ()
-      val (first, end) = ((0L to 1L).flatMap(s.results.batch), s.results.loggedText)
-      s.results.unlog()
-      s.results.rewriteLogged(_ => end)
-      s.results.uncommit()
-      s.results.forgetRows()
+      s.inBatch = _ => ()
+      val (first, end) = ((0L to 1L).flatMap(s.batch), s.loggedText)
+      s.unlog()
+      s.rewriteLogged(_ => end)
+      s.uncommit()
+      s.forgetRows()
       s.catchUp(options: _*)
-      assert(s.results.batch(2).exists(isOfFile) && !s.results.batch(2).forall(isOfFile))
+      assert(s.batch(2).exists(isOfFile) && !s.batch(2).forall(isOfFile))
       assertSame(first ++ s.seen, all)
     }
   }
@@ -149,18 +147,18 @@ class AlignedHistorySuite extends EventTimeTest with HistoryTest {
       produceAt(red, topic, 1 to 40)
       s.orders(Entry("blue", blue, topic))
       archive(s, seconds = 10)
-      s.results.inBatch = id => {
+      s.inBatch = id => {
         if (id == 0) {
           s.orders(Entry("blue", blue, topic), Entry("red", red, topic))
           s.service.awaitAnswers()
         }
-        if (s.results.batch(id).exists(_.cluster == "red")) throw new IllegalStateException("as a crash")
+        if (s.batch(id).exists(_.cluster == "red")) throw new IllegalStateException("as a crash")
       }
       val query = s.start(options: _*)
       eventually(assert(!query.isActive))
-      val batch = s.results.batchCount - 1L
-      assert(s.results.logged.entered.contains("red") && s.results.logged.history.nonEmpty)
-      val later = new Results(s.results.checkpoint)
+      val batch = s.batchCount - 1L
+      assert(s.logged.entered.contains("red") && s.logged.history.nonEmpty)
+      val later = new Results(s.checkpoint)
       val deferring = Seq(
         "unreachableReplayPolicy" -> "defer",
         "clusterFailurePolicy" -> "skip",
@@ -176,7 +174,7 @@ class AlignedHistorySuite extends EventTimeTest with HistoryTest {
         }
       val run = later.start(s.frame(options ++ deferring: _*), Trigger.AvailableNow())
       assert(run.awaitTermination(300000))
-      val before = s.results.seen.filterNot(s.results.batch(batch).contains)
+      val before = s.seen.filterNot(s.batch(batch).contains)
       assertSame(before ++ later.seen, stored("blue", blue, topic) ++ stored("red", red, topic))
     }
   }
@@ -189,7 +187,7 @@ class AlignedHistorySuite extends EventTimeTest with HistoryTest {
       val query = s.start(options :+ ("alignmentIdleTimeout" -> "2s"): _*)
       waitFor("the files")(s.seen.size == 8)
       query.stop()
-      assert(s.results.batch(0).forall(_.cluster == "green"))
+      assert(s.batch(0).forall(_.cluster == "green"))
     }
   }
 
@@ -208,9 +206,9 @@ class AlignedHistorySuite extends EventTimeTest with HistoryTest {
       val lines = Logs.during(classOf[StartOffset]) {
         s.catchUp(options :+ ("maxOffsetsPerTrigger" -> "5"): _*)
       }
-      assertSame(s.seen, stored("blue", blue, topic) ++ stored("green", green, topic))
+      assertSame(s.seen, storedOnBoth(topic))
       // Those of the second batch could have been read with the last ones of green.
-      assert(s.results.sizes == Seq(5, 5, 22, 3))
+      assert(s.sizes == Seq(5, 5, 22, 3))
       assert(lines.exists(line => line.contains("'orders'") && line.contains("19000 ms apart")), lines)
     }
   }

@@ -2,10 +2,10 @@ package io.github.dynamickafka.source.trigger
 
 import scala.util.Using
 
-import io.github.dynamickafka.source.{Entry, ScriptedRun, SourceTest}
+import io.github.dynamickafka.source.{Entry, Queries, ScriptedRun}
 
 /** How often clusters are asked for the times of records. */
-class AlignedRequestsSuite extends SourceTest {
+class AlignedRequestsSuite extends Queries {
   private val Triggers = 30
   private val Partitions = 8
 

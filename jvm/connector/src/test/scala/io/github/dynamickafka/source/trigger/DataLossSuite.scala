@@ -2,17 +2,16 @@ package io.github.dynamickafka.source.trigger
 
 import org.apache.spark.sql.streaming.Trigger
 
-import io.github.dynamickafka.source.{Entry, Results, Scene, SourceTest}
+import io.github.dynamickafka.source.{Entry, Queries, Query, Results}
 import io.github.dynamickafka.testkit.TestAll
 
 /** Records, partitions and topics that Kafka has deleted: `failOnDataLoss` decides. */
-class DataLossSuite extends SourceTest {
+class DataLossSuite extends Queries {
 
-  private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
   private val tolerant = "failOnDataLoss" -> "false"
 
   /** Reads four records from each of two partitions, and stops the query. */
-  private def stopped(body: (Scene, String) => Any): Unit = scene { s =>
+  private def stopped(body: (Query, String) => Any): Unit = scene { s =>
     val topic = newTopicOn(2, blue, green)
     produce(blue, topic, 2, values("a", 8))
     s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
@@ -21,9 +20,9 @@ class DataLossSuite extends SourceTest {
     ()
   }
 
-  private def lost(s: Scene, texts: String*): Unit = refusedAs("DATA_LOSS", s, texts: _*)
+  private def lost(s: Query, texts: String*): Unit = refusedAs("DATA_LOSS", s, texts: _*)
 
-  private def refusedAs(name: String, s: Scene, texts: String*): Unit = {
+  private def refusedAs(name: String, s: Query, texts: String*): Unit = {
     val e = refused(s.start(Trigger.AvailableNow()))
     assert(condition(e) == name)
     texts.foreach(t => assert(text(e).contains(t), text(e)))
@@ -75,9 +74,9 @@ class DataLossSuite extends SourceTest {
   }
 
   /** Records of blue are written and expire while the query is busy with a batch of green. */
-  private def expiresUnder(s: Scene, topic: String): Unit = {
-    s.results.inBatch = { _ =>
-      s.results.inBatch = _ => ()
+  private def expiresUnder(s: Query, topic: String): Unit = {
+    s.inBatch = { _ =>
+      s.inBatch = _ => ()
       produce(blue, topic, 2, values("b", 20))
       Seq(0, 1).foreach(blue.deleteRecords(topic, _, 9))
     }
@@ -100,7 +99,7 @@ class DataLossSuite extends SourceTest {
       settle(query)
       expiresUnder(s, topic)
       settle(query)
-      assertSame(s.seen, before ++ stored("blue", blue, topic) ++ stored("green", green, topic))
+      assertSame(s.seen, before ++ storedOnBoth(topic))
       eventually(assert(s.metrics(query)("lostRecords") == "10"))
     }
   }
@@ -109,10 +108,10 @@ class DataLossSuite extends SourceTest {
     stopped { (s, topic) =>
       produce(blue, topic, 2, values("b", 8))
       s.catchUp()
-      s.crashBeforeLastCommit()
+      s.uncommit()
       Seq(0, 1).foreach(blue.deleteRecords(topic, _, 8))
       lost(s, "'blue'", topic)
-      val again = new Results(s.results.checkpoint)
+      val again = new Results(s.checkpoint)
       val query = again.start(s.frame(tolerant), Trigger.AvailableNow())
       assert(query.awaitTermination(300000))
       assert(again.seen.isEmpty && s.metrics(query)("lostRecords") == "8")
@@ -221,7 +220,7 @@ class DataLossSuite extends SourceTest {
       settle(query)
       assertSame(
         s.seen,
-        stored("blue", blue, there) ++ stored("blue", blue, later) ++ stored("green", green, later)
+        stored("blue", blue, there) ++ storedOnBoth(later)
       )
     }
   }

@@ -3,13 +3,11 @@ package io.github.dynamickafka.source.trigger
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.streaming.Trigger
 
-import io.github.dynamickafka.source.{Entry, Results, Scene, SourceTest}
+import io.github.dynamickafka.source.{Entry, Queries, Query, Results}
 import io.github.dynamickafka.testkit.TestAll
 
 /** `unreachableReplayPolicy=defer`: a batch that is logged, and one of whose clusters is unreachable after a restart. */
-class DeferSuite extends SourceTest {
-
-  private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
+class DeferSuite extends Queries {
 
   private val deferring = Seq(
     "unreachableReplayPolicy" -> "defer",
@@ -18,38 +16,32 @@ class DeferSuite extends SourceTest {
   )
 
   /** Green and red with two finished batches, of which the second one is not committed, and more records. */
-  private def interrupted(body: (Scene, String) => Any): Unit = scene { s =>
+  private def interrupted(body: (Query, String) => Any): Unit = scene { s =>
     val topic = newTopicOn(2, green, red)
     s.orders(Entry("green", green, topic), Entry("red", red, topic))
     for (prefix <- Seq("a", "b")) {
       Seq(green, red).foreach(produce(_, topic, 2, values(prefix, 4)))
       s.catchUp()
     }
-    s.crashBeforeLastCommit()
+    s.uncommit()
     produce(green, topic, 2, values("c", 4))
     body(s, topic)
     ()
   }
 
-  private def withoutRed(body: => Any): Unit = {
-    red.kill()
-    try { val _ = body }
-    finally red.restart()
-  }
-
-  private def deferred(s: Scene): Seq[String] =
-    Option(s.results.checkpoint.resolve("sources/0/dynamic-kafka/deferred").toFile.list).toSeq.flatten
+  private def deferred(s: Query): Seq[String] =
+    Option(s.checkpoint.resolve("sources/0/dynamic-kafka/deferred").toFile.list).toSeq.flatten
       .filterNot(_.startsWith("."))
 
   test(
     "the other cluster's records are read at once, and the deferred ones exactly once when the cluster returns"
   ) {
     interrupted { (s, topic) =>
-      val later = new Results(s.results.checkpoint)
+      val later = new Results(s.checkpoint)
       def since(prefixes: String*) = (stored("green", green, topic) ++ stored("red", red, topic))
         .filter(seen => prefixes.exists(seen.value.startsWith))
       def run() = later.start(s.frame(deferring: _*), Trigger.ProcessingTime(0L))
-      withoutRed {
+      killed(red) {
         val query = run()
         try {
           eventually(assert(later.seen.size == 8))
@@ -59,7 +51,7 @@ class DeferSuite extends SourceTest {
           assert(deferred(s).contains("1.json"))
         } finally query.stop()
         // The position of red is in the offset log from now on.
-        assert(s.results.logged.position("red").iterator.map(_._3).toSeq == Seq(2L, 2L))
+        assert(s.logged.position("red").iterator.map(_._3).toSeq == Seq(2L, 2L))
         val again = run()
         try {
           produce(green, topic, 2, values("d", 2))
@@ -86,10 +78,10 @@ class DeferSuite extends SourceTest {
     TestAll
   ) {
     interrupted { (s, topic) =>
-      val later = new Results(s.results.checkpoint)
+      val later = new Results(s.checkpoint)
       def catchUp(options: (String, String)*) =
         assert(later.start(s.frame(options: _*), Trigger.AvailableNow()).awaitTermination(300000))
-      withoutRed {
+      killed(red) {
         val hold = later.hold()
         val query = later.start(s.frame(deferring: _*))
         hold.await()
@@ -117,10 +109,10 @@ class DeferSuite extends SourceTest {
           .foreachBatch { (rows: DataFrame, _: Long) =>
             counts = rows.collect().map(row => row.getString(0) -> row.getLong(1)).toMap
           }
-          .option("checkpointLocation", s.results.checkpoint.toString).trigger(Trigger.AvailableNow()).start()
+          .option("checkpointLocation", s.checkpoint.toString).trigger(Trigger.AvailableNow()).start()
       assert(start().awaitTermination(300000))
-      s.crashBeforeLastCommit()
-      withoutRed {
+      s.uncommit()
+      killed(red) {
         val e = refused(start(deferring: _*))
         assert(condition(e) == "UNREACHABLE_REPLAY" && text(e).contains("'deferWithState'"), text(e))
         assert(deferred(s).isEmpty)

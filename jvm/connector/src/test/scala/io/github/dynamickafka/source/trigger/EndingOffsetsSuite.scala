@@ -1,60 +1,44 @@
 package io.github.dynamickafka.source.trigger
 
-import java.util.UUID
-
-import scala.jdk.CollectionConverters._
 import scala.util.Using
 
-import org.apache.kafka.clients.producer.{KafkaProducer, ProducerConfig, ProducerRecord}
-import org.apache.kafka.common.serialization.StringSerializer
+import org.apache.kafka.clients.producer.{KafkaProducer, ProducerRecord}
 import org.apache.spark.sql.streaming.Trigger
 
-import io.github.dynamickafka.source.{Entry, Scene, SourceTest}
+import io.github.dynamickafka.source.{Entry, Queries}
 import io.github.dynamickafka.testkit.{KafkaCluster, Record, TestAll}
 
 /** The end of a streaming query: it reads up to there, also after restarts, and no further. */
-class EndingOffsetsSuite extends SourceTest {
+class EndingOffsetsSuite extends Queries {
   private val latest = "endingOffsets" -> "latest"
 
-  private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
-
-  /** A topic on blue and green with ten records in two partitions each. */
-  private def withTopic(body: (Scene, String) => Any): Unit = scene { s =>
-    val topic = newTopicOn(2, blue, green)
-    Seq(blue, green).foreach(produce(_, topic, 2, values("v", 10)))
-    s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
-    body(s, topic)
-    ()
-  }
-
-  private def all(topic: String) = stored("blue", blue, topic) ++ stored("green", green, topic)
-  private def before(topic: String) = all(topic).filter(_.value.startsWith("v"))
+  private def before(topic: String) = storedOnBoth(topic).filter(_.value.startsWith("v"))
 
   test("a running query is idle at its ends, and so is a restarted one") {
-    withTopic { (s, topic) =>
+    onBoth(values("v", 10)) { (s, topic) =>
       val query = s.start(latest, "maxOffsetsPerTrigger" -> "7")
       settle(query)
       Seq(blue, green).foreach(produce(_, topic, 2, values("late", 4)))
       settle(query)
       assertSame(s.seen, before(topic))
-      assert(s.results.sizes.max == 7, "limits apply")
+      assert(s.sizes.max == 7, "limits apply")
       query.stop()
-      val logged = s.results.loggedText
+      val logged = s.loggedText
       val again = s.start(latest)
       settle(again)
       assertSame(s.seen, before(topic))
-      assert(s.results.loggedText == logged, "no batch is planned")
+      assert(s.loggedText == logged, "no batch is planned")
       again.stop()
       s.catchUp(latest)
-      assert(s.results.loggedText == logged)
+      assert(s.loggedText == logged)
     }
   }
 
   test("latest is resolved at the first start, also if the driver dies in its first batch") {
-    withTopic { (s, topic) =>
+    onBoth(values("v", 10)) { (s, topic) =>
       s.catchUp(latest)
-      s.results.unlog()
-      s.results.forgetRows()
+      s.unlog()
+      s.forgetRows()
       Seq(blue, green).foreach(produce(_, topic, 2, values("late", 4)))
       s.catchUp(latest)
       assertSame(s.seen, before(topic))
@@ -62,11 +46,11 @@ class EndingOffsetsSuite extends SourceTest {
   }
 
   test("AvailableNow stops at its ends, over several runs with limits") {
-    withTopic { (s, topic) =>
+    onBoth(values("v", 10)) { (s, topic) =>
       val ends =
         "endingOffsets" -> s"""{"blue": {"$topic": {"0": 3, "1": 12}}, "green": {"$topic": {"0": 5}}}"""
       s.catchUp(ends, "maxOffsetsPerTrigger" -> "3")
-      def expected = all(topic).filter { r =>
+      def expected = storedOnBoth(topic).filter { r =>
         r.cluster == "green" && (r.partition == 1 || r.offset < 5) ||
         r.cluster == "blue" && r.offset < (if (r.partition == 0) 3 else 12)
       }
@@ -80,7 +64,7 @@ class EndingOffsetsSuite extends SourceTest {
   }
 
   test("the global form applies to clusters and partitions that are added later, as of then") {
-    withTopic { (s, topic) =>
+    onBoth(values("v", 10)) { (s, topic) =>
       s.orders(Entry("blue", blue, topic))
       val query = s.start(latest)
       settle(query)
@@ -88,8 +72,8 @@ class EndingOffsetsSuite extends SourceTest {
       s.change(Entry("blue", blue, topic), Entry("green", green, topic))
       settle(query)
       blue.addPartitions(topic, 3)
-      eventually(assert(s.results.logged.endsOf("blue")(topic).offsets.keySet == Set(0, 1, 2)))
-      val atEntry = s.results.logged.endsOf("blue")(topic).offsets(2)
+      eventually(assert(s.logged.endsOf("blue")(topic).offsets.keySet == Set(0, 1, 2)))
+      val atEntry = s.logged.endsOf("blue")(topic).offsets(2)
       produce(blue, topic, 3, values("late", 6))
       produce(green, topic, 2, values("late", 6))
       settle(query)
@@ -101,7 +85,7 @@ class EndingOffsetsSuite extends SourceTest {
   }
 
   test("exact offsets: a cluster that is added later has no end") {
-    withTopic { (s, topic) =>
+    onBoth(values("v", 10)) { (s, topic) =>
       s.orders(Entry("blue", blue, topic))
       // Without the cluster level, the offsets apply to the only cluster.
       val ends = "endingOffsets" -> s"""{"$topic": {"0": 1, "1": 2}}"""
@@ -118,7 +102,7 @@ class EndingOffsetsSuite extends SourceTest {
       s.catchUp(ends)
       assertSame(s.seen, expected)
     }
-    withTopic { (s, topic) =>
+    onBoth(values("v", 10)) { (s, topic) =>
       val e = refused(s.start(Trigger.AvailableNow(), "endingOffsets" -> s"""{"$topic": {"0": 1}}"""))
       assert(condition(e) == "INVALID_OPTION" && text(e).contains("endingOffsets"), text(e))
     }
@@ -167,32 +151,32 @@ class EndingOffsetsSuite extends SourceTest {
   }
 
   test("different ends are resolved again, and without any the query continues", TestAll) {
-    withTopic { (s, topic) =>
+    onBoth(values("v", 10)) { (s, topic) =>
       def upTo(offset: Int) =
         "endingOffsets" -> Seq("blue", "green").map(c =>
           s""""$c": {"$topic": {"0": $offset, "1": $offset}}"""
         )
           .mkString("{", ", ", "}")
       s.catchUp(upTo(2))
-      assertSame(s.seen, all(topic).filter(_.offset < 2))
+      assertSame(s.seen, storedOnBoth(topic).filter(_.offset < 2))
       s.catchUp(upTo(4))
-      assertSame(s.seen, all(topic).filter(_.offset < 4))
+      assertSame(s.seen, storedOnBoth(topic).filter(_.offset < 4))
       s.catchUp(latest)
       produce(blue, topic, 2, values("more", 2))
       s.catchUp(latest)
       assertSame(s.seen, before(topic))
       s.catchUp()
-      assertSame(s.seen, all(topic))
+      assertSame(s.seen, storedOnBoth(topic))
     }
   }
 
   test("the ends of a cluster may change in the metadata while the query runs") {
-    withTopic { (s, topic) =>
+    onBoth(values("v", 10)) { (s, topic) =>
       val green2 = Entry("green", green, topic)
       s.orders(Entry("blue", blue, topic), green2.stoppingAt(s"""{"$topic": {"0": 1, "1": 1}}"""))
       val query = s.start("cluster.blue.endingOffsets" -> s"""{"$topic": {"0": 2, "1": 2}}""")
       settle(query)
-      def upTo(g: Int) = all(topic).filter(r => r.offset < (if (r.cluster == "blue") 2 else g))
+      def upTo(g: Int) = storedOnBoth(topic).filter(r => r.offset < (if (r.cluster == "blue") 2 else g))
       assertSame(s.seen, upTo(1))
       s.change(Entry("blue", blue, topic), green2.stoppingAt(s"""{"$topic": {"0": 3, "1": 3}}"""))
       settle(query)
@@ -204,12 +188,12 @@ class EndingOffsetsSuite extends SourceTest {
   }
 
   test("a cluster that is added again keeps its end", TestAll) {
-    withTopic { (s, topic) =>
+    onBoth(values("v", 10)) { (s, topic) =>
       val (one, other) = (Entry("blue", blue, topic), Entry("green", green, topic))
       val query = s.start(latest, "maxOffsetsPerTrigger" -> "4")
-      eventually(assert(s.results.sizes.sum >= 4))
+      eventually(assert(s.sizes.sum >= 4))
       s.change(one)
-      eventually(assert(s.results.logged.retained.contains("green")))
+      eventually(assert(s.logged.retained.contains("green")))
       produce(green, topic, 2, values("late", 4))
       s.change(one, other)
       settle(query)
@@ -218,17 +202,17 @@ class EndingOffsetsSuite extends SourceTest {
   }
 
   test("a draining cluster is read up to its end, and retired there") {
-    withTopic { (s, topic) =>
+    onBoth(values("v", 10)) { (s, topic) =>
       s.orders(
         Entry("blue", blue, topic).draining.stoppingAt(s"""{"$topic": {"0": 2, "1": 3}}"""),
         Entry("green", green, topic)
       )
       val query = s.start("maxOffsetsPerTrigger" -> "2")
-      eventually(assert(s.results.logged.retained.contains("blue")))
+      eventually(assert(s.logged.retained.contains("blue")))
       settle(query)
       assertSame(
         s.seen,
-        all(topic).filter(r => r.cluster == "green" || r.offset < (if (r.partition == 0) 2 else 3))
+        storedOnBoth(topic).filter(r => r.cluster == "green" || r.offset < (if (r.partition == 0) 2 else 3))
       )
     }
   }
@@ -269,16 +253,4 @@ class EndingOffsetsSuite extends SourceTest {
     }
   }
 
-  private def transactional(cluster: KafkaCluster): KafkaProducer[String, String] = {
-    val producer = new KafkaProducer(
-      Map[String, AnyRef](
-        ProducerConfig.BOOTSTRAP_SERVERS_CONFIG -> cluster.bootstrapServers,
-        ProducerConfig.TRANSACTIONAL_ID_CONFIG -> UUID.randomUUID().toString
-      ).asJava,
-      new StringSerializer,
-      new StringSerializer
-    )
-    producer.initTransactions()
-    producer
-  }
 }

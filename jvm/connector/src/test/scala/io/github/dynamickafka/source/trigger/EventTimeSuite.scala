@@ -1,6 +1,6 @@
 package io.github.dynamickafka.source.trigger
 
-import io.github.dynamickafka.source.{Entry, Scene}
+import io.github.dynamickafka.source.{Entry, Query}
 import io.github.dynamickafka.testkit.{KafkaCluster, Record, TestAll}
 
 /**
@@ -22,7 +22,7 @@ class EventTimeSuite extends EventTimeTest {
     val _ = cluster.produce(topic, records)
   }
 
-  private def withLag(body: (Scene, String) => Unit): Unit = scene { s =>
+  private def withLag(body: (Query, String) => Unit): Unit = scene { s =>
     val topic = newTopicOn(1, blue, green)
     produceUntilEnd(blue, topic, BlueS)
     produceUntilEnd(green, topic, GreenS)

@@ -4,10 +4,10 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions.{col, count, max, window}
 import org.apache.spark.sql.streaming.Trigger
 
-import io.github.dynamickafka.source.{Scene, SourceTest}
+import io.github.dynamickafka.source.{Queries, Query}
 
 /** Queries with one watermark over several clusters. */
-trait EventTimeTest extends SourceTest {
+trait EventTimeTest extends Queries {
   val DelayS = 10
 
   /** The options of a query whose clusters are aligned. */
@@ -15,7 +15,7 @@ trait EventTimeTest extends SourceTest {
     Seq("alignment" -> "timestamp", "alignmentMaxDrift" -> drift) ++ more
 
   /** The rows of each cluster that a windowed count has counted, and what Spark counts as dropped. */
-  def counted(s: Scene, rows: DataFrame): (Map[String, Long], Long) = {
+  def counted(s: Query, rows: DataFrame): (Map[String, Long], Long) = {
     val name = newTopic("windows").replace('-', '_')
     val query = rows.groupBy(window(col("timestamp"), "1 minute"), col("cluster")).agg(count("*").as("n"))
       .writeStream.outputMode("update").format("memory").queryName(name)

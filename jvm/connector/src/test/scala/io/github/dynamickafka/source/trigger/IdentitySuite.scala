@@ -3,14 +3,13 @@ package io.github.dynamickafka.source.trigger
 import org.apache.spark.sql.streaming.Trigger
 
 import io.github.dynamickafka.offset.Positions
-import io.github.dynamickafka.source.{Entry, Results, Scene, Seen, SourceTest}
+import io.github.dynamickafka.source.{Entry, Queries, Query, Results, Seen}
 import io.github.dynamickafka.testkit.TestAll
 
 /** Topics that are recreated and clusters that are replaced, under the names that the query knows. */
-class IdentitySuite extends SourceTest {
+class IdentitySuite extends Queries {
   override def asksInEachTrigger: Boolean = false
 
-  private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
   private val tolerant = "failOnDataLoss" -> "false"
 
   /** Another topic with the same name, and with more records than were read of the former one. */
@@ -20,10 +19,10 @@ class IdentitySuite extends SourceTest {
     produce(blue, topic, partitions, values("new", records))
   }
 
-  private def ids(s: Scene, id: String = "blue") = s.results.logged.identity(id)
+  private def ids(s: Query, id: String = "blue") = s.logged.identity(id)
 
   /** Reads eight records of two partitions, and stops the query. */
-  private def stopped(body: (Scene, String) => Any): Unit = scene { s =>
+  private def stopped(body: (Query, String) => Any): Unit = scene { s =>
     val topic = newTopicOn(2, blue, green)
     produce(blue, topic, 2, values("a", 8))
     s.orders(Entry("blue", blue, topic))
@@ -32,21 +31,11 @@ class IdentitySuite extends SourceTest {
     ()
   }
 
-  private def refusedAs(name: String, s: Scene, texts: String*): Unit = {
-    val before = s.results.loggedText
-    val e = refused(s.start(Trigger.AvailableNow()))
-    assert(condition(e) == name)
-    texts.foreach(t => assert(text(e).contains(t), text(e)))
-    assert(s.results.loggedText == before, "nothing is logged")
-  }
-
   test("a recreated topic that has grown past the position: the error has both ids, with false it is read") {
     stopped { (s, topic) =>
       val old = ids(s).topics(topic)
       recreate(topic, 2, 20)
-      refusedAs(
-        "TOPIC_RECREATED",
-        s,
+      refusedUnlogged(s, "TOPIC_RECREATED")(
         "'blue'",
         topic,
         old,
@@ -61,9 +50,9 @@ class IdentitySuite extends SourceTest {
   }
 
   /** The topic is recreated while the query is busy with a batch of green. */
-  private def recreatedUnder(s: Scene, topic: String): Unit = {
-    s.results.inBatch = { _ =>
-      s.results.inBatch = _ => ()
+  private def recreatedUnder(s: Query, topic: String): Unit = {
+    s.inBatch = { _ =>
+      s.inBatch = _ => ()
       recreate(topic, 2, 20)
     }
     produce(green, topic, 1, values("g", 1))
@@ -92,11 +81,11 @@ class IdentitySuite extends SourceTest {
       s.catchUp()
       recreate(topic, 1, 3)
       s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
-      refusedAs("TOPIC_RECREATED", s, topic)
+      refusedUnlogged(s, "TOPIC_RECREATED")(topic)
       val query = s.start(tolerant)
       settle(query)
       assertSame(s.seen.drop(8), stored("blue", blue, topic))
-      assert(s.results.logged.retained("blue").positions.get(topic, 1).contains(4L))
+      assert(s.logged.retained("blue").positions.get(topic, 1).contains(4L))
       query.stop()
       produce(blue, topic, 1, values("more", 2))
       s.catchUp()
@@ -108,13 +97,13 @@ class IdentitySuite extends SourceTest {
     stopped { (s, topic) =>
       produce(blue, topic, 2, values("b", 8))
       s.orders(Entry("blue", blue, topic).draining, Entry("green", green, topic))
-      val held = s.results.hold()
+      val held = s.hold()
       val query = s.start("maxOffsetsPerTrigger" -> "2")
       held.await()
       query.stop()
-      assert(s.results.logged.draining("blue") == positions(topic, 0 -> 8L, 1 -> 8L))
+      assert(s.logged.draining("blue") == positions(topic, 0 -> 8L, 1 -> 8L))
       recreate(topic, 1, 3)
-      val again = new Results(s.results.checkpoint)
+      val again = new Results(s.checkpoint)
       assert(again.start(s.frame(tolerant), Trigger.AvailableNow()).awaitTermination(300000))
       assertSame(again.seen, stored("blue", blue, topic))
       assert(!again.logged.clusters.contains("blue") && again.logged.draining.isEmpty)
@@ -124,7 +113,7 @@ class IdentitySuite extends SourceTest {
   private def positions(topic: String, offsets: (Int, Long)*) =
     Positions.from(offsets.map { case (p, at) => (topic, p, at) })
 
-  private def replaced(s: Scene, topic: String): Entry = {
+  private def replaced(s: Query, topic: String): Entry = {
     produce(green, topic, 2, values("g", 20))
     s.orders(Entry("blue", green, topic))
     Entry("blue", blue, topic)
@@ -134,7 +123,7 @@ class IdentitySuite extends SourceTest {
     stopped { (s, topic) =>
       val old = ids(s).kafkaId.get
       val back = replaced(s, topic)
-      refusedAs("CLUSTER_REPLACED", s, "'blue'", old, "replacedClusterPolicy")
+      refusedUnlogged(s, "CLUSTER_REPLACED")("'blue'", old, "replacedClusterPolicy")
       produce(blue, topic, 2, values("b", 4))
       s.orders(back)
       s.catchUp()
@@ -175,7 +164,7 @@ class IdentitySuite extends SourceTest {
         stored("blue", blue, topic).filter(_.value.startsWith("a")) ++
           stored("azure", blue, topic).filter(_.value.startsWith("b"))
       )
-      assert(s.results.logged.retained.isEmpty)
+      assert(s.logged.retained.isEmpty)
     }
   }
 
@@ -200,27 +189,27 @@ class IdentitySuite extends SourceTest {
         }
         def of(found: Seq[Seen]) = found.map(_.copy(cluster = "any"))
         assertSame(of(s.seen), of(stored("blue", blue, one) ++ stored("blue", blue, two)))
-        assert(s.results.logged.clusters.keySet == Set("navy") && s.results.logged.retained.isEmpty)
+        assert(s.logged.clusters.keySet == Set("navy") && s.logged.retained.isEmpty)
       }
     }
 
   /** A batch of 40 offsets is logged and not finished, then its topic is recreated with ten records. */
-  private def loggedBeyondEnd(body: (Scene, String) => Any): Unit = stopped { (s, topic) =>
+  private def loggedBeyondEnd(body: (Query, String) => Any): Unit = stopped { (s, topic) =>
     produce(blue, topic, 2, values("b", 40))
     s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
     produce(green, topic, 2, values("g", 5))
     s.catchUp()
-    s.crashBeforeLastCommit()
+    s.uncommit()
     recreate(topic, 2, 10)
     body(s, topic)
   }
 
   test("a logged range of a topic that was recreated: the error at once, with false the rest is read") {
     loggedBeyondEnd { (s, topic) =>
-      refusedAs("TOPIC_RECREATED", s, topic, "the latest offset is now 5")
-      val again = new Results(s.results.checkpoint)
+      refusedUnlogged(s, "TOPIC_RECREATED")(topic, "the latest offset is now 5")
+      val again = new Results(s.checkpoint)
       assert(again.start(s.frame(tolerant), Trigger.AvailableNow()).awaitTermination(300000))
-      assertSame(again.seen, stored("blue", blue, topic) ++ stored("green", green, topic))
+      assertSame(again.seen, storedOnBoth(topic))
     }
   }
 
@@ -228,14 +217,14 @@ class IdentitySuite extends SourceTest {
     "a logged range beyond the end of a log whose id is not known: found during the read, within seconds",
     TestAll
   ) {
-    def withoutIds(s: Scene): Unit =
-      s.results.rewriteLogged(_.replaceAll(",\"identities\":.*", "}"))
+    def withoutIds(s: Query): Unit =
+      s.rewriteLogged(_.replaceAll(",\"identities\":.*", "}"))
     loggedBeyondEnd { (s, topic) =>
       withoutIds(s)
-      assert(s.results.logged.identities.isEmpty)
+      assert(s.logged.identities.isEmpty)
       val e = refused(s.start(Trigger.AvailableNow()))
       assert(condition(e) == "DATA_LOSS" && text(e).contains("the log ends at 5"), text(e))
-      val again = new Results(s.results.checkpoint)
+      val again = new Results(s.checkpoint)
       assert(again.start(s.frame(tolerant), Trigger.AvailableNow()).awaitTermination(300000))
       assertSame(again.seen.filter(_.cluster == "green"), stored("green", green, topic))
       assert(again.batch(1).count(_.cluster == "blue") <= 10)

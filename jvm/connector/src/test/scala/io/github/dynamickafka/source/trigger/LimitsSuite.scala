@@ -5,18 +5,14 @@ import scala.util.Random
 import org.apache.spark.sql.streaming.Trigger
 
 import io.github.dynamickafka.TestSeed
-import io.github.dynamickafka.source.{Entry, Scene, SourceTest}
+import io.github.dynamickafka.source.{Entry, Queries, Query}
 import io.github.dynamickafka.testkit.TestAll
 
 /** Limits over all clusters together, on brokers. `maxOffsetsPerTrigger` is in `TriggerSuite`. */
-class LimitsSuite extends SourceTest {
-
-  private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
-
-  private def all(topic: String) = stored("blue", blue, topic) ++ stored("green", green, topic)
+class LimitsSuite extends Queries {
 
   /** Clusters with these numbers of records in two partitions each. */
-  private def withTopic(onBlue: Int, onGreen: Int)(body: (Scene, String) => Unit): Unit = scene { s =>
+  private def withTopic(onBlue: Int, onGreen: Int)(body: (Query, String) => Unit): Unit = scene { s =>
     val topic = newTopicOn(2, blue, green)
     produce(blue, topic, 2, values("b", onBlue))
     produce(green, topic, 2, values("g", onGreen))
@@ -24,7 +20,7 @@ class LimitsSuite extends SourceTest {
     body(s, topic)
   }
 
-  private def tasks(s: Scene, options: (String, String)*): Int = s.batch(options: _*).rdd.getNumPartitions
+  private def tasks(s: Query, options: (String, String)*): Int = s.batch(options: _*).rdd.getNumPartitions
 
   test("minPartitions: this number of tasks over all clusters, in batch and streaming, every record once") {
     withTopic(400, 4) { (s, topic) =>
@@ -33,7 +29,7 @@ class LimitsSuite extends SourceTest {
       assert(tasks(s, "minPartitions" -> "9") == 9)
       assert(s.batch("minPartitions" -> "9").count() == 404)
       s.catchUp("minPartitions" -> "9", "maxOffsetsPerTrigger" -> "150")
-      assertSame(s.seen, all(topic))
+      assertSame(s.seen, storedOnBoth(topic))
     }
   }
 
@@ -42,7 +38,7 @@ class LimitsSuite extends SourceTest {
       assert(tasks(s, "maxRecordsPerPartition" -> "20") == 3 + 3 + 1 + 1)
       assert(tasks(s, "maxRecordsPerPartition" -> "20", "minPartitions" -> "12") == 12)
       s.catchUp("maxRecordsPerPartition" -> "20")
-      assertSame(s.seen, all(topic))
+      assertSame(s.seen, storedOnBoth(topic))
     }
   }
 
@@ -64,7 +60,7 @@ class LimitsSuite extends SourceTest {
       produce(green, topic, 2, values("later", 1))
       eventually(assert(s.seen.size == 10))
       settle(patient)
-      assertSame(s.seen, all(topic))
+      assertSame(s.seen, storedOnBoth(topic))
     }
   }
 
@@ -74,12 +70,12 @@ class LimitsSuite extends SourceTest {
       val query = s.start("minOffsetsPerTrigger" -> "100", "maxTriggerDelay" -> "1h")
       eventually(assert(s.seen.size == 2))
       s.change(Entry("blue", blue, topic), Entry("green", green, topic))
-      eventually(assert(s.results.logged.clusters.contains("green")))
+      eventually(assert(s.logged.clusters.contains("green")))
       settle(query)
       assert(s.seen.size == 2)
       query.stop()
       s.catchUp()
-      assertSame(s.seen, all(topic))
+      assertSame(s.seen, storedOnBoth(topic))
     }
   }
 
@@ -91,19 +87,19 @@ class LimitsSuite extends SourceTest {
       produce(green, topic, 2, (0 until 60).map(i => f"g$i%0999d"))
       s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
       s.catchUp("maxBytesPerTrigger" -> "8k")
-      assertSame(s.seen, all(topic))
+      assertSame(s.seen, storedOnBoth(topic))
       // The key of a record is its value.
       val sizes =
-        s.results.sizes.indices.map(i => s.results.batch(i.toLong).map(_.value.length.toLong * 2L).sum)
-      assert(s.results.sizes.head == 8, "8 records of 1 KB")
+        s.sizes.indices.map(i => s.batch(i.toLong).map(_.value.length.toLong * 2L).sum)
+      assert(s.sizes.head == 8, "8 records of 1 KB")
       val (inner, last) = (sizes.drop(1).dropRight(1), sizes.last)
       assert(last <= 8192 && inner.forall(n => n > 4096 && n <= 8192), sizes)
       s.catchUp("maxBytesPerTrigger" -> "1")
       produce(green, topic, 2, Seq("x", "y"))
-      val before = s.results.sizes.size
+      val before = s.sizes.size
       s.catchUp("maxBytesPerTrigger" -> "1", "maxOffsetsPerTrigger" -> "100")
-      assert(s.results.sizes.drop(before).filter(_ > 0) == Seq(1, 1), "at least one record in each batch")
-      assertSame(s.seen, all(topic))
+      assert(s.sizes.drop(before).filter(_ > 0) == Seq(1, 1), "at least one record in each batch")
+      assertSame(s.seen, storedOnBoth(topic))
     }
   }
 
@@ -124,9 +120,9 @@ class LimitsSuite extends SourceTest {
         "minPartitions" -> (1 + random.nextInt(12)).toString,
         "maxRecordsPerPartition" -> (50 + random.nextInt(200)).toString
       )
-      assertSame(s.seen, all(topic))
-      assert(s.results.sizes.max <= budget)
-      assert(s.results.batch(0).map(r => (r.cluster, r.partition)).distinct.size == 4)
+      assertSame(s.seen, storedOnBoth(topic))
+      assert(s.sizes.max <= budget)
+      assert(s.batch(0).map(r => (r.cluster, r.partition)).distinct.size == 4)
     }
   }
 
@@ -135,8 +131,8 @@ class LimitsSuite extends SourceTest {
       val query =
         s.start(Trigger.ProcessingTime(50L), "maxOffsetsPerTrigger" -> "7", "maxRecordsPerPartition" -> "2")
       settle(query)
-      assertSame(s.seen, all(topic))
-      assert(s.results.sizes.max == 7)
+      assertSame(s.seen, storedOnBoth(topic))
+      assert(s.sizes.max == 7)
     }
   }
 }

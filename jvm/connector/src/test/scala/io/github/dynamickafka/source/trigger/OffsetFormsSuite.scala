@@ -3,7 +3,7 @@ package io.github.dynamickafka.source.trigger
 import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.streaming.Trigger
 
-import io.github.dynamickafka.source.{Entry, Scene, Seen, SourceTest}
+import io.github.dynamickafka.source.{Entry, Queries, Query, Seen}
 import io.github.dynamickafka.testkit.{Record, TestAll}
 
 /**
@@ -13,7 +13,7 @@ import io.github.dynamickafka.testkit.{Record, TestAll}
  * All tests read one topic, which is on both clusters and does not change: two partitions of ten records, whose
  * n-th record has the timestamp `time(n)`.
  */
-class OffsetFormsSuite extends SourceTest {
+class OffsetFormsSuite extends Queries {
   import OffsetFormsSuite._
 
   private val Records = 10
@@ -67,13 +67,13 @@ class OffsetFormsSuite extends SourceTest {
 
   private def expected(side: Side, at: Four): Seq[Seen] = {
     val bounds = Map(("blue", 0) -> at._1, ("blue", 1) -> at._2, ("green", 0) -> at._3, ("green", 1) -> at._4)
-    (stored("blue", blue, topic) ++ stored("green", green, topic)).filter { r =>
+    storedOnBoth(topic).filter { r =>
       val bound = bounds(r.cluster -> r.partition).toLong
       if (side == Starting) r.offset >= bound else r.offset < bound
     }
   }
 
-  private val triggers: Seq[(String, (Scene, Seq[(String, String)]) => Seq[Seen])] = Seq(
+  private val triggers: Seq[(String, (Query, Seq[(String, String)]) => Seq[Seen])] = Seq(
     "ProcessingTime" -> { (s, options) =>
       val query = s.start(Trigger.ProcessingTime(0L), options: _*)
       settle(query)

@@ -7,21 +7,12 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.sql.streaming.Trigger
 
 import io.github.dynamickafka.OffsetsInitializer
-import io.github.dynamickafka.source.{Entry, Scene, Seen, SourceTest}
+import io.github.dynamickafka.source.{Entry, Queries, Query, Seen}
 
 /** Start and stopping positions that a function of the user determines. */
-class OffsetsFunctionSuite extends SourceTest {
+class OffsetsFunctionSuite extends Queries {
 
   private type Calls = ConcurrentLinkedQueue[(String, String, Seq[Int])]
-
-  /** A topic on blue and green with ten records in two partitions each. */
-  private def withTopic(body: (Scene, String) => Any): Unit = scene { s =>
-    val topic = newTopicOn(2, blue, green)
-    Seq(blue, green).foreach(produce(_, topic, 2, (0 until 10).map(i => s"v$i")))
-    s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
-    body(s, topic)
-    ()
-  }
 
   private def recorded(calls: Calls)(offsets: Map[String, Map[Int, Long]]) =
     OffsetsInitializer.of { (cluster, topic, partitions) =>
@@ -29,14 +20,14 @@ class OffsetsFunctionSuite extends SourceTest {
       offsets(cluster)
     }
 
-  private def from(s: Scene, topic: String)(keeps: Seen => Boolean): Unit =
+  private def from(s: Query, topic: String)(keeps: Seen => Boolean): Unit =
     assertSame(
       s.seen,
-      (stored("blue", blue, topic) ++ stored("green", green, topic)).filter(keeps)
+      storedOnBoth(topic).filter(keeps)
     )
 
   test("a start by a function is called once per topic of a cluster, and never after it is durable") {
-    withTopic { (s, topic) =>
+    onBoth(values("v", 10)) { (s, topic) =>
       val calls = new Calls
       val start = recorded(calls)(Map("blue" -> Map(0 -> 3L, 1 -> -1L), "green" -> Map(0 -> -2L, 1 -> 4L)))
       s.catchUp(start.startingOptions: _*)
@@ -57,7 +48,7 @@ class OffsetsFunctionSuite extends SourceTest {
   }
 
   test("a batch, and stopping offsets by a function") {
-    withTopic { (s, topic) =>
+    onBoth(values("v", 10)) { (s, topic) =>
       val two = OffsetsInitializer.of((_, _, partitions) => partitions.map(_ -> 2L).toMap)
       val four = OffsetsInitializer.of((_, _, partitions) => partitions.map(_ -> 4L).toMap)
       val options = two.startingOptions ++ four.endingOptions
@@ -73,7 +64,7 @@ class OffsetsFunctionSuite extends SourceTest {
   }
 
   test("a class by its name, also for one cluster") {
-    withTopic { (s, topic) =>
+    onBoth(values("v", 10)) { (s, topic) =>
       val name = s"class:${classOf[OffsetsFunctionSuite.Second].getName}"
       s.catchUp("startingOffsets" -> "latest", "cluster.green.startingOffsets" -> name)
       from(s, topic)(r => r.cluster == "green" && r.offset >= 2)
@@ -81,7 +72,7 @@ class OffsetsFunctionSuite extends SourceTest {
   }
 
   test("INVALID_OFFSETS: cluster, topic, partition and the message of the function") {
-    withTopic { (s, topic) =>
+    onBoth(values("v", 10)) { (s, topic) =>
       val failing = OffsetsInitializer.of { (cluster, _, partitions) =>
         if (cluster == "green") throw new IllegalStateException("the table has no row")
         partitions.map(_ -> 0L).toMap
@@ -102,7 +93,7 @@ class OffsetsFunctionSuite extends SourceTest {
   }
 
   test("a function may need longer than one attempt, and no longer than the limit of the cluster") {
-    withTopic { (s, _) =>
+    onBoth(values("v", 10)) { (s, _) =>
       val never = new java.util.concurrent.CountDownLatch(1)
       val waiting = OffsetsInitializer.of { (_, _, partitions) =>
         never.await()
@@ -121,7 +112,7 @@ class OffsetsFunctionSuite extends SourceTest {
   }
 
   test("a function that is not registered in this driver, and an unknown class") {
-    withTopic { (s, _) =>
+    onBoth(values("v", 10)) { (s, _) =>
       for (value <- Seq("function:unknown", "class:no.such.Offsets", "class:java.lang.String")) {
         val e = refused(s.frame("startingOffsets" -> value))
         assert(condition(e) == "INVALID_OPTION", text(e))

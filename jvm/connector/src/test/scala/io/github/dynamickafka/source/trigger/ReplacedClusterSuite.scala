@@ -7,11 +7,11 @@ import org.apache.spark.sql.streaming.Trigger
 import io.github.dynamickafka.config.Options.parse
 import io.github.dynamickafka.offset.replacement.SameOffsets.Question
 import io.github.dynamickafka.source.cluster.ClusterConfigs
-import io.github.dynamickafka.source.{Entry, Logs, Results, Scene, SourceTest}
+import io.github.dynamickafka.source.{Entry, Logs, Queries, Query, Results}
 import io.github.dynamickafka.testkit.{KafkaCluster, Record, TestAll}
 
 /** A Kafka cluster replaces another one, with a copy of its records, and the other way round. */
-class ReplacedClusterSuite extends SourceTest {
+class ReplacedClusterSuite extends Queries {
 
   private val since = System.currentTimeMillis() - 3600000L
 
@@ -29,14 +29,14 @@ class ReplacedClusterSuite extends SourceTest {
   private def policy(name: String) = Seq("replacedClusterPolicy" -> name)
 
   /** What is read by this run. */
-  private def read(s: Scene, options: Seq[(String, String)]): Seq[String] = {
+  private def read(s: Query, options: Seq[(String, String)]): Seq[String] = {
     val before = s.seen.size
     s.catchUp(options: _*)
     s.seen.drop(before).map(_.value).sorted
   }
 
   /** Twenty records of blue are read; then its id leads to green. */
-  private def failedOver(body: (Scene, String) => Any): Unit = scene { s =>
+  private def failedOver(body: (Query, String) => Any): Unit = scene { s =>
     val topic = newTopicOn(2, blue, green)
     write(blue, topic, 0 until 20)
     s.orders(Entry("blue", blue, topic))
@@ -61,7 +61,7 @@ class ReplacedClusterSuite extends SourceTest {
       write(blue, topic, 20 until 40)
       s.orders(Entry("blue", blue, topic))
       assert(read(s, same) == values(32 until 40))
-      assert(s.results.values == values(0 until 40))
+      assert(s.values == values(0 until 40))
     }
   }
 
@@ -79,11 +79,11 @@ class ReplacedClusterSuite extends SourceTest {
     failedOver { (s, topic) =>
       write(green, topic, 0 until 30)
       assert(read(s, same) == values(20 until 30))
-      val logged = s.results.logged.position("blue")
-      s.crashBeforeLastCommit()
+      val logged = s.logged.position("blue")
+      s.uncommit()
       write(green, topic, 30 until 32)
       assert(read(s, policy("latest")) == values(30 until 32))
-      assert(s.results.repeated.nonEmpty && logged.get(topic, 0).contains(15L))
+      assert(s.repeated.nonEmpty && logged.get(topic, 0).contains(15L))
     }
   }
 
@@ -94,14 +94,14 @@ class ReplacedClusterSuite extends SourceTest {
       write(green, topic, 0 until 40)
       s.orders(Entry("blue", blue, topic))
       s.catchUp()
-      val before = Files.copy(readFile(s.results), s.folder.resolve("read.json"))
+      val before = Files.copy(readFile(s), s.folder.resolve("read.json"))
       write(blue, topic, 20 until 30)
       s.catchUp()
-      s.crashBeforeLastCommit()
-      Files.copy(before, readFile(s.results), StandardCopyOption.REPLACE_EXISTING)
-      Files.deleteIfExists(readFile(s.results).resolveSibling(".read.json.crc"))
+      s.uncommit()
+      Files.copy(before, readFile(s), StandardCopyOption.REPLACE_EXISTING)
+      Files.deleteIfExists(readFile(s).resolveSibling(".read.json.crc"))
       s.orders(Entry("blue", green, topic))
-      val later = new Results(s.results.checkpoint)
+      val later = new Results(s.checkpoint)
       assert(later.start(s.frame(same: _*), Trigger.AvailableNow()).awaitTermination(300000))
       assert(later.values == values(20 until 40))
     }
@@ -110,22 +110,22 @@ class ReplacedClusterSuite extends SourceTest {
   private def readFile(results: Results): Path =
     results.checkpoint.resolve("sources/0/dynamic-kafka/read.json")
 
-  private def refusedReplacement(s: Scene, options: Seq[(String, String)], texts: String*): Unit = {
-    val before = s.results.loggedText
-    val e = refused(s.start(Trigger.AvailableNow(), options: _*))
-    assert(condition(e) == "CLUSTER_REPLACED")
-    texts.foreach(t => assert(text(e).contains(t), text(e)))
-    assert(s.results.loggedText == before, "nothing is logged")
-  }
-
   test("same-offsets: a log that is shorter, was cut and filled again, or has expired is refused") {
     failedOver { (s, topic) =>
       write(green, topic, 0 until 16)
-      refusedReplacement(s, same, "the next offset to read is 10, but the latest offset is 8")
+      refusedUnlogged(
+        s,
+        "CLUSTER_REPLACED",
+        same: _*
+      )("the next offset to read is 10, but the latest offset is 8")
       write(green, topic, 100 until 120)
-      refusedReplacement(s, same, "partition 0: the record at offset 9 has the time")
+      refusedUnlogged(s, "CLUSTER_REPLACED", same: _*)("partition 0: the record at offset 9 has the time")
       green.deleteRecords(topic, 0, 12)
-      refusedReplacement(s, same, "the next offset to read is 10, but the earliest available offset is 12")
+      refusedUnlogged(
+        s,
+        "CLUSTER_REPLACED",
+        same: _*
+      )("the next offset to read is 10, but the earliest available offset is 12")
       s.orders(Entry("blue", blue, topic))
       write(blue, topic, 20 until 22)
       assert(read(s, same) == values(20 until 22), "as if nothing had happened")
@@ -156,9 +156,12 @@ class ReplacedClusterSuite extends SourceTest {
       later(blue)
       assert(read(s, same) == Seq("late0", "late1"))
       s.orders(Entry("blue", green, topic))
-      val file = readFile(s.results)
+      val file = readFile(s)
       val kept = Files.move(file, s.folder.resolve("kept.json"))
-      refusedReplacement(s, same, "partition 0: the record at offset 10 has the time", "than the last batch")
+      refusedUnlogged(s, "CLUSTER_REPLACED", same: _*)(
+        "partition 0: the record at offset 10 has the time",
+        "than the last batch"
+      )
       Files.move(kept, file, StandardCopyOption.REPLACE_EXISTING)
       assert(read(s, same) == values(20 until 30))
     }
@@ -170,12 +173,12 @@ class ReplacedClusterSuite extends SourceTest {
     failedOver { (s, topic) =>
       write(green, topic, 0 until 30)
       s.orders(Entry("green", green, topic).replacing("blue"))
-      refusedReplacement(s, Nil, "'green'", "'replacedClusterPolicy'")
+      refusedUnlogged(s, "CLUSTER_REPLACED")("'green'", "'replacedClusterPolicy'")
       val lines = Logs.during(classOf[ReplacedClusters]) {
         assert(read(s, same) == values(20 until 30))
       }
       assert(lines.exists(_.contains("Cluster 'green' replaces cluster 'blue'")), lines)
-      assert(s.results.logged.retained("blue").positions.get(topic, 0).contains(10L))
+      assert(s.logged.retained("blue").positions.get(topic, 0).contains(10L))
       write(green, topic, 30 until 36)
       assert(read(s, Nil) == values(30 until 36), "it counts once")
       write(blue, topic, 20 until 40)

@@ -1,28 +1,12 @@
 package io.github.dynamickafka.source.trigger
 
-import scala.jdk.CollectionConverters._
-
-import org.apache.kafka.clients.admin.{Admin, AdminClientConfig}
-import org.apache.kafka.clients.consumer.OffsetAndMetadata
-import org.apache.kafka.common.TopicPartition
 import org.apache.spark.sql.streaming.Trigger
 
-import io.github.dynamickafka.source.{Entry, Scene, Seen, SourceTest}
+import io.github.dynamickafka.source.{Entry, Queries, Seen}
 import io.github.dynamickafka.testkit.KafkaCluster
 
 /** The start position of a query. */
-class StartingOffsetsSuite extends SourceTest {
-
-  private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
-
-  /** A topic on blue and green with ten records in two partitions each. */
-  private def withTopic(body: (Scene, String) => Any): Unit = scene { s =>
-    val topic = newTopicOn(2, blue, green)
-    Seq(blue, green).foreach(produce(_, topic, 2, values("v", 10)))
-    s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
-    body(s, topic)
-    ()
-  }
+class StartingOffsetsSuite extends Queries {
 
   /** The records to be read when partitions 0 and 1 of each cluster start at these offsets. */
   private def from(topic: String, starts: (String, KafkaCluster, Long, Long)*): Seq[Seen] =
@@ -31,7 +15,7 @@ class StartingOffsetsSuite extends SourceTest {
     }
 
   test("earliest is the default, also for partitions that begin above 0") {
-    withTopic { (s, topic) =>
+    onBoth(values("v", 10)) { (s, topic) =>
       blue.deleteRecords(topic, 0, 2)
       s.catchUp()
       assertSame(s.seen, from(topic, ("blue", blue, 2, 0), ("green", green, 0, 0)))
@@ -40,7 +24,7 @@ class StartingOffsetsSuite extends SourceTest {
   }
 
   test("latest: only records produced after the start") {
-    withTopic { (s, topic) =>
+    onBoth(values("v", 10)) { (s, topic) =>
       val query = s.start("startingOffsets" -> "latest")
       settle(query)
       Seq(blue, green).foreach(produce(_, topic, 2, values("new", 4)))
@@ -50,7 +34,7 @@ class StartingOffsetsSuite extends SourceTest {
   }
 
   test("JSON by cluster, with -1 and -2; partitions that it does not name start at earliest") {
-    withTopic { (s, topic) =>
+    onBoth(values("v", 10)) { (s, topic) =>
       s.catchUp(
         "startingOffsets" -> s"""{"blue": {"$topic": {"0": 3, "1": -1}}, "green": {"$topic": {"1": 4}}}"""
       )
@@ -59,7 +43,7 @@ class StartingOffsetsSuite extends SourceTest {
   }
 
   test("JSON with a partition that does not exist, also beside all that do, is refused") {
-    withTopic { (s, topic) =>
+    onBoth(values("v", 10)) { (s, topic) =>
       val json = s"""{"blue": {"$topic": {"0": 3, "1": 1, "2": 1}}}"""
       Seq[(String, String) => Any](
         (option, value) => s.start(Trigger.AvailableNow(), option -> value),
@@ -77,12 +61,12 @@ class StartingOffsetsSuite extends SourceTest {
   }
 
   test("JSON without a cluster level: accepted with one cluster, an error with two") {
-    withTopic { (s, topic) =>
+    onBoth(values("v", 10)) { (s, topic) =>
       val json = s"""{"$topic": {"0": 3, "1": -2}}"""
       val e = refused(s.start(Trigger.AvailableNow(), "startingOffsets" -> json))
       assert(condition(e) == "INVALID_OPTION" && text(e).contains("startingOffsets"), text(e))
     }
-    withTopic { (s, topic) =>
+    onBoth(values("v", 10)) { (s, topic) =>
       s.orders(Entry("green", green, topic))
       s.catchUp("startingOffsets" -> s"""{"$topic": {"0": 3, "1": -2}}""")
       assertSame(s.seen, from(topic, ("green", green, 3, 0)))
@@ -90,12 +74,12 @@ class StartingOffsetsSuite extends SourceTest {
   }
 
   test("a cluster's own start: in the metadata, and as its option, which takes precedence") {
-    withTopic { (s, topic) =>
+    onBoth(values("v", 10)) { (s, topic) =>
       s.orders(Entry("blue", blue, topic).startingAt("earliest"), Entry("green", green, topic))
       s.catchUp("startingOffsets" -> "latest")
       assertSame(s.seen, from(topic, ("blue", blue, 0, 0)))
     }
-    withTopic { (s, topic) =>
+    onBoth(values("v", 10)) { (s, topic) =>
       s.orders(
         Entry("blue", blue, topic).startingAt("earliest"),
         Entry("green", green, topic).startingAt(s"""{"$topic": {"0": 4, "1": 4}}""")
@@ -106,7 +90,7 @@ class StartingOffsetsSuite extends SourceTest {
   }
 
   test("A earliest, B latest: all records of A, and later ones of B") {
-    withTopic { (s, topic) =>
+    onBoth(values("v", 10)) { (s, topic) =>
       s.orders(Entry("blue", blue, topic), Entry("green", green, topic).startingAt("latest"))
       val query = s.start()
       settle(query)
@@ -117,7 +101,7 @@ class StartingOffsetsSuite extends SourceTest {
   }
 
   test("timestamps: the first record of that time, or the end; also by partition") {
-    withTopic { (s, topic) =>
+    onBoth(values("v", 10)) { (s, topic) =>
       // A time between the earlier and the later records.
       val before = System.currentTimeMillis()
       waitFor("the clock to advance")(System.currentTimeMillis() > before)
@@ -136,21 +120,11 @@ class StartingOffsetsSuite extends SourceTest {
     }
   }
 
-  private def commit(cluster: KafkaCluster, group: String, topic: String, offsets: (Int, Long)*): Unit = {
-    val settings = Map[String, AnyRef](AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG -> cluster.bootstrapServers)
-    val admin = Admin.create(settings.asJava)
-    try {
-      val positions = offsets.map { case (p, o) => new TopicPartition(topic, p) -> new OffsetAndMetadata(o) }
-      admin.alterConsumerGroupOffsets(group, positions.toMap.asJava).all().get()
-      ()
-    } finally admin.close()
-  }
-
   test("committed: the group's offsets on each cluster, and the fallback for partitions without one") {
-    withTopic { (s, topic) =>
+    onBoth(values("v", 10)) { (s, topic) =>
       val group = s"group-$topic"
-      commit(blue, group, topic, 0 -> 2L, 1 -> 3L)
-      commit(green, group, topic, 0 -> 4L)
+      blue.commitOffsets(group, topic, Map(0 -> 2L, 1 -> 3L))
+      green.commitOffsets(group, topic, Map(0 -> 4L))
       val committed = Seq("startingOffsets" -> "committed", "kafka.group.id" -> group)
       val e = refused(s.start(Trigger.AvailableNow(), committed: _*))
       assert(Seq("green", group, s"$topic-1").forall(text(e).contains), text(e))
@@ -160,9 +134,9 @@ class StartingOffsetsSuite extends SourceTest {
   }
 
   test("commitGroupId takes precedence over kafka.group.id; without either it is an error at load") {
-    withTopic { (s, topic) =>
-      commit(blue, s"group-$topic", topic, 0 -> 5L, 1 -> 5L)
-      commit(green, s"group-$topic", topic, 0 -> 5L, 1 -> 1L)
+    onBoth(values("v", 10)) { (s, topic) =>
+      blue.commitOffsets(s"group-$topic", topic, Map(0 -> 5L, 1 -> 5L))
+      green.commitOffsets(s"group-$topic", topic, Map(0 -> 5L, 1 -> 1L))
       val e = refused(s.frame("startingOffsets" -> "committed"))
       assert(e.isInstanceOf[IllegalArgumentException] && text(e).contains("kafka.group.id"))
       s.catchUp(
@@ -175,7 +149,7 @@ class StartingOffsetsSuite extends SourceTest {
   }
 
   test("startingOffsets applies to a first start only: a restart resumes") {
-    withTopic { (s, topic) =>
+    onBoth(values("v", 10)) { (s, topic) =>
       s.catchUp()
       produce(blue, topic, 2, values("more", 4))
       s.catchUp("startingOffsets" -> "latest", "newClusterStartingOffsets" -> "latest")
@@ -184,7 +158,7 @@ class StartingOffsetsSuite extends SourceTest {
   }
 
   test("a start offset that does not exist is data loss, and the error names the partition") {
-    withTopic { (s, topic) =>
+    onBoth(values("v", 10)) { (s, topic) =>
       val beyond = "startingOffsets" -> s"""{"blue": {"$topic": {"0": 77}}}"""
       val e = refused(s.start(Trigger.AvailableNow(), beyond))
       assert(condition(e) == "DATA_LOSS")

@@ -3,10 +3,10 @@ package io.github.dynamickafka.source.trigger
 import org.scalatest.Assertion
 
 import io.github.dynamickafka.offset.CompositeOffset
-import io.github.dynamickafka.source.{Entry, ScriptedRun, SourceTest}
+import io.github.dynamickafka.source.{Entry, Queries, ScriptedRun}
 
 /** A trigger decides with the topology with which it began, whatever the metadata service answers meanwhile. */
-class TopologyChangeInTriggerSuite extends SourceTest {
+class TopologyChangeInTriggerSuite extends Queries {
 
   private def run(options: (String, String)*)(body: ScriptedRun => Assertion): Unit = {
     spark.version

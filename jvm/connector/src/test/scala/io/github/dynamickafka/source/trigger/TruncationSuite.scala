@@ -1,23 +1,14 @@
 package io.github.dynamickafka.source.trigger
 
 import org.apache.spark.sql.streaming.Trigger
-import org.scalatest.{BeforeAndAfterAll, BeforeAndAfterEach}
 
-import io.github.dynamickafka.source.{Entry, Scene, SourceTest}
-import io.github.dynamickafka.testkit.{KafkaCluster, TestAll}
+import io.github.dynamickafka.source.{Entry, Queries, Query, ThreeBrokers}
+import io.github.dynamickafka.testkit.TestAll
 
 /** Logs that lose records in an unclean leader election, and grow past the position of the query before it looks. */
-class TruncationSuite extends SourceTest with BeforeAndAfterAll with BeforeAndAfterEach {
+class TruncationSuite extends Queries with ThreeBrokers {
   override def asksInEachTrigger: Boolean = false
 
-  private lazy val three = KafkaCluster.start("three", nodes = 3)
-
-  override def afterAll(): Unit = three.stop()
-
-  /** A test that failed must not fail the next one. */
-  override def afterEach(): Unit = three.nodes.filterNot(_.isAlive).foreach(_.restart())
-
-  private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
   private val tolerant = "failOnDataLoss" -> "false"
 
   /** The records 0 to 2 are on two nodes, the records 3 to 6 on the first one only. */
@@ -46,7 +37,7 @@ class TruncationSuite extends SourceTest with BeforeAndAfterAll with BeforeAndAf
     waitFor("two replicas")(three.inSync(topic, 0) == Set(1, 2))
   }
 
-  private def fails(s: Scene, topic: String, e: => io.github.dynamickafka.error.DynamicKafkaError): Unit = {
+  private def fails(s: Query, topic: String, e: => io.github.dynamickafka.error.DynamicKafkaError): Unit = {
     val found = e
     assert(condition(found) == "DATA_LOSS")
     Seq("'three'", topic, "partition 0", "below offset 7", "from offset 3 on")
@@ -54,10 +45,10 @@ class TruncationSuite extends SourceTest with BeforeAndAfterAll with BeforeAndAf
     assert(read(s, topic) == values("kept", 3) ++ values("lost", 4), "nothing of the other log")
   }
 
-  private def read(s: Scene, topic: String) = s.seen.filter(_.topic == topic).map(_.value)
+  private def read(s: Query, topic: String) = s.seen.filter(_.topic == topic).map(_.value)
 
   /** What is left after the position is read, nothing is repeated, and the loss is over. */
-  private def continues(s: Scene, topic: String): Unit = {
+  private def continues(s: Query, topic: String): Unit = {
     s.catchUp(tolerant)
     val expected = values("kept", 3) ++ values("lost", 4) ++ Seq("other4", "other5")
     assert(read(s, topic) == expected)
@@ -74,7 +65,7 @@ class TruncationSuite extends SourceTest with BeforeAndAfterAll with BeforeAndAf
       val topic = written()
       s.orders(Entry("three", three, topic))
       s.catchUp()
-      assert(s.results.logged.identity("three").epochs.get(topic, 0).isDefined)
+      assert(s.logged.identity("three").epochs.get(topic, 0).isDefined)
       replaced(topic)
       fails(s, topic, refused(s.start(Trigger.AvailableNow())))
       // The batch is logged: it is planned again.
@@ -90,8 +81,8 @@ class TruncationSuite extends SourceTest with BeforeAndAfterAll with BeforeAndAf
       val query = s.start()
       settle(query)
       // The query is busy meanwhile.
-      s.results.inBatch = { _ =>
-        s.results.inBatch = _ => ()
+      s.inBatch = { _ =>
+        s.inBatch = _ => ()
         replaced(topic)
       }
       produce(green, elsewhere, 1, values("g", 1))
@@ -107,13 +98,13 @@ class TruncationSuite extends SourceTest with BeforeAndAfterAll with BeforeAndAf
       produce(three, topic, 1, values("a", 3))
       s.orders(Entry("three", three, topic))
       s.catchUp()
-      val before = s.results.logged.identity("three").epochs
+      val before = s.logged.identity("three").epochs
       val leader = three.node(three.leader(topic, 0).get)
       leader.kill()
       produce(three, topic, 1, values("b", 3))
       s.catchUp()
       assert(read(s, topic) == values("a", 3) ++ values("b", 3))
-      assert(s.results.logged.identity("three").epochs.get(topic, 0).get > before.get(topic, 0).get)
+      assert(s.logged.identity("three").epochs.get(topic, 0).get > before.get(topic, 0).get)
       leader.restart()
       waitFor("all replicas")(three.inSync(topic, 0) == Set(1, 2, 3))
     }

@@ -26,7 +26,7 @@ class RealTimeChangeSuite extends RealTimeTest {
       produce(blue, topic, 2, values("b", 10, 15))
       produce(green, topic, 2, values("g", 10, 15))
       waitFor("both")(rows.seen.size == 30)
-      assertSame(rows.seen, stored("blue", blue, topic) ++ stored("green", green, topic))
+      assertSame(rows.seen, storedOnBoth(topic))
       val logged = rows.logged(rows.log("offsets").last)
       assert(
         logged.entered("green").of(topic).values.toSet == Set(0L),
@@ -48,7 +48,7 @@ class RealTimeChangeSuite extends RealTimeTest {
       val (isStoring, mayStore) = (new CountDownLatch(1), new CountDownLatch(1))
       val written = new ConcurrentLinkedQueue[String]
       RawInProcessFiles.renaming = path =>
-        if (path.toString.contains(s.results.checkpoint.toString) && !path.getName.endsWith(".crc")) {
+        if (path.toString.contains(s.checkpoint.toString) && !path.getName.endsWith(".crc")) {
           val _ = written.add(s"${path.getParent.getName}/${path.getName}")
           if (path.getName == "entries.json") {
             isStoring.countDown()
@@ -105,7 +105,7 @@ class RealTimeChangeSuite extends RealTimeTest {
       waitFor("blue")(rows.seen.size == 10)
       s.change(a, b)
       waitFor("green again")(rows.seen.size == 14)
-      assertSame(rows.seen, stored("blue", blue, topic) ++ stored("green", green, topic))
+      assertSame(rows.seen, storedOnBoth(topic))
     }
   }
 
@@ -196,12 +196,11 @@ class RealTimeChangeSuite extends RealTimeTest {
       val query = rows.start(s.frame("clusterRequestTimeoutMs" -> "3000"))
       produce(blue, topic, 1, values("b", 0, 2))
       waitFor("rows")(rows.seen.size == 2)
-      red.kill()
-      try {
+      killed(red) {
         val e = failure(query)
         assert(condition(e) == "CLUSTER_UNREACHABLE" && text(e).contains("red"), text(e))
         assert(rows.logged(rows.log("commits").last).position("blue").get(topic, 0).contains(2L))
-      } finally red.restart()
+      }
       val again = rows.start(s.frame())
       produce(red, topic, 1, values("r", 0, 1))
       waitFor("rows after the restart")(rows.seen.size == 3)
@@ -225,7 +224,7 @@ class RealTimeChangeSuite extends RealTimeTest {
       waitFor("rows of both")(rows.seen.size == 13)
       val elapsedMs = (System.nanoTime() - begun) / 1000000L
       assert(rows.log("offsets").size - batches <= elapsedMs / 2000 + 1)
-      assertSame(rows.seen, stored("blue", blue, topic) ++ stored("green", green, topic))
+      assertSame(rows.seen, storedOnBoth(topic))
     }
   }
 
@@ -241,7 +240,7 @@ class RealTimeChangeSuite extends RealTimeTest {
       produce(green, topic, 1, values("g", 0, 2))
       waitFor("rows of both")(rows.seen.size == 8)
       def twice(all: Seq[Seen]) = all ++ all
-      assertSame(rows.seen, twice(stored("blue", blue, topic) ++ stored("green", green, topic)))
+      assertSame(rows.seen, twice(storedOnBoth(topic)))
     }
   }
 

@@ -1,14 +1,11 @@
 package io.github.dynamickafka.source.realtime
 
-import java.util.UUID
 import java.util.concurrent.CountDownLatch
 import java.util.concurrent.atomic.AtomicBoolean
 
-import scala.jdk.CollectionConverters._
 import scala.util.Using
 
-import org.apache.kafka.clients.producer.{KafkaProducer, ProducerConfig, ProducerRecord}
-import org.apache.kafka.common.serialization.StringSerializer
+import org.apache.kafka.clients.producer.ProducerRecord
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.streaming.StreamingQuery
 
@@ -36,7 +33,7 @@ class RealTimeFaultSuite extends RealTimeTest {
       waitFor("the end of the query, or its rows")(!failing.isActive || distinct(rows) == 12)
       if (!failing.isActive) { val _ = rows.start(s.frame()) }
       waitFor("all rows")(distinct(rows) == 12)
-      assertSame(rows.seen.distinct, stored("blue", blue, topic) ++ stored("green", green, topic))
+      assertSame(rows.seen.distinct, storedOnBoth(topic))
       assert(rows.seen.count(_.value.startsWith("logged")) == 6, "what is logged is not repeated")
     }
   }
@@ -74,8 +71,7 @@ class RealTimeFaultSuite extends RealTimeTest {
       s.orders(Entry("blue", blue, topic))
       val frame = () => s.frame("kafka.isolation.level" -> "read_committed")
       val query = rows.start(frame())
-      Using.resource(transactional()) { writer =>
-        writer.initTransactions()
+      Using.resource(transactional(blue)) { writer =>
         (0 until 6).foreach { i =>
           writer.beginTransaction()
           writer.send(new ProducerRecord(topic, 0, "k", s"t$i")).get
@@ -170,12 +166,4 @@ class RealTimeFaultSuite extends RealTimeTest {
 
   private def distinct(rows: HandedRows): Int = rows.seen.distinct.size
 
-  private def transactional() = new KafkaProducer[String, String](
-    Map[String, AnyRef](
-      ProducerConfig.BOOTSTRAP_SERVERS_CONFIG -> blue.bootstrapServers,
-      ProducerConfig.TRANSACTIONAL_ID_CONFIG -> UUID.randomUUID().toString
-    ).asJava,
-    new StringSerializer,
-    new StringSerializer
-  )
 }

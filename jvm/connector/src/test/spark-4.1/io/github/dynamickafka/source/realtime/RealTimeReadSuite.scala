@@ -1,12 +1,8 @@
 package io.github.dynamickafka.source.realtime
 
-import java.util.UUID
-
-import scala.jdk.CollectionConverters._
 import scala.util.Using
 
-import org.apache.kafka.clients.producer.{KafkaProducer, ProducerConfig, ProducerRecord}
-import org.apache.kafka.common.serialization.StringSerializer
+import org.apache.kafka.clients.producer.ProducerRecord
 import org.apache.spark.sql.streaming.Trigger
 
 import io.github.dynamickafka.DynamicKafka
@@ -29,7 +25,7 @@ class RealTimeReadSuite extends RealTimeTest {
       }
       waitFor("all rows")(rows.seen.size >= 220)
       query.stop()
-      assertSame(rows.seen, stored("blue", blue, topic) ++ stored("green", green, topic))
+      assertSame(rows.seen, storedOnBoth(topic))
       assert(rows.seen.groupBy(r => (r.cluster, r.partition)).values.forall(of => of == of.sortBy(_.offset)))
     }
   }
@@ -116,7 +112,7 @@ class RealTimeReadSuite extends RealTimeTest {
       query.stop()
       produce(blue, topic, 2, values("c", 0, 7))
       s.catchUp()
-      assertSame(s.seen ++ rows.seen, stored("blue", blue, topic) ++ stored("green", green, topic))
+      assertSame(s.seen ++ rows.seen, storedOnBoth(topic))
     }
   }
 
@@ -143,8 +139,7 @@ class RealTimeReadSuite extends RealTimeTest {
       val topic = newTopicOn(1, blue)
       s.orders(Entry("blue", blue, topic))
       produce(blue, topic, 1, values("before", 0, 2))
-      Using.resource(transactional()) { writer =>
-        writer.initTransactions()
+      Using.resource(transactional(blue)) { writer =>
         writer.beginTransaction()
         values("aborted", 0, 3).foreach(v => writer.send(new ProducerRecord(topic, 0, "k", v)).get)
         writer.abortTransaction()
@@ -156,15 +151,6 @@ class RealTimeReadSuite extends RealTimeTest {
       assert(rows.logged(rows.log("commits").last).position("blue").get(topic, 0).contains(6L))
     }
   }
-
-  private def transactional() = new KafkaProducer[String, String](
-    Map[String, AnyRef](
-      ProducerConfig.BOOTSTRAP_SERVERS_CONFIG -> blue.bootstrapServers,
-      ProducerConfig.TRANSACTIONAL_ID_CONFIG -> UUID.randomUUID().toString
-    ).asJava,
-    new StringSerializer,
-    new StringSerializer
-  )
 
   for (
     (option, value) <- Seq(

@@ -60,7 +60,7 @@ class RealTimeSourcesSuite extends RealTimeTest {
       assert(ofSpark.size == 4)
       assertSame(
         rows.seen.filterNot(_.cluster == "spark"),
-        stored("blue", blue, topic) ++ stored("green", green, topic)
+        storedOnBoth(topic)
       )
     }
   }

@@ -1,32 +1,28 @@
 package io.github.dynamickafka.source.realtime
 
 import java.io.IOException
-import java.nio.file.{Files, Path}
+import java.nio.file.Path
 import java.util.UUID
 import java.util.concurrent.{ConcurrentHashMap, ConcurrentLinkedQueue, CountDownLatch}
 
 import scala.jdk.CollectionConverters._
-import scala.util.Using
 
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 import org.apache.spark.sql.{DataFrame, ForeachWriter, Row}
 
-import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson}
-import io.github.dynamickafka.source.{Scene, Seen, SourceTest}
+import io.github.dynamickafka.source.{CheckpointFiles, Queries, Query, Seen}
 import io.github.dynamickafka.storage.RawInProcessFiles
 
 /** Queries in real-time mode. */
-trait RealTimeTest extends SourceTest {
-
-  def values(prefix: String, from: Int, until: Int): Seq[String] = (from until until).map(i => s"$prefix$i")
+trait RealTimeTest extends Queries {
 
   /** Runs the body with a query that has its own folder and metadata, and rows that are handed over one by one. */
-  def realTime[A](body: (Scene, HandedRows) => A): A = scene(s => handedRows(s)(body(s, _)))
+  def realTime[A](body: (Query, HandedRows) => A): A = scene(s => handedRows(s)(body(s, _)))
 
   /** Same, with the checkpoint of the scene. */
-  def handedRows[A](s: Scene)(body: HandedRows => A): A = {
+  def handedRows[A](s: Query)(body: HandedRows => A): A = {
     spark.conf.set("spark.sql.streaming.realTimeMode.minBatchDuration", "1s")
-    val rows = new HandedRows(s.results.checkpoint)
+    val rows = new HandedRows(s.checkpoint)
     try body(rows)
     finally rows.close()
   }
@@ -37,10 +33,10 @@ trait RealTimeTest extends SourceTest {
    * @param end what ends the batch
    * @param meanwhile what is done before the driver dies
    */
-  def dyingBeforeTheLog(s: Scene, query: StreamingQuery)(end: => Any)(meanwhile: => Any): Unit = {
+  def dyingBeforeTheLog(s: Query, query: StreamingQuery)(end: => Any)(meanwhile: => Any): Unit = {
     val (isWriting, dies) = (new CountDownLatch(1), new CountDownLatch(1))
     RawInProcessFiles.renaming = path =>
-      if (path.toString.contains(s"${s.results.checkpoint}/offsets/")) {
+      if (path.toString.contains(s"${s.checkpoint}/offsets/")) {
         isWriting.countDown()
         dies.await()
         throw new IOException("the driver dies before the batch is logged")
@@ -59,7 +55,7 @@ trait RealTimeTest extends SourceTest {
 }
 
 /** The rows that queries in real-time mode over one checkpoint have handed to their sink, in order. */
-final class HandedRows(checkpoint: Path) extends AutoCloseable {
+final class HandedRows(checkpoint: Path) extends CheckpointFiles(checkpoint) with AutoCloseable {
   private val id = UUID.randomUUID().toString
   private val rows = new ConcurrentLinkedQueue[Seen]
   private val queries = ConcurrentHashMap.newKeySet[StreamingQuery]()
@@ -72,8 +68,7 @@ final class HandedRows(checkpoint: Path) extends AutoCloseable {
 
   def start(frame: DataFrame, duration: String = "5 minutes"): StreamingQuery = {
     val query =
-      frame.selectExpr("cluster", "topic", "partition", "offset", "cast(value as string) as value", "stream")
-        .writeStream
+      frame.selectExpr(Seen.columns: _*).writeStream
         .foreach(new HandedRows.Writer(id))
         .outputMode("update")
         .option("checkpointLocation", checkpoint.toString)
@@ -82,21 +77,6 @@ final class HandedRows(checkpoint: Path) extends AutoCloseable {
     queries.add(query)
     query
   }
-
-  /** The numbers of the batches in one of Spark's logs. */
-  def log(name: String): Seq[Long] = {
-    val folder = checkpoint.resolve(name)
-    if (!Files.exists(folder)) Nil
-    else
-      Using.resource(Files.list(folder))(
-        _.iterator.asScala.map(_.getFileName.toString).flatMap(_.toLongOption).toVector.sorted
-      )
-  }
-
-  def logged(batch: Long): CompositeOffset =
-    CompositeOffsetJson.read(
-      Files.readAllLines(checkpoint.resolve("offsets").resolve(batch.toString)).asScala.last
-    )
 
   override def close(): Unit = {
     queries.forEach(_.stop())
@@ -110,8 +90,7 @@ object HandedRows {
   private final class Writer(id: String) extends ForeachWriter[Row] {
     override def open(partition: Long, epoch: Long): Boolean = true
     override def process(r: Row): Unit = {
-      val row =
-        Seen(r.getString(0), r.getString(1), r.getInt(2), r.getLong(3), r.getString(4), r.getString(5))
+      val row = Seen.of(r)
       val handed = all.get(id)
       handed.before(row)
       val _ = handed.rows.add(row)

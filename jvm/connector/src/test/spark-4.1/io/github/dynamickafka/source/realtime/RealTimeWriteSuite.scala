@@ -2,57 +2,41 @@ package io.github.dynamickafka.source.realtime
 
 import scala.jdk.CollectionConverters._
 
-import org.apache.spark.sql.streaming.{DataStreamWriter, StreamingQuery, Trigger}
+import org.apache.spark.sql.streaming.{DataStreamWriter, Trigger}
 import org.apache.spark.sql.{DataFrame, Row}
 
 import io.github.dynamickafka.DynamicKafka
-import io.github.dynamickafka.metadata.service.ServiceRegistry
 import io.github.dynamickafka.page.GaugeSet
-import io.github.dynamickafka.source.{Entry, EntryService, Scene}
+import io.github.dynamickafka.source.{Entry, Query, Target}
 
 /** The sink that writes in real-time mode. */
 class RealTimeWriteSuite extends RealTimeTest {
 
-  /** The options of the sink of a test. */
-  private var options = Map.empty[String, String]
-  private var out = new EntryService
-
   /** A stream `out` to write to, and one to read from. */
-  private def written(body: (Scene, String, DataFrame => DataStreamWriter[Row]) => Any): Unit =
+  private def written(body: (Query, Target, String, DataFrame => DataStreamWriter[Row]) => Any): Unit =
     realTime { (s, _) =>
-      val topic = newTopicOn(2, blue, green)
-      val service = new EntryService
-      out = service
-      service.streams = Map("out" -> Seq(Entry("blue", blue, topic), Entry("green", green, topic)))
-      val handle = ServiceRegistry.register(service)
-      var queries = Seq.empty[StreamingQuery]
-      options = Map(
-        "metadataService" -> "registered",
-        "metadataService.handle" -> handle,
-        "streamId" -> "out"
-      )
-      def writer(frame: DataFrame) = options
-        .foldLeft(DynamicKafka.writer(frame)) { case (all, (name, value)) => all.setOption(name, value) }
-        .writeStream()
-        .outputMode("update")
-        .option("checkpointLocation", s.results.checkpoint.toString)
-        .trigger(Trigger.RealTime("5 minutes"))
-      try {
-        body(s, topic, frame => writer(frame))
-        ()
-      } finally {
-        spark.streams.active.foreach(q => queries :+= q)
-        queries.foreach(_.stop())
-        ServiceRegistry.unregister(handle)
+      target { t =>
+        val topic = newTopicOn(2, blue, green)
+        t.out(Entry("blue", blue, topic), Entry("green", green, topic))
+        def writer(frame: DataFrame) = t.options()
+          .foldLeft(DynamicKafka.writer(frame)) { case (all, (name, value)) => all.setOption(name, value) }
+          .writeStream()
+          .outputMode("update")
+          .option("checkpointLocation", s.checkpoint.toString)
+          .trigger(Trigger.RealTime("5 minutes"))
+        try {
+          body(s, t, topic, writer(_))
+          ()
+        } finally spark.streams.active.foreach(_.stop())
       }
     }
 
-  private def rows(s: Scene) = s.frame().selectExpr("key", "concat(value, '-copy') as value", "cluster")
+  private def rows(s: Query) = s.frame().selectExpr("key", "concat(value, '-copy') as value", "cluster")
 
   test(
     "rows are on their clusters before the batch ends, without a setting of Spark, and a batch is reported when it is flushed"
   ) {
-    written { (s, topic, writer) =>
+    written { (s, _, topic, writer) =>
       val source = newTopicOn(2, blue, green)
       s.orders(Entry("blue", blue, source), Entry("green", green, source))
       val query = writer(rows(s)).start()
@@ -68,7 +52,7 @@ class RealTimeWriteSuite extends RealTimeTest {
   }
 
   test("the gauges have what finished batches have written, and add up over batches") {
-    written { (s, topic, writer) =>
+    written { (s, _, topic, writer) =>
       val source = newTopicOn(2, blue, green)
       val (a, b) = (Entry("blue", blue, source), Entry("green", green, source))
       s.orders(a)
@@ -91,7 +75,7 @@ class RealTimeWriteSuite extends RealTimeTest {
   }
 
   test("exactly-once is refused by name when the query starts") {
-    written { (s, _, writer) =>
+    written { (s, _, _, writer) =>
       val source = newTopicOn(1, blue)
       s.orders(Entry("blue", blue, source))
       val e = refused(writer(rows(s)).option("deliveryGuarantee", "exactly-once").start())
@@ -100,7 +84,7 @@ class RealTimeWriteSuite extends RealTimeTest {
   }
 
   test("... also by format, without Spark's list of sinks, before a row is written") {
-    written { (s, topic, _) =>
+    written { (s, t, topic, _) =>
       val source = newTopicOn(1, blue)
       s.orders(Entry("blue", blue, source))
       produce(blue, source, 1, values("b", 0, 5))
@@ -108,9 +92,9 @@ class RealTimeWriteSuite extends RealTimeTest {
       spark.conf.set(allowlist, "false")
       try {
         val e = refused {
-          rows(s).writeStream.format("dynamic-kafka").options(options).outputMode("update")
+          rows(s).writeStream.format("dynamic-kafka").options(t.options()).outputMode("update")
             .option("deliveryGuarantee", "exactly-once")
-            .option("checkpointLocation", s.results.checkpoint.toString)
+            .option("checkpointLocation", s.checkpoint.toString)
             .trigger(Trigger.RealTime("5 minutes")).start()
         }
         assert(condition(e) == "EXACTLY_ONCE_REFUSED" && text(e).contains("real-time mode"), text(e))
@@ -120,7 +104,7 @@ class RealTimeWriteSuite extends RealTimeTest {
   }
 
   test("with another trigger, the same writer is the sink of micro-batches") {
-    written { (s, topic, writer) =>
+    written { (s, _, topic, writer) =>
       val source = newTopicOn(1, blue)
       produce(blue, source, 1, values("b", 0, 5))
       s.orders(Entry("blue", blue, source))
@@ -133,7 +117,7 @@ class RealTimeWriteSuite extends RealTimeTest {
   }
 
   test("exactly-once as a default of the session is refused") {
-    written { (s, _, writer) =>
+    written { (s, _, _, writer) =>
       s.orders(Entry("blue", blue, newTopicOn(1, blue)))
       val default = "spark.datasource.dynamic-kafka.deliveryGuarantee"
       spark.conf.set(default, "exactly-once")
@@ -143,19 +127,16 @@ class RealTimeWriteSuite extends RealTimeTest {
   }
 
   test("a cluster that takes no writes any more gets none within a second, although the batch is not over") {
-    written { (s, topic, writer) =>
+    written { (s, t, topic, writer) =>
       val source = newTopicOn(1, blue)
       s.orders(Entry("blue", blue, source))
-      options += "streamMetadataDiscoveryIntervalMs" -> "50"
       val query = writer(rows(s).drop("cluster")).start()
       produce(blue, source, 1, values("b", 0, 40))
       waitFor("both clusters")(
         blue.dump(topic).size + green.dump(topic).size == 40 && green.dump(topic).nonEmpty
       )
       val before = green.dump(topic).size
-      out.streams =
-        Map("out" -> Seq(Entry("blue", blue, topic), Entry("green", green, topic).draining))
-      out.awaitAnswers()
+      t.change(Entry("blue", blue, topic), Entry("green", green, topic).draining)
       // The promise is a second after the answer, and the query does not show when it has applied it.
       Thread.sleep(3000)
       produce(blue, source, 1, values("c", 0, 40))
