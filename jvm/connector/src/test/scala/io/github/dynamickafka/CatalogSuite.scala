@@ -111,7 +111,9 @@ class CatalogSuite extends Queries {
       assert(committed(blue, topic).map(r => r.key -> r.value) == Seq(Some("k") -> "v"))
       assert(message(rows(s"INSERT INTO $k.out SELECT 'v' AS value, 1 AS colour")).contains("INVALID_COLUMN"))
       assert(
-        message(rows(s"INSERT INTO $k.out VALUES ('v', 'k')")).contains("INSERT INTO <table> (key, value) VALUES")
+        message(
+          rows(s"INSERT INTO $k.out VALUES ('v', 'k')")
+        ).contains("INSERT INTO <table> (key, value) VALUES")
       )
       for (
         (sql, what) <- Seq(
@@ -136,10 +138,12 @@ class CatalogSuite extends Queries {
       t.streams("out" -> Seq(Entry("blue", blue, topic)))
       val typed = catalog(t, json: _*)
       rows(s"INSERT INTO $typed.out VALUES (1, 'a'), (2, NULL)")
-      assert(message(s"INSERT INTO $typed.out VALUES (3)").contains("INSERT INTO <table> (id, name) VALUES"))
+      assert(
+        message(rows(s"INSERT INTO $typed.out VALUES (3)")).contains("INSERT INTO <table> (id, name) VALUES")
+      )
       val keyed = catalog(t, json :+ "keyFormat" -> "string": _*)
       rows(s"INSERT INTO $keyed.out VALUES ('k', 3, 'c')")
-      assert(message(s"INSERT INTO $keyed.out VALUES (3, 'c')").contains("(key, id, name) VALUES"))
+      assert(message(rows(s"INSERT INTO $keyed.out VALUES (3, 'c')")).contains("(key, id, name) VALUES"))
       assert(
         committed(blue, topic).map(r => r.key -> r.value).toSet == Set(
           None -> """{"id":1,"name":"a"}""",

@@ -72,7 +72,7 @@ class PlanProcedureSuite extends HistoryTest {
               .connect(Map.empty, config.requestTimeoutMs),
           isCommand = true
         )
-      }("plan", s.results.checkpoint.toString, file.path.toString, "--timeout", "4.5")
+      }("plan", s.checkpoint.toString, file.path.toString, "--timeout", "4.5")
       assert(reply.exitCode == 0 && reply.out.contains("next batch: 0 records"), reply.all)
     }
   }

@@ -91,7 +91,10 @@ private[dynamickafka] final class ClusterScope(options: ClusterOptions, val ids:
       canonical(some.flatMap { case (name, value) => property(id, name, table).map(_ -> value) })
     // The name with `kafka.` takes precedence, so that the order of a hash table decides nothing.
     val (whole, short) = of(id).partition(o => OptionName.afterPrefix(o._1, OptionName.Kafka).isDefined)
-    named ++ canonical(shared) ++ (canonical(metadata) -- ignored(metadata, table)) ++ set(short) ++ set(whole)
+    named ++ canonical(shared) ++ (canonical(metadata) -- ignored(
+      metadata,
+      table
+    )) ++ set(short) ++ set(whole)
   }
 
   private def of(id: String): Map[String, String] = own.getOrElse(id, Map.empty[String, String])
