@@ -11,7 +11,9 @@ from pyspark.sql import SparkSession
 
 import quickstart
 
-QUERY = "SELECT cluster, count(*) AS orders, sum(amount) AS amount FROM streams.orders GROUP BY cluster ORDER BY cluster"
+QUERY = """
+    SELECT cluster, count(*) AS orders, sum(amount) AS amount FROM streams.orders GROUP BY cluster ORDER BY cluster
+"""
 
 
 def main(streams: str) -> None:

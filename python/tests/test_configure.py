@@ -168,10 +168,18 @@ def test_the_repositories_are_those_of_the_session(tmp_path: Path, monkeypatch: 
     DynamicKafka.configure(SparkSession.Builder().config("spark.jars.ivySettings", "settings.xml"))
     DynamicKafka.configure(SparkSession.Builder(), jars=[jars / "kafka-clients-3.9.2.jar"])
     conf.mkdir()
+    (conf / "spark-defaults.conf").write_text(f"# spark.jars.ivy {ivy}\n# spark.jars.ivySettings settings.xml\n")
+    incomplete()
     (conf / "spark-defaults.conf").write_text(f"# a comment\nspark.ui.enabled false\nspark.jars.ivy {ivy}\n")
     DynamicKafka.configure(SparkSession.Builder())
     monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"--conf spark.jars.ivy={tmp_path} pyspark-shell")
     incomplete()
+
+
+def test_a_pom_that_was_cut_off_is_left_to_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_SUBMIT_OPTS", f"-Duser.home={tmp_path}")
+    stored(tmp_path, OURS, pom=POM[:-20], jar=True)
+    DynamicKafka.configure(SparkSession.Builder())
 
 
 def test_a_connector_without_its_jar_is_published_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,7 +60,12 @@ def check(coordinate: str, options: Mapping[str, object]) -> None:
 
 def _dependencies(pom: Path) -> Iterator[tuple[str, str]]:
     """Group and artifact, and the version, of the modules whose jars are needed."""
-    for dependency in ElementTree.parse(pom).iterfind(f"{_POM}dependencies/{_POM}dependency"):
+    try:
+        found = ElementTree.parse(pom)
+    except (OSError, ElementTree.ParseError):
+        # Spark says what is wrong with a file that was cut off.
+        return
+    for dependency in found.iterfind(f"{_POM}dependencies/{_POM}dependency"):
         group, artifact, version = (
             dependency.findtext(f"{_POM}{name}", "") for name in ("groupId", "artifactId", "version")
         )
@@ -86,8 +91,8 @@ def _setting(options: Mapping[str, object], name: str) -> str | None:
         return str(options[name])
     spark = Path(os.environ.get("SPARK_HOME") or _artifact.pyspark_folder())
     defaults = Path(os.environ.get("SPARK_CONF_DIR") or spark / "conf") / "spark-defaults.conf"
-    texts = [os.environ.get("PYSPARK_SUBMIT_ARGS", "")]
-    if defaults.is_file():
-        texts.append(defaults.read_text("utf-8", errors="replace"))
-    pattern = re.compile(rf"^(?:.*\s)?{re.escape(name)}[\s=]+(\S+)", re.MULTILINE)
-    return next((found[1] for text in texts if (found := pattern.search(text))), None)
+    value = rf"{re.escape(name)}[\s=]+(\S+)"
+    found = re.search(rf"(?:^|\s){value}", os.environ.get("PYSPARK_SUBMIT_ARGS", ""))
+    if not found and defaults.is_file():
+        found = re.search(rf"^\s*{value}", defaults.read_text("utf-8", errors="replace"), re.MULTILINE)
+    return found[1] if found else None

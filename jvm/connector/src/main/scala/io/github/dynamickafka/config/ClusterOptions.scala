@@ -136,7 +136,11 @@ private[dynamickafka] final case class PropertyOptions(
     shared: Map[String, String] = Map.empty,
     perCluster: Map[String, String] = Map.empty,
     table: OptionTable = SourceOptionSpecs.table
-)
+) {
+
+  /** Without values, which may be secrets. */
+  override def toString: String = s"PropertyOptions(${(shared.keySet ++ perCluster.keySet).mkString(", ")})"
+}
 
 /** @param metrics the prefix of the gauges of Kafka's clients; None: there are none */
 private[dynamickafka] final case class ClientOptions(

@@ -86,7 +86,7 @@ private[dynamickafka] final class DynamicKafkaSinkTable(
       catalogTable.fold(Set.empty[String])(_ => info.options.asCaseSensitiveMap.keySet.asScala.toSet)
     val rows =
       if (catalogTable.isEmpty || !isNameless(info.schema)) info.schema
-      else named(info.schema, TargetSchemas.withSchema(SinkOptions.parse(own, true, ofStatement)).format)
+      else named(info, TargetSchemas.withSchema(SinkOptions.parse(own, true, ofStatement)).format)
     val parsed = TargetSchemas.withSchema(check(own, rows, catalogTable.isDefined, ofStatement))
     for (table <- catalogTable; name <- InputColumns.ignored(rows, parsed.format).headOption)
       throw Errors.invalidColumn(
@@ -105,7 +105,10 @@ private[dynamickafka] final class DynamicKafkaSinkTable(
    * The rows of an INSERT without names: by position, as many as the schema has columns, or the table. Spark does not say whether it
    * is an INSERT; a streaming query is none, and its columns are named by whoever wrote it.
    */
-  private def named(written: StructType, format: FormatTable): StructType = {
+  private def named(info: LogicalWriteInfo, format: FormatTable): StructType = {
+    val written = info.schema
+    def isStreaming =
+      DynamicKafkaQueries.current(SparkSession.active).exists(_.toString == info.queryId)
     val fields = format.schema.fold {
       tableSchema.fieldNames.filter(MetadataColumn.find(_).forall(c => c.code >= MetadataColumn.KeyCode))
     } { schema =>
@@ -113,7 +116,7 @@ private[dynamickafka] final class DynamicKafkaSinkTable(
       tableSchema.fieldNames.filter(declared)
     }
     val byPosition =
-      if (format.schema.isEmpty || DynamicKafkaQueries.current(SparkSession.active).isDefined) None
+      if (format.schema.isEmpty || isStreaming) None
       else Seq(fields, tableSchema.fieldNames).find(_.length == written.length)
     byPosition match {
       case Some(names) =>

@@ -68,8 +68,10 @@ private[dynamickafka] final class InputColumns private (
     val upserts = encoding.upserts
     row => {
       shown.begin(row)
+      // The key first, as Kafka's producer does: both may add headers, and the last one of a name counts.
+      val ofKey = key(row)
       val bytes = if (upserts.exists(_.isDeleted(row))) NoBytes else value(row)
-      val found = read(row, targets.of(row), key(row), bytes)
+      val found = read(row, targets.of(row), ofKey, bytes)
       val invalid = found.invalid.orElse(upserts.flatMap(_.problem(row)))
       if (shown.added.isEmpty && invalid == found.invalid) found
       else found.copy(headers = found.headers ++ shown.added, invalid = invalid)

@@ -1,5 +1,6 @@
 package io.github.dynamickafka.sink
 
+import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
 import org.apache.spark.sql.catalyst.util.GenericArrayData
@@ -8,6 +9,7 @@ import org.apache.spark.unsafe.types.UTF8String
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
+import io.github.dynamickafka.extension.{CustomFormat, RecordReader, RecordWriter, SourceRecord, TargetRecord}
 import io.github.dynamickafka.format.table.ParsedFormats
 import io.github.dynamickafka.testkit.TimeLimit
 
@@ -85,6 +87,21 @@ class InputColumnsSuite extends AnyFunSuite with TimeLimit {
     assert(again == first && (again.topic eq first.topic) && (again.stream eq first.stream))
   }
 
+  test("headers that key and value add are in this order, so that the value's is the last one") {
+    def format(of: Class[_]) = s"class:${of.getName}"
+    val columns = InputColumns.of(
+      StructType.fromDDL("id STRING, name STRING"),
+      caseSensitive = false,
+      ParsedFormats.write(
+        "format" -> format(classOf[InputColumnsSuite.OfValue]),
+        "keyFormat" -> format(classOf[InputColumnsSuite.OfKey]),
+        "keyFields" -> "id"
+      )
+    )
+    val row = columns.reader()(InternalRow(UTF8String.fromString("1"), UTF8String.fromString("a")))
+    assert(row.headers.map(header => new String(header.value)) == Seq("key", "value"))
+  }
+
   test("column names are compared as the session does") {
     assert(refused("VALUE STRING", caseSensitive = true).contains("column 'value': the column is required"))
     accepted("VALUE STRING")
@@ -107,4 +124,20 @@ class InputColumnsSuite extends AnyFunSuite with TimeLimit {
       "metadataPrefix" -> "m_"
     ).hasStream)
   }
+}
+
+object InputColumnsSuite {
+  abstract class WithHeader(side: String) extends CustomFormat {
+    override def reader(schema: StructType): RecordReader = (record: SourceRecord) =>
+      Row(new String(record.bytes))
+
+    override def writer(schema: StructType): RecordWriter = (row: Row, record: TargetRecord) => {
+      record.addHeader("side", side.getBytes)
+      row.mkString.getBytes
+    }
+  }
+
+  final class OfKey extends WithHeader("key")
+
+  final class OfValue extends WithHeader("value")
 }
