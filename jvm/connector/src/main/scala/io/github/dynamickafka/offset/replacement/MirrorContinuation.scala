@@ -51,21 +51,25 @@ private[dynamickafka] final class MirrorContinuation(
     }
   }
 
-  /** The topics of the former cluster with their names in the new one; None: they are read no more. */
+  /**
+   * The topics of the former cluster with their names in the new one; None: they are read no more. Topics that the new cluster does not have
+   * yet are decided when it has them.
+   */
   private lazy val former: Seq[(String, Either[String, Option[String]])] =
-    of.positions.topics.toSeq.sorted.map { topic =>
-      val there = names.mirrored(alias, topic)
-      topic -> (if (of.topics(there)) Right(Some(there))
-                else if (of.topics(topic))
-                  Left(
-                    s"MirrorMaker copies topic '$topic' of '$alias' to topic '$there', which the metadata of the new cluster lack"
-                  )
-                else names.upstream(topic).filter(of.topics) match {
-                  case Some(origin) =>
-                    Left(s"topic '$topic' of the former cluster was copied from topic '$origin', and MirrorMaker does not translate " +
-                      "offsets back to where they came from")
-                  case None => Right(None)
-                })
+    of.positions.topics.toSeq.sorted.filterNot(topic => of.view.missing(names.mirrored(alias, topic))).map {
+      topic =>
+        val there = names.mirrored(alias, topic)
+        topic -> (if (of.topics(there)) Right(Some(there))
+                  else if (of.topics(topic))
+                    Left(
+                      s"MirrorMaker copies topic '$topic' of '$alias' to topic '$there', which the metadata of the new cluster lack"
+                    )
+                  else names.upstream(topic).filter(of.topics) match {
+                    case Some(origin) =>
+                      Left(s"topic '$topic' of the former cluster was copied from topic '$origin', and MirrorMaker does not translate " +
+                        "offsets back to where they came from")
+                    case None => Right(None)
+                  })
     }
 
   private def gone = former.collect { case (topic, Right(None)) => topic }

@@ -17,7 +17,8 @@ class MirrorContinuationSuite extends AnyFunSuite {
   private def mirror(names: MirroredTopics, known: Positions, topics: Set[String], ends: Positions) = {
     val view = ClusterView.Reachable(
       ends,
-      earliest = Positions.from(ends.iterator.map { case (t, p, _) => (t, p, 5L) })
+      earliest = Positions.from(ends.iterator.map { case (t, p, _) => (t, p, 5L) }),
+      missing = topics -- ends.topics
     )
     val of = Replacement(ReplacedCluster("id", "k1", "k2"), "blue", known, Map.empty, 0L, topics, view)
     new MirrorContinuation(of, "g", "blue", names)
@@ -61,6 +62,17 @@ class MirrorContinuationSuite extends AnyFunSuite {
     val rest = mirror(identity, known, Set("orders"), positions(("orders", 0, 300L)))
     val found = answer(rest, ("orders", 0, 100, 200)).toOption.get
     assert(found.positions == positions(("orders", 0, 200L)) && found.notes.exists(_.contains("'payments'")))
+  }
+
+  test("a topic that the new cluster does not have yet holds up no other one") {
+    val known = positions(("orders", 0, 100L), ("payments", 0, 3L))
+    for (names <- Seq(identity, prefixed)) {
+      val there = names.mirrored("blue", "orders")
+      val topics = Set(there, names.mirrored("blue", "payments"))
+      val found =
+        answer(mirror(names, known, topics, positions((there, 0, 300L))), (there, 0, 100, 200)).toOption.get
+      assert(found.positions == positions((there, 0, 200L)) && found.notes.isEmpty)
+    }
   }
 
   test("a partition without a checkpoint, of a group that is ahead, or beyond the new log: never a guess") {
