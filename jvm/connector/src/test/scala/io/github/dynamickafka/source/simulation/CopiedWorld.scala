@@ -83,7 +83,8 @@ private[simulation] final class CopiedWorld(
 
   private def chance(percent: Int) = random.nextInt(100) < percent
 
-  def change(reached: CompositeOffset): Unit = {
+  /** @param hasSeen whether a trigger has used the address that the metadata have of a cluster */
+  def change(reached: CompositeOffset, hasSeen: String => Boolean): Unit = {
     // A query that is refused for longer than the retention starts again in a cluster that it has drained.
     val isDrained = reached.retained.exists { case (id, kept) =>
       world.topology.clusters.get(id).exists(_.topics.keysIterator.exists(kept.drained))
@@ -92,16 +93,22 @@ private[simulation] final class CopiedWorld(
     val isOwing = reached.retained.values.exists(_.topics.valuesIterator.exists(_.former.isDefined))
     // What has returned is seen before it expires, also by a query that has crashed.
     val isReturning = reached.retained.get(id).exists(_.topics.nonEmpty)
-    world.now += (if (isDrained) 1L else random.nextInt(1000).toLong)
+    // A failover that the query has not seen makes what it has left no older.
+    val isBehind = !reached.identity(id).kafkaId.contains(active.id) && reached.retained.nonEmpty
+    val isWaiting = retentionMs > 0 && isBehind
+    world.now += (if (isDrained || isWaiting) 1L else random.nextInt(1000).toLong)
     random.nextInt(16) match {
       case 0 | 1 | 2 | 3 => produce(random.nextInt(4))
       case 4 | 5 | 6 => copy(random.nextInt(6), reached)
-      case 7 if (awaySince.isEmpty && !isDrained && !isOwing && !isReturning) || retentionMs < 0 =>
+      case 7
+          if (awaySince.isEmpty && !isDrained && !isOwing && !isReturning && !isWaiting) || retentionMs < 0 =>
         world.now += random.nextInt(9000)
       case 8 =>
         world.down = Set("a", "a-b").filter(_ => chance(40))
         world.tell(s"down ${world.down}")
       case 9 | 10 => world.down = Set.empty
+      // A query that has not seen an address of a cluster does not read there what is absent from the metadata.
+      case 11 | 12 if !hasSeen(id) => produce(1)
       case 11 if retentionMs < 0 || (retentionMs > 0 && (awaySince.isDefined || !isReturning)) =>
         hidden = Names.filter(_ => chance(30)).toSet
         world.tell(s"hidden $hidden")
@@ -341,6 +348,7 @@ private[simulation] final class CopiedWorld(
       copiedTo = ends
     } else {
       val missing = Names.filter(_ => chance(15)).toSet
+      // MirrorMaker does not copy a topic into another one, whose records no checkpoint tells from copies.
       standby = ModelCluster(
         s"kafka-$count",
         (active.topics -- missing).map { case (name, topic) =>
@@ -348,7 +356,7 @@ private[simulation] final class CopiedWorld(
             s"$name-$count",
             topic.logs.map(_ => if (exact) ModelLog() else shifted(Vector.empty))
           )
-        } ++ Option.when(!active.topics.contains(Added) && chance(20))(
+        } ++ Option.when(!active.topics.contains(Added) && (exact || !late(Added)) && chance(20))(
           Added -> ModelTopic(
             s"$Added-$count",
             Vector(ModelLog().append(Seq.fill(random.nextInt(3))(world.newRecord("a"))))

@@ -128,7 +128,7 @@ private final class CopiesRun(
 
   def change(): Unit = {
     val before = copied.failovers
-    moving(copied.change(query.reached))
+    moving(copied.change(query.reached, query.hasSeen))
     if (copied.failovers > before) {
       failedOver()
       if (!copied.isKnown || endsRuns) query.restart()

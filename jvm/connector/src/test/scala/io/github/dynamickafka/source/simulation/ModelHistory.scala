@@ -62,8 +62,12 @@ private[simulation] final class ModelHistory(world: World, id: String, topics: M
     } yield HistoryEnd(id, name, Some(p), Some(log.end - 1), Some(world.timeOf(last))))
   )
 
-  /** Whether files that are not read at an offset have records of this partition, which are older. */
-  def precedes(at: CompositeOffset, range: OffsetRange): Boolean = {
+  /**
+   * Whether files that are not read at an offset have records of this partition, which are older.
+   *
+   * @param of the id of the cluster of the partition, and of the one that it replaces
+   */
+  def precedes(at: CompositeOffset, of: Seq[String], range: OffsetRange): Boolean = of.contains(id) && {
     val unread = plan.files(at, at.copy(history = plan.everything)).flatMap(_._3).toSet
     filesOf(range.topic, range.partition).exists(unread)
   }

@@ -146,6 +146,12 @@ private[simulation] final class SimulatedQuery(
    */
   def follows(id: String): Boolean = pinned.forall(_._1.clusters.contains(id))
 
+  /** Whether a trigger has used the address that the metadata have of a cluster. */
+  def hasSeen(id: String): Boolean = (for {
+    before <- former.flatMap(_.clusters.get(id))
+    now <- world.topology.clusters.get(id)
+  } yield before.properties == now.properties).getOrElse(true)
+
   /** The address of a cluster has changed: what was asked of the former one is not used. */
   def moved(): Unit = ahead.clear()
 
@@ -326,6 +332,8 @@ private[simulation] final class SimulatedQuery(
     case _ => decided.isEmpty && (!sink.has(batch) || defect.defersDecided)
   }
 
+  private def withReplaced(id: String) = former.fold(Seq(id))(_.withReplaced(id))
+
   private def read(
       batch: ModelBatch,
       ranges: SortedMap[String, Seq[OffsetRange]],
@@ -335,7 +343,7 @@ private[simulation] final class SimulatedQuery(
     if (files.nonEmpty) ofFiles += batch.number
     val (rows, replaced) = ranges.toVector.flatMap { case (id, of) =>
       of.map { range =>
-        if (range.until > range.from && history.exists(_.precedes(batch.start, range)))
+        if (range.until > range.from && history.exists(_.precedes(batch.start, withReplaced(id), range)))
           beforeFiles :+= s"batch ${batch.number} reads $range"
         val found = tasks.read(id, batch.end.identity(id), range, replay)
         sizes.read(id, range, found._1.size)
