@@ -16,6 +16,7 @@ import io.github.dynamickafka.offset.{CompositeOffset, OffsetRange, Positions}
  * @param exact whether copies have the same offsets
  * @param retentionMs nothing is absent from the metadata for longer; -1: there is no such limit
  * @param sameId whether a copy gets the cluster id of the one that it replaces
+ * @param mirrors whether the query continues by the checkpoints of MirrorMaker
  * @param syncs whether MirrorMaker also writes to a copy what groups have committed, which the copies of the copy translate
  */
 private[simulation] final class CopiedWorld(
@@ -24,6 +25,7 @@ private[simulation] final class CopiedWorld(
     exact: Boolean,
     sameId: Boolean,
     retentionMs: Long,
+    mirrors: Boolean,
     syncs: Boolean
 ) {
   import CopiedWorld._
@@ -52,9 +54,9 @@ private[simulation] final class CopiedWorld(
   private var isAway = false
   private var awaySince = Option.empty[Long]
 
-  /** The checkpoints of MirrorMaker in the active cluster, of the former one. */
-  var checkpoints = Vector.empty[MirrorCheckpoint]
-  private var pending = Vector.empty[MirrorCheckpoint]
+  /** The checkpoints of MirrorMaker in the active cluster, with the cluster id of the one whose offsets they have. */
+  var checkpoints = Vector.empty[(String, MirrorCheckpoint)]
+  private var pending = Vector.empty[(String, MirrorCheckpoint)]
 
   /** The clusters that were active, by Kafka's id. */
   private var seen = Map.empty[String, Was]
@@ -71,8 +73,8 @@ private[simulation] final class CopiedWorld(
   /** How often the active cluster has changed. */
   var failovers = 0
 
-  /** Whether the standby has other records in a topic that was copied to the active cluster. */
-  private var isForeign = false
+  /** Topics of the standby with other records than those of the active cluster, which are not copied there. */
+  private var foreign = Set.empty[String]
 
   /** Whether everything was copied, and nothing can be a reason not to continue. */
   var isComplete = true
@@ -96,7 +98,9 @@ private[simulation] final class CopiedWorld(
     // A failover that the query has not seen makes what it has left no older.
     val isBehind = !reached.identity(id).kafkaId.contains(active.id) && reached.retained.nonEmpty
     val isWaiting = retentionMs > 0 && isBehind
-    world.now += (if (isDrained || isWaiting) 1L else random.nextInt(1000).toLong)
+    // A query that waits for its cluster has not seen what has returned.
+    val isUnseen = retentionMs > 0 && awaySince.isEmpty && isReturning
+    world.now += (if (isDrained || isWaiting || isUnseen) 1L else random.nextInt(1000).toLong)
     random.nextInt(16) match {
       case 0 | 1 | 2 | 3 => produce(random.nextInt(4))
       case 4 | 5 | 6 => copy(random.nextInt(6), reached)
@@ -171,7 +175,8 @@ private[simulation] final class CopiedWorld(
   /** MirrorMaker, or whatever copies. */
   private def copy(most: Int, reached: CompositeOffset): Unit = {
     for (
-      (name, topic) <- active.topics; there <- standby.topics.get(name); (log, p) <- topic.logs.zipWithIndex
+      (name, topic) <- active.topics -- foreign; there <- standby.topics.get(name);
+      (log, p) <- topic.logs.zipWithIndex
     ) {
       val from = copiedTo((name, p))
       val more = log.read(from, from + most)
@@ -196,19 +201,23 @@ private[simulation] final class CopiedWorld(
         topic <- active.topics.get(name)
         if idsOf(reached, id, name).contains(topic.id)
       } translated(name, p, at)
-    } else if (syncs) checkpoints.foreach(of => translated(of.topic, of.partition, of.downstream))
+    } else if (syncs) checkpoints.foreach { case (_, of) => translated(of.topic, of.partition, of.downstream) }
 
   /** A checkpoint in the copy, of an offset that a group has committed. */
   private def translated(name: String, p: Int, at: Long): Unit =
     for ((topic, there) <- active.topics.get(name).zip(standby.topics.get(name).map(_.logs(p)))) {
       val read = topic.logs(p).read(0L, at).toSet
       val last = there.records.lastIndexWhere(read)
-      if (last >= 0) pending :+= MirrorCheckpoint(name, p, at, there.first + last + 1)
+      if (last >= 0) pending :+= id -> MirrorCheckpoint(name, p, at, there.first + last + 1)
     }
 
   private def idsOf(reached: CompositeOffset, id: String, topic: String): Option[String] =
     reached.identity(id).topics.get(topic)
       .orElse(reached.retained.get(id).flatMap(_.topics.get(topic)).flatMap(_.id))
+
+  /** The id of the cluster in which the position was reached that a cluster has of a topic. */
+  private def aliasOf(reached: CompositeOffset, id: String, topic: String): String =
+    reached.retained.get(id).flatMap(_.topics.get(topic)).flatMap(_.former).fold(id)(_.id)
 
   private def knows(reached: CompositeOffset) =
     reached.identity(id).kafkaId.contains(active.id) && reached.position(id).nonEmpty &&
@@ -216,11 +225,13 @@ private[simulation] final class CopiedWorld(
 
   /**
    * The query has read nothing of a copy, and continues in a copy of it: one that it has not read either, under the cluster id that it knows,
-   * when it is started again. Without a retention, nothing is known of what has left.
+   * when it is started again. Without a retention, nothing is known of what has left. By its checkpoints, MirrorMaker's copy of a copy has
+   * the offsets of the one between, which nothing but the cluster id tells from others (docs/limits.md).
    */
   private def isUnread(reached: CompositeOffset) =
     lastRead(reached).exists(of => of != active.id && seen.contains(of)) && !seen.contains(standby.id) &&
-      (retentionMs != 0 || reached.retained.isEmpty)
+      (retentionMs != 0 || reached.retained.isEmpty) &&
+      (!mirrors || (!sameId && lastRead(reached).contains(former.id)))
 
   /** Kafka's id of the cluster that was read last. */
   private def lastRead(reached: CompositeOffset): Option[String] = {
@@ -249,8 +260,8 @@ private[simulation] final class CopiedWorld(
     // What is still retained of an earlier cluster may be in none of the copies.
     val isOwing = reached.retained.valuesIterator.flatMap(_.topics.valuesIterator).exists(_.former.isDefined)
     // A topic that has not arrived is perhaps another one in the standby.
-    isForeign ||= late.exists(standby.topics.contains)
-    isComplete = all && !isOwing && !isForeign && (isComplete || isKnown)
+    foreign ++= late.filter(standby.topics.contains)
+    isComplete = all && !isOwing && foreign.isEmpty && (isComplete || isKnown)
     late = active.topics.keySet -- standby.topics.keySet
     val from = active
     former = from
@@ -290,7 +301,8 @@ private[simulation] final class CopiedWorld(
   } {
     val records = from.logs(p).read(0L, at).toSet
     val log = there.logs(p)
-    checkpoints :+= MirrorCheckpoint(name, p, at, log.first + log.records.lastIndexWhere(records) + 1)
+    checkpoints :+= aliasOf(reached, id, name) ->
+      MirrorCheckpoint(name, p, at, log.first + log.records.lastIndexWhere(records) + 1)
   }
 
   private def back(to: Was): Unit = {
@@ -317,14 +329,15 @@ private[simulation] final class CopiedWorld(
     count += 1
     val topic = ModelTopic(s"$name-$count", from.logs.map(log => if (exact) log else shifted(log.records)))
     active = active.copy(topics = active.topics.updated(name, topic))
-    isForeign ||= standby.topics.get(name).exists(_.logs.map(_.records) != topic.logs.map(_.records))
+    if (standby.topics.get(name).exists(_.logs.map(_.records) != topic.logs.map(_.records))) foreign += name
     for (log <- standby.topics.get(name); p <- log.logs.indices)
       copiedTo += (name, p) -> topic.logs(p).end
     for {
       id <- world.ids if idsOf(reached, id, name).contains(from.id)
       kept = reached.retained.get(id).fold(Positions.empty)(_.positions)
       (p, at) <- (kept ++ reached.position(id)).of(name)
-    } checkpoints :+= MirrorCheckpoint(name, p, at, topic.logs(p).first + from.logs(p).read(0L, at).size)
+    } checkpoints :+= aliasOf(reached, id, name) ->
+      MirrorCheckpoint(name, p, at, topic.logs(p).first + from.logs(p).read(0L, at).size)
     world.tell(s"arrives $name: $topic")
     show()
   }
@@ -333,7 +346,7 @@ private[simulation] final class CopiedWorld(
 
   /** A new copy, or the Kafka cluster that was active before. */
   private def newStandby(): Unit = {
-    isForeign = false
+    foreign = Set.empty
     pending = Vector.empty
     count += 1
     if ((former ne active) && chance(50)) {
@@ -412,7 +425,7 @@ private[simulation] object CopiedWorld {
   private final case class Was(
       id: String,
       cluster: ModelCluster,
-      checkpoints: Vector[MirrorCheckpoint],
+      checkpoints: Vector[(String, MirrorCheckpoint)],
       orphans: Set[Long]
   )
 

@@ -41,16 +41,16 @@ private object CopiesHistory {
     val random = new Random(seed)
     val world = new World(random, recording)
     val policy = Policies((seed % 5).toInt)
-    val exact = policy == ReplacedClusterPolicy.SameOffsets || (!policy.isInstanceOf[
-      ReplacedClusterPolicy.MirrorMaker
-    ] && random.nextBoolean())
+    val mirrors = policy.isInstanceOf[ReplacedClusterPolicy.MirrorMaker]
+    val exact = policy == ReplacedClusterPolicy.SameOffsets || (!mirrors && random.nextBoolean())
     val sameId = random.nextBoolean()
     val retentionMs = {
       // Without a retention, what is refused and goes back starts again.
       val isNeverRefused = policy == ReplacedClusterPolicy.Earliest || policy == ReplacedClusterPolicy.Latest
       if (isNeverRefused) Seq(0L, 8000L, -1L)(random.nextInt(3)) else -1L
     }
-    val copied = new CopiedWorld(world, random, exact, sameId, retentionMs, syncs = seed / 5 % 2 == 0)
+    val copied =
+      new CopiedWorld(world, random, exact, sameId, retentionMs, mirrors, syncs = seed / 5 % 2 == 0)
     val entry = if (random.nextInt(4) == 0) OffsetsPolicy.Latest else OffsetsPolicy.Earliest
     val replacements = new ModelReplacements(copied, policy, entry)
     val drains = random.nextBoolean()

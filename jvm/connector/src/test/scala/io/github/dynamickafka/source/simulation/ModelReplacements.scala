@@ -67,7 +67,7 @@ private[simulation] final class ModelReplacements(
     new Replacements(
       policy,
       (_, questions) => recordsAt(questions),
-      (_, _, question) => checkpoints(question)
+      (_, topic, question) => checkpoints(topic, question)
     ),
     before,
     clusters,
@@ -153,7 +153,9 @@ private[simulation] final class ModelReplacements(
         at <- reached.position(key.cluster).get(key.topic, key.partition)
         if reached.identity(key.cluster).topics.get(key.topic).contains(topic.id)
         record <- topic.logs(key.partition).read(at - 1, at).headOption if at > 0
-      } yield LastRecord(at - 1, world.timeOf(record))
+        // As DynamicMicroBatchStream: nothing is recognized by a record without a time.
+        time = world.timeOf(record) if time >= 0
+      } yield LastRecord(at - 1, time)
   )
 
   private def recordsAt(questions: Map[(String, Int), Question]): Map[(String, Int), Answer] =
@@ -166,14 +168,16 @@ private[simulation] final class ModelReplacements(
       key -> Answer(there, if (there.isDefined) None else from(math.max(question.record, question.position)))
     }
 
-  private def checkpoints(question: MirrorTranslation): Either[String, MirrorTranslation] =
-    Right(copied.checkpoints.foldLeft(question) { case (all, MirrorCheckpoint(topic, p, up, down)) =>
+  private def checkpoints(from: String, question: MirrorTranslation): Either[String, MirrorTranslation] = {
+    val there = copied.checkpoints.collect { case (alias, of) if s"$alias.checkpoints.internal" == from => of }
+    Right(there.foldLeft(question) { case (all, MirrorCheckpoint(topic, p, up, down)) =>
       val key = ByteBuffer.allocate(100)
       Seq(ModelReplacements.Group, topic).foreach(s => key.putShort(s.length.toShort).put(s.getBytes(UTF_8)))
       key.putInt(p)
       val value = ByteBuffer.allocate(18).putShort(0).putLong(up).putLong(down)
       all.add(key.array.take(key.position()), value.array)
     })
+  }
 }
 
 private[simulation] object ModelReplacements {
