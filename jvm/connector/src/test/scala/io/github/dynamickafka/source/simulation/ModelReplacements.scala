@@ -110,6 +110,7 @@ private[simulation] final class ModelReplacements(
     entered ++= positions.iterator.map { case (name, p, _) => (name, p) }
 
   def planned(batch: Int, end: CompositeOffset): Unit = {
+    val compared = continuing.map { case (c, positions) => c.cluster -> read.of(c.former, positions) }.toMap
     if (policy == ReplacedClusterPolicy.SameOffsets)
       for (
         (c, positions) <- continuing
@@ -135,8 +136,11 @@ private[simulation] final class ModelReplacements(
           if (at < log.end) wrongStarts :+= s"$id $name-$p enters at $at instead of ${log.end}"
         } else if (at > log.first) wrongStarts :+= s"$id $name-$p enters at $at instead of ${log.first}"
       } else if (policy == ReplacedClusterPolicy.Latest) excused ++= log.read(0L, at)
-      // Nothing tells the records below from those of the former log, of which the query has read none (docs/limits.md).
-      else if (policy == ReplacedClusterPolicy.SameOffsets && !hasRead(name, p)) excused ++= log.read(0L, at)
+      // Nothing tells the records behind the one that is compared from those of the former log (docs/limits.md).
+      else if (policy == ReplacedClusterPolicy.SameOffsets) {
+        val known = compared.get(id).flatMap(_.get((name, p)))
+        if (compared.contains(id) || !hasRead(name, p)) excused ++= log.read(known.fold(0L)(_.offset + 1), at)
+      }
     }
     if (policy == ReplacedClusterPolicy.Fail)
       end.identities.values.flatMap(_.kafkaId).foreach { id =>
