@@ -1,19 +1,35 @@
 package io.github.dynamickafka.storage
 
-import java.io.{FileNotFoundException, IOException}
+import java.io.{FileNotFoundException, FileOutputStream, IOException}
 import java.nio.charset.StandardCharsets.UTF_8
+import java.nio.file.{
+  FileAlreadyExistsException => LocalFileExistsException,
+  FileSystemException,
+  Files,
+  Path => LocalPath,
+  StandardCopyOption
+}
+import java.util.UUID
 
 import scala.util.Using
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{FSDataOutputStream, FileAlreadyExistsException, FileStatus, FileSystem, Path}
+import org.apache.hadoop.fs.local.LocalFs
+import org.apache.hadoop.fs.{
+  FSDataOutputStream,
+  FileAlreadyExistsException,
+  FileStatus,
+  FileSystem,
+  LocalFileSystem,
+  Path
+}
 import org.apache.spark.sql.SparkSession
 import org.slf4j.LoggerFactory
 
 /**
  * The files of source and sink in a checkpoint. Each is written as a whole or not at all, by the file manager with which
- * Spark writes its part of the checkpoint, or by a conditional write where the store has one. What was written counts
- * after it was read back. Which store refuses two writers of one file is in docs/sink.md.
+ * Spark writes its part of the checkpoint, by a conditional write where the store has one, or by a link in a local folder. What was
+ * written counts after it was read back. Which store refuses two writers of one file is in docs/sink.md.
  *
  * Thread-safe.
  *
@@ -23,8 +39,7 @@ import org.slf4j.LoggerFactory
 private[dynamickafka] final class AtomicFiles(folder: Path, hadoop: Configuration) {
   private val log = LoggerFactory.getLogger(classOf[AtomicFiles])
   private val manager = SparkFileManager.of(folder, hadoop)
-  private val managed = new ManagedWrite(manager)
-  private val newFile = NewFile.in(folder, hadoop, manager)
+  private val writes = AtomicWrite.in(folder, hadoop, manager)
 
   /**
    * Writes a file that does not exist.
@@ -34,7 +49,7 @@ private[dynamickafka] final class AtomicFiles(folder: Path, hadoop: Configuratio
    * @throws IOException if writing or reading back fails. The file may have been written nevertheless
    */
   def create(path: Path, text: String): Unit = {
-    try newFile.write(path, text.getBytes(UTF_8))
+    try writes.create(path, text.getBytes(UTF_8))
     catch {
       case e: FileAlreadyExistsException => throw e
       case e: IOException =>
@@ -69,7 +84,7 @@ private[dynamickafka] final class AtomicFiles(folder: Path, hadoop: Configuratio
 
   /** Writes a file, whether or not it exists. */
   def replace(path: Path, text: String): Unit = {
-    def write() = managed.replace(path, text.getBytes(UTF_8))
+    def write() = writes.replace(path, text.getBytes(UTF_8))
     try write()
     catch {
       case e: IOException if !e.isInstanceOf[FileAlreadyExistsException] && !has(path, text) => throw e
@@ -108,45 +123,54 @@ private[dynamickafka] final class AtomicFiles(folder: Path, hadoop: Configuratio
   }
 }
 
-/** How a file is written that does not exist yet. */
-private[storage] trait NewFile {
+/** How a file is written as a whole or not at all. */
+private[storage] trait AtomicWrite {
 
-  /**
-   * Writes a file as a whole or not at all.
-   *
-   * @throws java.io.IOException if the file exists, which is then unchanged, and if writing fails
-   */
-  def write(path: Path, content: Array[Byte]): Unit
+  /** @throws java.io.IOException if the file exists, which is then unchanged, and if writing fails */
+  def create(path: Path, content: Array[Byte]): Unit
+
+  def replace(path: Path, content: Array[Byte]): Unit
 }
 
-private[storage] object NewFile {
+private[storage] object AtomicWrite {
 
   /** What Spark reads from the configuration of the session: the class of its file manager. */
   private val ManagerClass = "spark.sql.streaming.checkpointFileManagerClass"
 
-  /** A conditional write where the store has it, unless the user has chosen how files are written. */
-  def in(folder: Path, hadoop: Configuration, manager: SparkFileManager.Of): NewFile = {
-    lazy val fs = folder.getFileSystem(hadoop)
-    if (hadoop.get(ManagerClass) == null && fs.hasPathCapability(folder, ConditionalWrite.Capability))
-      new ConditionalWrite(fs)
-    else new ManagedWrite(manager)
+  /** One of which a second writer fails, where the store has it, unless the user has chosen how files are written. */
+  def in(folder: Path, hadoop: Configuration, manager: SparkFileManager.Of): AtomicWrite = {
+    def managed = new ManagedWrite(manager)
+    if (hadoop.get(ManagerClass) != null) managed
+    else
+      folder.getFileSystem(hadoop) match {
+        case fs: LocalFileSystem if isHadoops(hadoop) =>
+          new LocalWrite(fs, Files.createLink(_, _))
+        case fs if fs.hasPathCapability(folder, ConditionalWrite.Capability) =>
+          new ConditionalWrite(fs, manager)
+        case _ => managed
+      }
   }
+
+  /** Whether local files are those of Hadoop's own classes, by the configuration: file systems of other ones are in a cache. */
+  private def isHadoops(hadoop: Configuration) =
+    Seq("fs.file.impl" -> classOf[LocalFileSystem], "fs.AbstractFileSystem.file.impl" -> classOf[LocalFs])
+      .forall { case (name, own) => hadoop.get(name, own.getName) == own.getName }
 }
 
 /**
  * By Spark's file manager. Those that come with Spark write a temporary file and rename it, which fails if the target exists on
  * HDFS and ABFS, and looks for the target before that elsewhere: then two writers at the same time may both succeed.
  */
-private[storage] final class ManagedWrite(manager: SparkFileManager.Of) extends NewFile {
+private[storage] sealed class ManagedWrite(manager: SparkFileManager.Of) extends AtomicWrite {
   private var made = Set.empty[Path]
 
-  override def write(path: Path, content: Array[Byte]): Unit = {
+  override def create(path: Path, content: Array[Byte]): Unit = {
     // Spark's file managers find it as well, but leave their temporary file then.
     if (manager.exists(path)) throw new FileAlreadyExistsException(s"$path already exists")
     write(path, content, overwrite = false)
   }
 
-  def replace(path: Path, content: Array[Byte]): Unit = write(path, content, overwrite = true)
+  override def replace(path: Path, content: Array[Byte]): Unit = write(path, content, overwrite = true)
 
   private def write(path: Path, content: Array[Byte], overwrite: Boolean): Unit = {
     val out = open(path, overwrite)
@@ -190,9 +214,10 @@ private[storage] final class ManagedWrite(manager: SparkFileManager.Of) extends 
 }
 
 /** The store compares when it writes, so that only one of several writers succeeds: S3A since Hadoop 3.4.2. */
-private[storage] final class ConditionalWrite(fs: FileSystem) extends NewFile {
+private[storage] final class ConditionalWrite(fs: FileSystem, manager: SparkFileManager.Of)
+    extends ManagedWrite(manager) {
 
-  override def write(path: Path, content: Array[Byte]): Unit = {
+  override def create(path: Path, content: Array[Byte]): Unit = {
     val out: FSDataOutputStream = fs.createFile(path).must(ConditionalWrite.Capability, true).build()
     try out.write(content)
     catch {
@@ -209,6 +234,61 @@ private[storage] object ConditionalWrite {
 
   /** `Options.CreateFileOptionKeys`, which Hadoop 3.4.1 of Spark 4.0 does not have. */
   val Capability = "fs.option.create.conditional.overwrite"
+}
+
+/**
+ * By the operating system: of several links of one name, one succeeds. Hadoop's local file system starts a process for each file and
+ * folder, to set its mode, if it has no native library.
+ *
+ * @param link gives a file, the second one, another name, unless the name exists
+ */
+private[storage] final class LocalWrite(fs: LocalFileSystem, link: (LocalPath, LocalPath) => LocalPath)
+    extends AtomicWrite {
+
+  override def create(path: Path, content: Array[Byte]): Unit =
+    try
+      write(path, content) { (temporary, file) =>
+        try link(file, temporary)
+        catch {
+          // NFS sends a request again whose response was lost.
+          case e: LocalFileExistsException =>
+            if (Files.isSameFile(file, temporary)) file else throw e
+          // A file system without links: a move looks for the target before, as Spark's file manager does.
+          case _: UnsupportedOperationException | _: FileSystemException => Files.move(temporary, file)
+        }
+      }
+    catch {
+      case e: LocalFileExistsException =>
+        throw new FileAlreadyExistsException(s"$path already exists").initCause(e)
+    }
+
+  override def replace(path: Path, content: Array[Byte]): Unit =
+    write(path, content)(Files.move(_, _, StandardCopyOption.ATOMIC_MOVE))
+
+  private def write(path: Path, content: Array[Byte])(place: (LocalPath, LocalPath) => LocalPath): Unit = {
+    val file = fs.pathToFile(path).toPath
+    Files.createDirectories(file.getParent)
+    LocalWrite.synced(file.resolveSibling(s".${path.getName}.${UUID.randomUUID()}.tmp"), content) {
+      temporary =>
+        // It would be one of a former file of this name, which this one does not match.
+        Files.deleteIfExists(fs.pathToFile(fs.getChecksumFile(path)).toPath)
+        val _ = place(temporary, file)
+    }
+  }
+}
+
+private[dynamickafka] object LocalWrite {
+
+  /** Writes a file durably under another name, which it has only while `place` gives it its own. */
+  def synced(temporary: LocalPath, content: Array[Byte])(place: LocalPath => Unit): Unit =
+    try {
+      // Not by a channel, which the interrupt of a query that stops would close.
+      Using.resource(new FileOutputStream(temporary.toFile)) { out =>
+        out.write(content)
+        out.getFD.sync()
+      }
+      place(temporary)
+    } finally { val _ = Files.deleteIfExists(temporary) }
 }
 
 /**

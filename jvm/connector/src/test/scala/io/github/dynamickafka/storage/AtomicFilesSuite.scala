@@ -1,13 +1,17 @@
 package io.github.dynamickafka.storage
 
 import java.io.IOException
-import java.nio.file.Files
+import java.nio.file.{FileSystemException, Files}
 import java.util.UUID
+import java.util.concurrent.CountDownLatch
 
+import scala.concurrent.ExecutionContext.Implicits.global
+import scala.concurrent.duration.DurationInt
+import scala.concurrent.{Await, Future}
 import scala.util.{Failure, Success, Try}
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{FileAlreadyExistsException, Path}
+import org.apache.hadoop.fs.{FileAlreadyExistsException, FileSystem, Path}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.testkit.TimeLimit
@@ -20,6 +24,8 @@ class AtomicFilesSuite extends AnyFunSuite with TimeLimit with AtomicFilesBehavi
   Kinds.foreach(kind =>
     testsFor(atomicFiles(s"an object store ($kind)", () => newPlace()._1, of("a", kind), of("b", kind)))
   )
+
+  private def read(file: Path) = new AtomicFiles(file.getParent, new Configuration).read(file)
 
   private def newFolder() = new Path(Files.createTempDirectory("dynamic-kafka-files-").toUri)
 
@@ -133,6 +139,55 @@ class AtomicFilesSuite extends AnyFunSuite with TimeLimit with AtomicFilesBehavi
     }
     // Between looking for the file and copying it there, as docs/sink.md says.
     assert(both.toMap == Map(ByFileSystem -> true, ByFileContext -> true, Conditional -> false))
+  }
+
+  test("of several writers of a local file at the same time, one wins, and the file is its own") {
+    val folder = newFolder()
+    (1 to 20).foreach { round =>
+      val file = new Path(folder, s"$round")
+      val all = (1 to 3).map(_.toString)
+      val begin = new CountDownLatch(1)
+      val results = all.map(writer =>
+        Future {
+          begin.await()
+          Try(new AtomicFiles(folder, new Configuration).create(file, writer))
+        }
+      )
+      begin.countDown()
+      val found = all.zip(results.map(Await.result(_, 1.minute)))
+      assert(found.collect { case (writer, Success(())) => writer } == read(file).toSeq, s"round $round")
+      found.collect { case (_, Failure(e)) => assert(e.isInstanceOf[FileAlreadyExistsException]) }
+    }
+  }
+
+  test("a local file system without links: a file is written once") {
+    val file = new Path(newFolder(), "file")
+    Seq(new UnsupportedOperationException, new FileSystemException("Operation not permitted")).foreach {
+      error =>
+        val writes = new LocalWrite(FileSystem.getLocal(new Configuration), (_, _) => throw error)
+        writes.replace(file, "former".getBytes)
+        intercept[FileAlreadyExistsException](writes.create(file, "mine".getBytes))
+        assert(read(file).contains("former"))
+        new AtomicFiles(file.getParent, new Configuration).delete(file)
+        writes.create(file, "mine".getBytes)
+        assert(read(file).contains("mine"))
+        assert(new java.io.File(file.getParent.toUri).list.toSeq == Seq("file"))
+    }
+  }
+
+  test("a local file can be read beside the checksum of a former file of its name") {
+    val file = new Path(newFolder(), "file")
+    val spark = SparkFileManager.of(file.getParent, new Configuration)
+    val files = new AtomicFiles(file.getParent, new Configuration)
+    def writeAsSpark(): Unit = new ManagedWrite(spark).replace(file, "former".getBytes)
+    writeAsSpark()
+    // As somebody who does not see hidden files.
+    Files.delete(java.nio.file.Paths.get(file.toUri))
+    files.create(file, "mine")
+    assert(files.read(file).contains("mine"))
+    writeAsSpark()
+    files.replace(file, "newest")
+    assert(files.read(file).contains("newest"))
   }
 
   test("a file that is overwritten or deleted before it is read back belongs to the other writer") {

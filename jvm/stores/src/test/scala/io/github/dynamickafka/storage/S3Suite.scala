@@ -77,9 +77,10 @@ class S3Suite extends AnyFunSuite with TimeLimit with BeforeAndAfterAll with Ato
   if (hasConditionalWrites)
     test("the store refuses a file that exists when it is written, without a look before") {
       val file = new Path(newFolder(), "file")
-      val fs = file.getFileSystem(s3a(isConditional = true))
-      new ConditionalWrite(fs).write(file, "first".getBytes)
-      val e = intercept[java.io.IOException](new ConditionalWrite(fs).write(file, "second".getBytes))
+      val hadoop = s3a(isConditional = true)
+      val write = new ConditionalWrite(file.getFileSystem(hadoop), SparkFileManager.of(file.getParent, hadoop))
+      write.create(file, "first".getBytes)
+      val e = intercept[java.io.IOException](write.create(file, "second".getBytes))
       assert(e.getMessage.contains("412"), e)
       assert(new AtomicFiles(file.getParent, s3a(isConditional = true)).read(file).contains("first"))
     }

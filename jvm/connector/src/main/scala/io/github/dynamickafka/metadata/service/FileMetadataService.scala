@@ -2,18 +2,10 @@ package io.github.dynamickafka.metadata.service
 
 import java.io.{File, FileNotFoundException, IOException}
 import java.nio.ByteBuffer
-import java.nio.channels.FileChannel
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.charset.{CharacterCodingException, CodingErrorAction}
 import java.nio.file.attribute.{BasicFileAttributes, PosixFileAttributeView}
-import java.nio.file.{
-  Files,
-  NoSuchFileException,
-  Path => LocalPath,
-  Paths,
-  StandardCopyOption,
-  StandardOpenOption
-}
+import java.nio.file.{Files, NoSuchFileException, Path => LocalPath, Paths, StandardCopyOption}
 
 import scala.annotation.tailrec
 import scala.util.Using
@@ -25,7 +17,7 @@ import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.document.{EditRefused, MetadataDocument}
-import io.github.dynamickafka.storage.AtomicFiles
+import io.github.dynamickafka.storage.{AtomicFiles, LocalWrite}
 
 /**
  * Reads the streams from a YAML or JSON file. Each call reads the file again, so that a change takes effect at the next
@@ -194,17 +186,13 @@ private[metadata] final class SettledFile(location: String, conf: => Configurati
   }
 
   private def replace(file: LocalPath, before: Array[Byte], edited: String): Unit = {
+    // Nobody else may read it, until it has the rights of the file.
     val temporary = Files.createTempFile(file.getParent, s".${file.getFileName}.", "")
-    try {
-      Using.resource(FileChannel.open(temporary, StandardOpenOption.WRITE)) { out =>
-        val content = ByteBuffer.wrap(edited.getBytes(UTF_8))
-        while (content.hasRemaining) { val _ = out.write(content) }
-        out.force(true)
-      }
+    LocalWrite.synced(temporary, edited.getBytes(UTF_8)) { temporary =>
       keepRights(file, temporary)
       refuseIfChanged(before)
       val _ = Files.move(temporary, file, StandardCopyOption.ATOMIC_MOVE)
-    } finally { val _ = Files.deleteIfExists(temporary) }
+    }
   }
 
   /** With another owner or mode, the user of a query could not read the file any more. */
