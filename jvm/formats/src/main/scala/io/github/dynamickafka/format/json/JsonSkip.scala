@@ -53,7 +53,7 @@ private[format] object JsonSkip {
       if (after - at <= longestNumber) after else -1
   }
 
-  /** Up to the quotation mark; no escapes and no control characters. */
+  /** Up to the quotation mark; no escapes and no control characters, which are errors, or allowed by an option. */
   def string(bytes: Array[Byte], from: Int, end: Int): Int = {
     var at = from
     var special = 0L

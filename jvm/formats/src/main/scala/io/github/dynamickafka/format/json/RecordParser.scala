@@ -81,22 +81,16 @@ private[format] final class RecordParser(factory: JsonFactory, features: Int)
     if (!_tokenIncomplete) UTF8String.fromString(getText)
     else {
       val from = _inputPtr
-      val bytes = _inputBuffer
-      val end = _inputEnd
-      var at = from
-      while (at < end && RecordParser.isPlain(bytes(at))) at += 1
-      if (at < end && bytes(at) == '"' && at - from <= longest) {
+      val length = JsonSkip.string(_inputBuffer, from, _inputEnd) - 1 - from
+      if (length >= 0 && length <= longest) {
         _tokenIncomplete = false
-        _inputPtr = at + 1
-        UTF8String.fromAddress(bytes, Platform.BYTE_ARRAY_OFFSET.toLong + from, at - from)
+        _inputPtr = from + length + 1
+        UTF8String.fromAddress(_inputBuffer, Platform.BYTE_ARRAY_OFFSET.toLong + from, length)
       } else UTF8String.fromString(getText)
     }
 }
 
 private[format] object RecordParser {
-
-  /** Control characters are errors, or allowed by an option: both are Jackson's. */
-  private def isPlain(b: Byte): Boolean = b != '"' && b != '\\' && (b >= ' ' || b < 0)
 
   /** Without a reference to the content, as with `from_json`: Spark would take the text of objects from it. */
   private def context(constraints: StreamReadConstraints) =
