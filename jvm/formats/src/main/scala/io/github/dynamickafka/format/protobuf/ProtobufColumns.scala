@@ -1,7 +1,7 @@
 package io.github.dynamickafka.format.protobuf
 
 import java.nio.charset.StandardCharsets.UTF_8
-import java.util.Base64
+import java.util.{Base64, Locale}
 
 import scala.collection.mutable
 import scala.util.control.NonFatal
@@ -301,13 +301,9 @@ private[dynamickafka] object DescriptorBytes {
 
 /** Files that .proto files import without that a registry has them, as far as messages can have their types. */
 private[protobuf] object WellKnownTypes {
-  private val wrappers = Seq(
-    "Double" -> "double",
-    "Float" -> "float",
-    "Int64" -> "int64",
-    "UInt64" -> "uint64"
-  ) ++
-    Seq("Int32" -> "int32", "UInt32" -> "uint32", "Bool" -> "bool", "String" -> "string", "Bytes" -> "bytes")
+  private val wrappers =
+    Seq("Double", "Float", "Int64", "UInt64", "Int32", "UInt32", "Bool", "String", "Bytes")
+      .map(name => s"message ${name}Value { ${name.toLowerCase(Locale.ROOT)} value = 1; }").mkString("\n")
 
   private val google =
     s"""syntax = "proto3"; package google.protobuf;
@@ -341,7 +337,7 @@ private[protobuf] object WellKnownTypes {
        |message Method { string name = 1; string request_type_url = 2; bool request_streaming = 3; string response_type_url = 4;
        |  bool response_streaming = 5; repeated Option options = 6; Syntax syntax = 7; string edition = 8; }
        |message Mixin { string name = 1; string root = 2; }
-       |${wrappers.map { case (name, kind) => s"message ${name}Value { $kind value = 1; }" }.mkString("\n")}
+       |$wrappers
        |""".stripMargin
 
   private val types =
