@@ -310,7 +310,7 @@ private[change] object OldFields {
     try
       if (parser.nextToken() eq JsonToken.START_OBJECT)
         // A name may be there twice: the last value counts.
-        foreachField(parser)(name => if (name == "old") found = value(parser, parser.currentToken()))
+        foreachField(parser)(name => if (name == "old") found = value(parser))
     catch {
       // The record has been parsed: only what follows the object can be wrong.
       case NonFatal(_) => found = Nil
@@ -318,25 +318,19 @@ private[change] object OldFields {
     found
   }
 
-  private def value(parser: JsonParser, token: JsonToken): Seq[Set[String]] =
-    if (token eq JsonToken.START_OBJECT) Seq(names(parser))
-    else if (token eq JsonToken.START_ARRAY) {
-      val all = Seq.newBuilder[Set[String]]
-      var next = parser.nextToken()
-      while (next ne JsonToken.END_ARRAY) {
-        if (next eq JsonToken.START_OBJECT) all += names(parser)
-        else {
-          val _ = parser.skipChildren()
-          all += Set.empty[String]
-        }
-        next = parser.nextToken()
-      }
-      all.result()
-    } else Nil
+  private def value(parser: JsonParser): Seq[Set[String]] = parser.currentToken() match {
+    case JsonToken.START_OBJECT => Seq(names(parser))
+    case JsonToken.START_ARRAY =>
+      Iterator.continually(parser.nextToken()).takeWhile(_ ne JsonToken.END_ARRAY).map(_ => names(parser))
+        .toVector
+    case _ => Nil
+  }
 
+  /** None, if the value is not an object. */
   private def names(parser: JsonParser): Set[String] = {
     val found = Set.newBuilder[String]
-    foreachField(parser)(found += _)
+    if (parser.currentToken() eq JsonToken.START_OBJECT) foreachField(parser)(found += _)
+    else { val _ = parser.skipChildren() }
     found.result()
   }
 }

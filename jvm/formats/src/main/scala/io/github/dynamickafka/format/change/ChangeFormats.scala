@@ -1,5 +1,6 @@
 package io.github.dynamickafka.format.change
 
+import java.nio.ByteBuffer
 import java.nio.charset.StandardCharsets.UTF_8
 import java.time.ZoneId
 
@@ -240,13 +241,8 @@ private[change] final class ChangeEncoder(
 private[change] final class SurroundingText(before: String, after: String) {
   private val (start, end) = (before.getBytes(UTF_8), after.getBytes(UTF_8))
 
-  def apply(row: Array[Byte]): Array[Byte] = {
-    val all = new Array[Byte](start.length + row.length + end.length)
-    System.arraycopy(start, 0, all, 0, start.length)
-    System.arraycopy(row, 0, all, start.length, row.length)
-    System.arraycopy(end, 0, all, start.length + row.length, end.length)
-    all
-  }
+  def apply(row: Array[Byte]): Array[Byte] =
+    ByteBuffer.allocate(start.length + row.length + end.length).put(start).put(row).put(end).array
 }
 
 /**
