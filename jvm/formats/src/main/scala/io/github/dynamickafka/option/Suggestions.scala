@@ -59,13 +59,11 @@ private[dynamickafka] object Misspelling {
     "[a-z]+|[0-9]+".r.findAllIn(id.toLowerCase(Locale.ROOT)).toSeq
 
   private def isSlip(a: String, b: String): Boolean = {
-    val isWord = a.head.isLetter && b.head.isLetter && math.min(a.length, b.length) >= ShortestWord
-    val start = a.lazyZip(b).takeWhile { case (x, y) => x == y }.size
-    val (restA, restB) = (a.drop(start), b.drop(start))
-    val end = restA.reverse.lazyZip(restB.reverse).takeWhile { case (x, y) => x == y }.size
-    val (left, right) = (restA.dropRight(end), restB.dropRight(end))
-    isWord && (math.max(left.length, right.length) == 1 || (left.length == 2 && left == right.reverse))
+    def isSwapped = a.indices.drop(1).exists(i => a.patch(i - 1, Seq(a(i), a(i - 1)), 2) == b)
+    a.head.isLetter && b.head.isLetter && math.min(a.length, b.length) >= ShortestWord &&
+    (OneLetter.apply(a, b).intValue == 1 || isSwapped)
   }
 
   private val ShortestWord = 3
+  private val OneLetter = new LevenshteinDistance(1)
 }
