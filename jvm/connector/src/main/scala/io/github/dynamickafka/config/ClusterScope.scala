@@ -1,10 +1,8 @@
 package io.github.dynamickafka.config
 
-import java.nio.charset.StandardCharsets.UTF_8
 import java.security.SecureRandom
 
-import javax.crypto.Mac
-import javax.crypto.spec.SecretKeySpec
+import org.apache.commons.codec.digest.{HmacAlgorithms, HmacUtils}
 
 import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.error.Errors
@@ -236,7 +234,6 @@ private[dynamickafka] final case class ProducerProperties private[config] (
  * user sets for several clusters must differ by cluster, and must change when the properties of a cluster change.
  */
 private[dynamickafka] object GroupIds {
-  private val Algorithm = "HmacSHA256"
 
   /** Random for each process, so that a group id in Kafka or in a log cannot be used to guess passwords. */
   private val key: Array[Byte] = {
@@ -246,15 +243,9 @@ private[dynamickafka] object GroupIds {
   }
 
   def distinct(groupId: String, clusterId: String, properties: Map[String, String]): String = {
-    val mac = Mac.getInstance(Algorithm)
-    mac.init(new SecretKeySpec(key, Algorithm))
-    (clusterId +: properties.toSeq.sorted.flatMap { case (name, value) => Seq(name, value) }).foreach {
-      part =>
-        val bytes = part.getBytes(UTF_8)
-        // The length makes the encoding of the list unambiguous.
-        mac.update(s"${bytes.length}:".getBytes(UTF_8))
-        mac.update(bytes)
-    }
-    s"$groupId-$clusterId-${mac.doFinal().take(4).map(b => f"$b%02x").mkString}"
+    val parts = clusterId +: properties.toSeq.sorted.flatMap { case (name, value) => Seq(name, value) }
+    // The length makes the encoding of the list unambiguous.
+    val text = parts.map(part => s"${part.length}:$part").mkString
+    s"$groupId-$clusterId-${new HmacUtils(HmacAlgorithms.HMAC_SHA_256, key).hmacHex(text).take(8)}"
   }
 }
