@@ -144,15 +144,7 @@ private[kafka] object SerdeType {
 
   /** Whether this is the name of a class of Avro records, which may be generated. */
   def isRecord(name: String): Boolean =
-    try
-      classOf[IndexedRecord].isAssignableFrom(
-        Class.forName(
-          name,
-          false,
-          Option(Thread.currentThread.getContextClassLoader).getOrElse(getClass.getClassLoader)
-        )
-      )
-    catch { case _: ClassNotFoundException | _: LinkageError => false }
+    NamedClass.find(name).exists(classOf[IndexedRecord].isAssignableFrom(_))
 
   /** Scala writes its primitive types as `Object` where a class names the type of its interface. */
   private def declared(found: Class[_], interface: Class[_])(ofMethod: PartialFunction[Method, Class[_]]) = {

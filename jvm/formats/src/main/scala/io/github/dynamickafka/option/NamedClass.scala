@@ -13,16 +13,19 @@ private[dynamickafka] object NamedClass {
 
   /** Finds a class with a constructor without parameters; fails with the reason why it cannot be used. */
   def find(name: String, expected: Class[_]): Either[String, Class[_]] =
-    loaders.iterator.flatMap { loader =>
-      try Some(Class.forName(name, false, loader))
-      catch { case _: ClassNotFoundException | _: LinkageError => None }
-    }.nextOption().toRight(s"the class path has no class '$name'.").flatMap { found =>
+    find(name).toRight(s"the class path has no class '$name'.").flatMap { found =>
       if (!expected.isAssignableFrom(found))
         Left(s"the class '$name' does not implement ${expected.getName}.")
       else if (!found.getConstructors.exists(_.getParameterCount == 0))
         Left(s"the class '$name' has no public constructor without parameters.")
       else Right(found)
     }
+
+  /** Finds any class, without initializing it. */
+  def find(name: String): Option[Class[_]] = loaders.iterator.flatMap { loader =>
+    try Some(Class.forName(name, false, loader))
+    catch { case _: ClassNotFoundException | _: LinkageError => None }
+  }.nextOption()
 
   /** A new instance, or the reason why there is none. */
   def create[A](name: String, expected: Class[A]): Either[String, A] =
