@@ -49,7 +49,9 @@ private[dynamickafka] final class RawOptions private (
 }
 
 private[dynamickafka] object RawOptions {
-  final case class Written(name: String, value: String)
+  final case class Written(name: String, value: String) {
+    def invalid(reason: String): Errors.IllegalArgument = Errors.invalidOption(name, value, reason)
+  }
 
   /**
    * An option of one cluster.

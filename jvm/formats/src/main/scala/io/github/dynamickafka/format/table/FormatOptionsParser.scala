@@ -61,11 +61,7 @@ private[dynamickafka] object FormatOptionsParser {
       names: OptionType[Format]
   ): Option[Format] = raw.written(byClass).fold(raw.find(named.copy(valueType = names))) { w =>
     raw.written(named).foreach(format =>
-      throw Errors.invalidOption(
-        w.name,
-        w.value,
-        s"'${format.name}' is also set, but only one of the two options is allowed."
-      )
+      throw w.invalid(s"'${format.name}' is also set, but only one of the two options is allowed.")
     )
     Some(byClass.parse(w.value, w.name))
   }
@@ -278,16 +274,15 @@ private final class FormatOptionsParser(
       key: FormatKey,
       w: RawOptions.Written
   ): FormatSetting = {
-    def refuse(reason: String) = throw Errors.invalidOption(w.name, w.value, reason)
     val found = settings.setting(key.option).getOrElse {
-      refused(key.option).foreach(refuse)
+      refused(key.option).foreach(reason => throw w.invalid(reason))
       val prefix = w.name.dropRight(key.option.length)
       throw Errors.unknownOption(
         w.name,
         Suggestions.closest(key.option, settings.settings.map(_.name)).map(prefix + _)
       )
     }
-    found.valueType.parse(w.value.trim).left.foreach(refuse)
+    found.valueType.parse(w.value.trim).left.foreach(reason => throw w.invalid(reason))
     found
   }
 
@@ -395,17 +390,13 @@ private final class FormatOptionsParser(
   /** An option that has no effect is refused. */
   private def checkUse(): Unit = {
     for (w <- raw.written(ChangeData) if !value.isChange && raw.get(ChangeData) != ChangeMode.Upsert)
-      throw Errors.invalidOption(
-        w.name,
-        w.value,
+      throw w.invalid(
         s"it has no effect: a format of changes is one of ${Formats.registered.names(_.isChange)}. For records with a key, use 'upsert'."
       )
     val uses =
       Seq(OnParseErrors -> formats, OnValueParseErrors -> Seq(value), OnKeyParseErrors -> key.toSeq)
     for ((spec, formats) <- uses; w <- raw.written(spec) if !formats.exists(_.canFail))
-      throw Errors.invalidOption(
-        w.name,
-        w.value,
+      throw w.invalid(
         s"it has no effect: a format that can fail to decode is one of ${Formats.registered.names(_.hasFields)}."
       )
   }
