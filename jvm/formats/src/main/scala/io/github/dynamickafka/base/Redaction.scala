@@ -114,10 +114,8 @@ private[dynamickafka] object Redaction {
       .filterNot { case (name, value) => isSafe(name, value) }
       .values
       .flatMap(value => Set(value, value.trim) ++ jaasSecrets(value))
-      .filter(secret => secret.length >= shortestSecret && !isBoolean(secret))
+      .filter(secret => secret.length >= shortestSecret && secret.toBooleanOption.isEmpty)
       .toSet
-
-  private def isBoolean(text: String): Boolean = text.toBooleanOption.isDefined
 
   private def jaasSecrets(value: String): Set[String] =
     JaasOption

@@ -15,14 +15,12 @@ private[dynamickafka] object SessionDefaults {
       own: OptionTable,
       other: OptionTable
   ): CaseInsensitiveStringMap = {
+    // None in commands, which run without Spark.
+    val session = SparkSession.getActiveSession.orElse(SparkSession.getDefaultSession)
     def isDefault(name: String, value: String) =
       session.exists(_.conf.getOption(Prefix + name).contains(value))
     new CaseInsensitiveStringMap(options.asCaseSensitiveMap.asScala.filterNot { case (name, value) =>
       !own.has(name) && other.has(name) && isDefault(name, value)
     }.asJava)
   }
-
-  /** None in commands, which run without Spark. */
-  private def session: Option[SparkSession] =
-    SparkSession.getActiveSession.orElse(SparkSession.getDefaultSession)
 }

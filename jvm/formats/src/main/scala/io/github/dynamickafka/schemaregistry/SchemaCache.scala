@@ -11,14 +11,10 @@ import io.github.dynamickafka.error.Errors
 /**
  * The schemas of registries, by registry, log-in and id, for the life of the process: an id never gets another schema. The ids of the
  * schemas that are written, by registry, log-in and subject. Thread-safe.
- *
- * @param unknownMs for how long an id that a registry does not know is not asked for again: it may be registered later, and a
- *                  partition may be full of such records
  */
 private[dynamickafka] final class SchemaCache private[schemaregistry] (
     client: RegistryClient,
-    clock: Clock = Clock.System,
-    unknownMs: Long = SchemaCache.UnknownMs
+    clock: Clock = Clock.System
 ) {
   private val schemas = new Once[(RegistryIdentity, Int), RegisteredSchema]
   private val unknown = new ConcurrentHashMap[(RegistryIdentity, Int), JLong]
@@ -47,7 +43,7 @@ private[dynamickafka] final class SchemaCache private[schemaregistry] (
   }
 
   private def isUnknown(key: (RegistryIdentity, Int)): Boolean =
-    Option(unknown.get(key)).exists(since => clock.monotonicMs() - since < unknownMs)
+    Option(unknown.get(key)).exists(since => clock.monotonicMs() - since < SchemaCache.UnknownMs)
 
   /** The newest schema of a subject; not kept. */
   def latest(settings: RegistrySettings, subject: String): Option[LatestSchema] =
@@ -91,6 +87,8 @@ private[dynamickafka] final class SchemaCache private[schemaregistry] (
 }
 
 private[dynamickafka] object SchemaCache {
+
+  /** An id that a registry does not know may be registered later, and a partition may be full of records with it. */
   private val UnknownMs = 10000L
   private val MostUnknown = 10000
 

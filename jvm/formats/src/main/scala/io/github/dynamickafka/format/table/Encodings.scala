@@ -34,13 +34,6 @@ import io.github.dynamickafka.format.{
 }
 import io.github.dynamickafka.schemaregistry.Frame
 
-private[table] object Encodings {
-
-  /** Read from Kafka, but not to be written: in a record they would be taken for what they are not. */
-  private val OfReading =
-    Seq(MetadataColumn.Offset, MetadataColumn.TimestampKind, MetadataColumn.LeaderEpoch).map(_.name)
-}
-
 private[table] final class Encodings(
     options: FormatTable,
     input: StructType,
@@ -50,11 +43,15 @@ private[table] final class Encodings(
   private val assignment = new StoreAssignment(input)
   private def same(a: String, b: String) = if (caseSensitive) a == b else a.equalsIgnoreCase(b)
 
+  /** Read from Kafka, but not to be written: in a record they would be taken for what they are not. */
+  private val ofReading =
+    Seq(MetadataColumn.Offset, MetadataColumn.TimestampKind, MetadataColumn.LeaderEpoch).map(_.name)
+
   private val all: Seq[(StructField, Int)] = input.fields.toSeq.zipWithIndex.filterNot(f => routing(f._2))
   all.map(_._1.name).foreach { name =>
     if (all.count(p => same(p._1.name, name)) > 1)
       throw Errors.invalidColumn(name, "there is more than one column with this name.")
-    if (Encodings.OfReading.exists(n => same(options.metadata.prefix + n, name)))
+    if (ofReading.exists(n => same(options.metadata.prefix + n, name)))
       throw Errors.invalidColumn(
         name,
         "it is metadata of a record that was read, and cannot be written; remove it. For a field of this name in the records, set " +
