@@ -147,21 +147,12 @@ private[format] object AvroTime {
   /** A number that is neither a date nor a time since 1970: a time of day, a year or a duration, in this unit. */
   final case class Other(unit: String) extends AvroTime
 
-  /** Since 1970. */
-  sealed abstract class Instant(val logicalType: String) extends AvroTime {
+  /** Since 1970. `micros` throws an ArithmeticException if there is no such time. */
+  final case class Instant(logicalType: String)(val micros: Long => Long) extends AvroTime
 
-    /** @throws ArithmeticException if there is no such time */
-    def micros(value: Long): Long
-  }
-  case object Millis extends Instant("timestamp-millis") {
-    override def micros(value: Long): Long = Math.multiplyExact(value, 1000L)
-  }
-  case object Micros extends Instant("timestamp-micros") {
-    override def micros(value: Long): Long = value
-  }
-  case object Nanos extends Instant("timestamp-nanos") {
-    override def micros(value: Long): Long = Math.floorDiv(value, 1000L)
-  }
+  private val Millis = Instant("timestamp-millis")(Math.multiplyExact(_, 1000L))
+  private val Micros = Instant("timestamp-micros")(identity[Long](_))
+  private val Nanos = Instant("timestamp-nanos")(Math.floorDiv(_, 1000L))
 
   /** Debezium's dates and times of ISO 8601 end with UTC, which Spark's dates and local times do not have: `2018-06-20Z`. */
   def withoutZone(text: String): String = text.stripSuffix("Z")
