@@ -79,7 +79,6 @@ private[dynamickafka] final class StreamCatalog(
   /** All streams, sorted by id. */
   def streams(): Seq[KafkaStream] = lookup.all()
 
-  /** The format of the values of a stream. */
   def format(stream: KafkaStream): String =
     parsed(stream.streamId, stream.getFormatOptions.asScala.toMap).format.value.format.name
 
@@ -93,7 +92,6 @@ private[dynamickafka] final class StreamCatalog(
         throw Errors.missingOption(e.parameters("option"), s"${e.parameters("reason")} Stream '$stream'.")
     }
 
-  /** The ids of all streams, sorted. */
   def ids(): Seq[String] = streams().map(_.streamId)
 
   def has(stream: String): Boolean = lookup.stream(stream).isDefined

@@ -219,7 +219,6 @@ private[dynamickafka] final case class ProducerProperties private[config] (
 ) {
   def bootstrapServers: String = client.getOrElse(ClusterProperties.BootstrapServers, "")
 
-  /** With other properties of the admin client. */
   def withAdmin(more: Map[String, String]): ProducerProperties =
     new ProducerProperties(clusterId, client, admin ++ more)
 

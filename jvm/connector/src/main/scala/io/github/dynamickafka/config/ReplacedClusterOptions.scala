@@ -94,8 +94,6 @@ private[config] trait ReplacedClusterSpecs extends OptionSpecs {
 /** The values of `mirrorMakerReplicationPolicy`, and `mirrorMakerReplicationPolicy.<property>`. */
 private[dynamickafka] object ReplicationPolicies {
   val OptionName = "mirrorMakerReplicationPolicy"
-
-  /** Options with this prefix are properties of the policy. */
   val PropertyPrefix: String = s"$OptionName."
 
   /** Given properties of MirrorMaker, without the prefix of the option. */

@@ -60,7 +60,6 @@ private object ClientSettings {
   private val count = new AtomicLong
 }
 
-/** How the consumers of one cluster are created. */
 private[dynamickafka] final class ConsumerSettings(cluster: String, properties: Map[String, String])
     extends ClientSettings(cluster, properties) {
 

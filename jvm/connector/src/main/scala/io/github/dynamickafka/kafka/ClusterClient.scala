@@ -45,7 +45,6 @@ private[dynamickafka] trait ClusterRequests extends AutoCloseable {
       isolation: IsolationLevel
   ): Map[TopicPartition, CompletableFuture[ListedOffset]]
 
-  /** The committed offsets of a consumer group. */
   def committed(group: String): CompletableFuture[Map[TopicPartition, Long]]
 
   /**
@@ -58,7 +57,6 @@ private[dynamickafka] trait ClusterRequests extends AutoCloseable {
   override def close(): Unit
 }
 
-/** With Kafka's admin client. */
 private final class AdminRequests(admin: Admin) extends ClusterRequests {
 
   override def clusterId: CompletableFuture[String] = future(admin.describeCluster().clusterId())

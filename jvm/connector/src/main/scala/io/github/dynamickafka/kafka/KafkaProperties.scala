@@ -51,7 +51,6 @@ private[dynamickafka] object KafkaProperties {
   def suitsConsumer(name: String): Boolean = ofConsumer(name) || !isKnown(name)
   def suitsProducer(name: String): Boolean = ofProducer(name) || !isKnown(name)
 
-  /** The type that Kafka declares for a property of its clients. */
   def typeOf(name: String): Option[Type] = types.get(name.toLowerCase(Locale.ROOT))
 
   /**

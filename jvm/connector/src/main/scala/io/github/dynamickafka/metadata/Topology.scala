@@ -23,8 +23,6 @@ private[dynamickafka] final case class Topology(
     histories: SortedMap[String, TopologyHistory] = TreeMap.empty[String, TopologyHistory],
     streams: SortedMap[String, WriteStream] = TreeMap.empty[String, WriteStream]
 ) {
-
-  /** The clusters that at least one stream leaves out. */
   def leftOut: Set[String] = streams.values.flatMap(_.leftOut).toSet
 
   /** Why nothing can be written to a cluster; None: at least one stream takes writes on it. */
@@ -40,7 +38,6 @@ private[dynamickafka] final case class Topology(
   def leavingOut(ids: Set[String]): Topology =
     if (ids.isEmpty) this else copy(streams = streams.map { case (id, s) => id -> s.without(ids) })
 
-  /** The id of a cluster, and of the one that it replaces. */
   def withReplaced(id: String): Seq[String] = id +: clusters.get(id).flatMap(_.replaces).toSeq
 
   /** Whether the last answer of the service has this topic. */

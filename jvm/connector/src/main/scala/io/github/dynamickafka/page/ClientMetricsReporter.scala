@@ -121,7 +121,6 @@ private[page] object ClientMetric {
       )
   ).toMap
 
-  /** The names of all gauges. */
   val gauges: Seq[String] = shown.values.map(_.gauge).toSeq.sorted
 
   /** The metric of a client as a whole: metrics of one topic or node have other tags. */

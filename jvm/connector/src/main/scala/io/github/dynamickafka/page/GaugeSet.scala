@@ -32,7 +32,6 @@ private[dynamickafka] final class GaugeSet(
     page.foreach(_.show(ofQuery, ofClusters))
   }
 
-  /** Values of gauges have changed. */
   def changed(): Unit = page.foreach(_.changed())
 
   /** Registers and removes gauges so that exactly these exist. Existing gauges are not replaced. */

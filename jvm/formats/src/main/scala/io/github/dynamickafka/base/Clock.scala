@@ -22,8 +22,6 @@ private[dynamickafka] trait Clock extends Serializable {
 }
 
 private[dynamickafka] object Clock {
-
-  /** The clock of the machine. */
   object System extends Clock {
     override def nanoTime(): Long = java.lang.System.nanoTime()
     override def currentTimeMillis(): Long = java.lang.System.currentTimeMillis()

@@ -45,7 +45,6 @@ private[dynamickafka] object Redaction {
   def isSafe(property: String, value: String): Boolean =
     !value.contains("${") && harmless.get(property.toLowerCase(Locale.ROOT)).exists(_.matches(value.trim))
 
-  /** The properties that may be printed and stored. */
   def safe(properties: Map[String, String]): Map[String, String] =
     properties.filter { case (name, value) => isSafe(name, value) }
 

@@ -57,7 +57,6 @@ private[dynamickafka] object ClassFormat {
   }
 }
 
-/** Decodes by a class of the user. */
 private[format] final class ClassDecoder(className: String, side: SideLayout) extends Decoder {
   private val reader: RecordReader = ClassFormat.created(className).reader(side.schema)
   private val columns = side.schema.fields.map(field => new RowColumn(field.dataType))
@@ -113,7 +112,6 @@ private[format] final class ClassDecoder(className: String, side: SideLayout) ex
   }
 }
 
-/** Encodes by a class of the user. */
 private[format] final class ClassEncoder(fields: SideLayout) extends Encoder {
   private val className = fields.format.format.name.stripPrefix(ClassFormat.Prefix)
   private val writer: RecordWriter = ClassFormat.created(className).writer(fields.schema)

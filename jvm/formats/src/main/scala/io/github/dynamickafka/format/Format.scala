@@ -47,8 +47,6 @@ private[dynamickafka] abstract class Format(val name: String) extends FormatSett
 
   /** Whether the options of the format apply to an Avro schema in the option `schema`. */
   def readsAvroSchema: Boolean = false
-
-  /** Whether columns can be VARIANT. */
   def hasVariants: Boolean = false
 
   /** The schema, as Avro's JSON, that records have if the option `schema` declares these columns, some of them NOT NULL. */
@@ -161,8 +159,6 @@ private[dynamickafka] final case class FormatSetting(
   private val keys = (name +: aliases).map(OptionName.normalize).toSet
 
   def named(other: String): Boolean = keys(OptionName.normalize(other))
-
-  /** Whether a switch is set to `true`. */
   def isOn(options: Map[String, String]): Boolean = options.get(name).exists(_.trim.toBoolean)
 }
 

@@ -41,8 +41,6 @@ private[dynamickafka] final case class SideLayout(
     registered: Option[RegisteredSchema] = None
 ) {
   def types: Array[DataType] = schema.fields.map(_.dataType)
-
-  /** The fields to decode. */
   def wantedSchema: StructType = StructType(wanted.map(schema(_)))
 }
 

@@ -222,8 +222,6 @@ private[dynamickafka] final case class ChangeLayout(
     wanted: Seq[Int],
     envelope: Boolean
 ) {
-
-  /** The types of the columns about the change. */
   def types: Array[DataType] = (StringType +: metadata.map(_.dataType)).toArray
 }
 

@@ -63,7 +63,6 @@ private[dynamickafka] object WireFormat {
   final val Magic = 0
   final val HeaderLength = 5
 
-  /** Whether the bytes begin with a header. */
   def hasHeader(bytes: Array[Byte]): Boolean = bytes.length >= HeaderLength && bytes(0) == Magic
 
   /** The id of the schema; only of bytes with a header. */

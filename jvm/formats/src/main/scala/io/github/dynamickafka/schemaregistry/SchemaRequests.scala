@@ -146,7 +146,6 @@ private[dynamickafka] final case class RegisteredSchema(
 /** @param name by which other schemas refer to it */
 private[dynamickafka] final case class NamedSchema(name: String, text: String)
 
-/** The newest schema of a subject. */
 private[dynamickafka] final case class LatestSchema(id: Int, version: Int, schema: RegisteredSchema)
 
 /** @param registry of the cluster with the records */

@@ -44,7 +44,6 @@ private[page] final class LiveQuery(name: String, part: String, title: String, c
     state = state.copy(history = state.history.event(event))
   }
 
-  /** A point of the charts. */
   def point(): Unit = read(_.point(_))
 
   override def close(): Unit = synchronized {

@@ -192,7 +192,6 @@ private[document] final class WrittenDocument(text: String) {
   /** An escaped slash of JSON is a space without break. */
   private def name(text: String): String = if (isJson) text.replace('/', '\u00A0') else text
 
-  /** Sets the state of a cluster of a stream. */
   def withState(entry: Pair, state: String): Replacement = entry.alias match {
     case Some((start, end)) =>
       Replacement(start, end, s"{<<: ${text.substring(start, end)}, state: $state}")

@@ -75,7 +75,6 @@ private[metadata] final class DocumentNode(
     case _ => isNot("text, a number or true or false")
   }
 
-  /** `true` or `false`. */
   def truth: Boolean = node match {
     case Scalar(_, Truth, value) => value == "true"
     case _ => isNot("true or false")

@@ -168,8 +168,6 @@ private[dynamickafka] final class SharedMetadataService(service: KafkaMetadataSe
  * handle.
  */
 private[dynamickafka] object ServiceRegistry {
-
-  /** The argument that holds the handle. */
   val Handle: OptionSpec[String] =
     OptionSpec("handle", OptionType.text, Default.Required, "The value that `register` returned.")
 

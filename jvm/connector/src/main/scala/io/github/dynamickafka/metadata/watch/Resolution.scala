@@ -233,7 +233,6 @@ private[dynamickafka] object AnswerCheck {
     else stream.getFormatOptions.asScala.toMap.filter { case (name, _) => DocumentFormat.isRegistry(name) }
   }
 
-  /** The history of a stream, if it has one. */
   def history(stream: KafkaStream): Option[TopologyHistory] = Option(stream.history).map { history =>
     val where = s"stream '${stream.streamId}', key 'history'"
     Seq("format" -> history.format, "path" -> history.path).foreach { case (key, value) =>

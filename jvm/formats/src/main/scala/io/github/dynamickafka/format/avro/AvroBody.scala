@@ -169,7 +169,6 @@ private[format] final class AvroBytes extends Decoder {
   override def skipArray(): Long = skipBlocks()
   override def skipMap(): Long = skipBlocks()
 
-  /** The number of items in the next block. */
   private def block(): Long = {
     val n = readLong()
     if (n < 0) {

@@ -38,7 +38,6 @@ import io.github.dynamickafka.format.{
 import io.github.dynamickafka.option.OptionType.{boolean, int, text}
 import io.github.dynamickafka.schemaregistry.RegisteredSchema
 
-/** The options of formats with Avro. */
 private[format] trait AvroFormat extends Format {
   override def readsAvroSchema: Boolean = true
 
@@ -191,7 +190,6 @@ private[dynamickafka] object AvroRecords {
     data
   }
 
-  /** Rows of these fields as Avro records. */
   def writer(fields: SideLayout): InternalRow => AnyRef = {
     val toRecord = DynamicKafkaAvro.serializer(AvroSchemas.of(fields.avro, fields.schema), fields.schema)
     row => toRecord(row).asInstanceOf[AnyRef]

@@ -44,8 +44,6 @@ private[format] abstract class ChangeFormat(name: String) extends JsonFormat(nam
 
   /** Where the metadata of the format come from, by their keys. */
   private[change] def sources: Seq[(String, ChangeSource)]
-
-  /** What a record means. */
   private[change] def dialect(side: SideLayout): Dialect
 
   /** The column `source` of envelopes. */

@@ -41,7 +41,6 @@ private[change] final class Payload(
   private val types: Array[DataType] = columns.map(_.dataType)
   private val isSame = columns.forall(_.isPlain)
 
-  /** The columns as they are parsed. */
   val parsed: StructType = StructType(schema.zip(types).map { case (field, read) =>
     field.copy(dataType = read)
   })

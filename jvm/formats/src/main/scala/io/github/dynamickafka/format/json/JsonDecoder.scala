@@ -282,10 +282,7 @@ private[format] final class PlainFields(factory: JsonFactory, seen: Array[Boolea
   /** The name at each position of the object before: most records have the same names in the same order. */
   private val names = new Array[FieldName](if (limits.getMaxNestingDepth > 0) 256 else 0)
 
-  /** The position of the next name. */
   var position = 0
-
-  /** Whether the object has ended. */
   var isOver = false
 
   /** The next record begins. */

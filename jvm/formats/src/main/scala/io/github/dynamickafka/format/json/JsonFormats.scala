@@ -59,7 +59,6 @@ import io.github.dynamickafka.option.OptionType
 import io.github.dynamickafka.option.OptionType.{boolean, int}
 import io.github.dynamickafka.schemaregistry.RegisteredSchema
 
-/** Formats whose records are JSON objects. */
 private[format] abstract class JsonFormat(name: String) extends Format(name) {
   override def usesTimeZone: Boolean = true
   override def settings: Seq[FormatSetting] = JsonFormat.settings
@@ -262,7 +261,6 @@ private[format] final class JsonEncoder(side: SideLayout) extends Encoder {
 private[dynamickafka] object JsonSchemaColumns {
   private val mapper = new ObjectMapper
 
-  /** The columns, or the reason why there are none. */
   def parse(schema: RegisteredSchema): Either[String, StructType] =
     try {
       val references = schema.references.map(r => r.name -> mapper.readTree(r.text)).toMap

@@ -311,8 +311,6 @@ private object MessageReader {
 
 /** Reads the value of a field, and converts it to the value of a row. */
 private[protobuf] trait FieldValue {
-
-  /** See [[ProtoInput]]. */
   def wire: Int
 
   /**

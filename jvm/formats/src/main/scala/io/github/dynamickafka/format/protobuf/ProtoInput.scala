@@ -24,7 +24,6 @@ private[dynamickafka] final class ProtoInput {
   /** Whether the record, or the message that [[enter]] began, has been read. */
   def isEnd: Boolean = at >= limit
 
-  /** Where the next byte is. */
   def position: Int = at
 
   /** The number of the next field and its wire type, see [[numberOf]] and [[wireOf]]. */

@@ -138,7 +138,6 @@ private[dynamickafka] object ProtobufSchemas {
     }
   }
 
-  /** The columns of the message of the descriptor file. */
   def columnsOfFile(format: SideFormat): Either[String, StructType] = ofFile(format).flatMap {
     case (message, types) => ProtobufColumns.of(message, types, ProtobufOptions.of(format.options))
   }

@@ -87,8 +87,6 @@ private[format] object ConfluentProtobufDecoder {
 
 /** The messages of one schema of a registry, by their paths. Not thread-safe. */
 private final class WrittenMessages(types: ProtoTypes, side: SideLayout) extends RecordBody {
-
-  /** The option `messageName`. */
   private val wanted = side.format.options.get(ProtobufOptions.MessageName.name).map(_.trim.stripPrefix("."))
   private val in = new ProtoInput
   private val known = new ju.HashMap[Seq[Int], RecordBody]
@@ -226,10 +224,7 @@ private[dynamickafka] object ProtobufOptions {
   private def ofColumns(name: String, valueType: OptionType[_]) =
     FormatSetting(name, valueType, decidesColumns = true)
 
-  /** The message of the records. */
   val MessageName: FormatSetting = ofColumns("messageName", text)
-
-  /** The file that describes it. */
   val DescriptorFile: FormatSetting = ofColumns("descriptorFile", text)
 
   val RecursiveDepth: FormatSetting = ofColumns("recursive.fields.max.depth", int(min = -1))

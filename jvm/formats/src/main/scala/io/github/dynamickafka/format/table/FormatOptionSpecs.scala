@@ -133,8 +133,6 @@ private[dynamickafka] object FormatOptionSpecs extends OptionSpecs {
 
 /** The options of the sink about formats: names and types as those of the source, see [[FormatOptionSpecs]]. */
 private[dynamickafka] object WriteOptionSpecs extends OptionSpecs {
-
-  /** The formats that can be written. */
   val formats: Seq[Format] = Formats.registered.written
 
   val ValueFormat = declare(FormatOptionSpecs.ValueFormat.copy(valueType = Formats.registered.valuesToWrite))
@@ -191,7 +189,6 @@ private[dynamickafka] object WriteOptionSpecs extends OptionSpecs {
     !writer.settings.exists(_.named(key.option))
   }
 
-  /** Whether an option of a format only concerns writing. */
   def writesOnly(key: FormatKey): Boolean = exists(key) { (format, writer) =>
     (writer.settings.exists(_.named(key.option)) && !format.settings.exists(_.named(key.option))) ||
     (format.hasRegistry && RegistryOptionSpecs.withoutPrefix(key.option).contains(
