@@ -2,17 +2,7 @@ package io.github.dynamickafka.format
 
 import scala.collection.immutable.{ArraySeq, ListSet}
 
-import org.apache.spark.sql.types.{
-  ArrayType,
-  BinaryType,
-  DataType,
-  IntegerType,
-  LongType,
-  MapType,
-  StringType,
-  StructType,
-  TimestampType
-}
+import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.dynamickafka.option.{OptionName, OptionType}

@@ -10,15 +10,7 @@ import scala.util.Try
 import org.apache.avro.Schema
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.util.{ArrayBasedMapData, DateTimeUtils, MapData}
-import org.apache.spark.sql.types.{
-  ArrayType,
-  DataType,
-  IntegerType,
-  MapType,
-  StringType,
-  StructField,
-  TimestampType
-}
+import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.dynamickafka.format.avro.{AvroFormat, AvroRegistry, ConfluentAvroDecoder}

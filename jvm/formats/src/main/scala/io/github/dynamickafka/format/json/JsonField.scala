@@ -12,20 +12,7 @@ import com.fasterxml.jackson.core.JsonToken.{
   VALUE_TRUE
 }
 import com.fasterxml.jackson.core.{JsonParser, JsonToken}
-import org.apache.spark.sql.types.{
-  BooleanType,
-  ByteType,
-  DataType,
-  DateType,
-  DoubleType,
-  FloatType,
-  IntegerType,
-  LongType,
-  ShortType,
-  StringType,
-  TimestampType,
-  VariantType
-}
+import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.types.UTF8String
 

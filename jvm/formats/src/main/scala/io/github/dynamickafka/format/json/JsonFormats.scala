@@ -15,25 +15,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.StructsToJson
 import org.apache.spark.sql.catalyst.json.{JSONOptions, JacksonGenerator}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.types.{
-  ArrayType,
-  BooleanType,
-  ByteType,
-  DataType,
-  DateType,
-  DecimalType,
-  DoubleType,
-  FloatType,
-  IntegerType,
-  LongType,
-  MapType,
-  ShortType,
-  StringType,
-  StructField,
-  StructType,
-  TimestampType,
-  VariantType
-}
+import org.apache.spark.sql.types._
 import org.apache.spark.types.variant.VariantBuilder
 import org.apache.spark.unsafe.types.VariantVal
 

@@ -7,23 +7,7 @@ import scala.util.control.NoStackTrace
 
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.sql.catalyst.util.{ArrayBasedMapData, GenericArrayData}
-import org.apache.spark.sql.types.{
-  ArrayType,
-  BinaryType,
-  BooleanType,
-  DataType,
-  DayTimeIntervalType,
-  Decimal,
-  DecimalType,
-  DoubleType,
-  FloatType,
-  IntegerType,
-  LongType,
-  MapType,
-  StringType,
-  StructType,
-  TimestampType
-}
+import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 /** A message whose bytes do not fit, or whose fields cannot be the columns. The reason contains only names of the schema. */

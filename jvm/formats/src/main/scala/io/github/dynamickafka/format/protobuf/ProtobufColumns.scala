@@ -6,23 +6,7 @@ import java.util.{Base64, Locale}
 import scala.collection.mutable
 import scala.util.control.NonFatal
 
-import org.apache.spark.sql.types.{
-  ArrayType,
-  BinaryType,
-  BooleanType,
-  DataType,
-  DayTimeIntervalType,
-  DecimalType,
-  DoubleType,
-  FloatType,
-  IntegerType,
-  LongType,
-  MapType,
-  StringType,
-  StructField,
-  StructType,
-  TimestampType
-}
+import org.apache.spark.sql.types._
 
 import io.github.dynamickafka.format.SideFormat
 import io.github.dynamickafka.schemaregistry.RegisteredSchema
