@@ -6,7 +6,7 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.connector.catalog.TableCatalog
 import org.apache.spark.sql.connector.expressions.Transform
-import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructField, StructType}
+import org.apache.spark.sql.types.{StructField, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs}
@@ -101,17 +101,10 @@ private[dynamickafka] object SessionTable {
   private def refuse(field: StructField): Unit = {
     val found =
       if (field.metadata.contains("CURRENT_DEFAULT")) Some("a DEFAULT: leave it out, and write the value")
-      else if (hasNotNull(StructType(Seq(field))))
+      else if (StructType(Seq(field)).toNullable.head != field)
         Some("NOT NULL: leave it out, since any record may lack a field")
       else Length.findFirstIn(field.dataType.sql).map(length => s"the type $length: use STRING")
     found.foreach(what => throw Errors.invalidSchema(s"the column '${field.name}' cannot have $what."))
-  }
-
-  private def hasNotNull(dataType: DataType): Boolean = dataType match {
-    case StructType(fields) => fields.exists(f => !f.nullable || hasNotNull(f.dataType))
-    case ArrayType(element, containsNull) => !containsNull || hasNotNull(element)
-    case MapType(_, value, containsNull) => !containsNull || hasNotNull(value)
-    case _ => false
   }
 
   private val Length = """\b(VAR)?CHAR\(\d+\)""".r

@@ -114,9 +114,10 @@ private final class FormatOptionsParser(
     // The options of the values, or, if these are not Avro, those of the keys.
     val avro =
       (ofValue +: ofKey.toSeq).find(_.format.readsAvroSchema).fold(Map.empty[String, String])(_.options)
+    val prefix = this.prefix(fields)
     FormatTable(
       ofValue,
-      keyOptions(ofKey, fields),
+      ofKey.map(KeyOptions(_, fields, prefix, raw.get(ValueFieldsInclude))),
       if (fromRegistry) None
       else
         schema(avro).orElse(value.fixedSchema.map(columns => DeclaredSchema(columns.toNullable))),
@@ -124,11 +125,6 @@ private final class FormatOptionsParser(
       MetadataSelection(prefix = raw.find(MetadataPrefix).getOrElse("")),
       changes(fields)
     )
-  }
-
-  private def keyOptions(side: Option[SideFormat], fields: Seq[String]): Option[KeyOptions] = {
-    val (prefix, isApart) = (this.prefix(fields), raw.get(ValueFieldsInclude))
-    side.map(KeyOptions(_, fields, prefix, isApart))
   }
 
   private def changes(keyFields: Seq[String]): ChangeMode = {
