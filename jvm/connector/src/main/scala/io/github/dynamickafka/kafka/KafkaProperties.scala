@@ -24,15 +24,13 @@ private[dynamickafka] object KafkaProperties {
   private val keys: Map[String, Seq[ConfigDef.ConfigKey]] =
     definitions.flatMap(_.configKeys.asScala).groupMap(_._1)(_._2)
 
-  private val types: Map[String, Type] = keys.map { case (name, all) => name -> all.last.`type` }
-
   private val ofAdmin = AdminClientConfig.configNames().asScala.toSet
   private val ofConsumer = ConsumerConfig.configNames().asScala.toSet
   private val ofProducer = ProducerConfig.configNames().asScala.toSet
 
-  val names: Seq[String] = types.keys.toSeq.sorted
+  val names: Seq[String] = keys.keys.toSeq.sorted
 
-  def isKnown(name: String): Boolean = types.contains(name.toLowerCase(Locale.ROOT))
+  def isKnown(name: String): Boolean = keys.contains(name.toLowerCase(Locale.ROOT))
 
   /**
    * Whether a name without the prefix `kafka.` may be a Kafka property. Plug-ins such as login modules and config
@@ -51,7 +49,7 @@ private[dynamickafka] object KafkaProperties {
   def suitsConsumer(name: String): Boolean = ofConsumer(name) || !isKnown(name)
   def suitsProducer(name: String): Boolean = ofProducer(name) || !isKnown(name)
 
-  def typeOf(name: String): Option[Type] = types.get(name.toLowerCase(Locale.ROOT))
+  def typeOf(name: String): Option[Type] = keys.get(name.toLowerCase(Locale.ROOT)).map(_.last.`type`)
 
   /**
    * Why a client of Kafka does not take some of these properties, by name. The definitions of all three clients judge the values, before

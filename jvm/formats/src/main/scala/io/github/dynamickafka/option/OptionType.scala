@@ -37,10 +37,7 @@ private[dynamickafka] object OptionType {
 
   def long(min: Long): OptionType[Long] = number("long", min, Long.MaxValue)
 
-  def int(min: Int): OptionType[Int] = {
-    val number = this.number("int", min.toLong, Int.MaxValue.toLong)
-    OptionType(number.label, s => number.parse(s).map(_.toInt))
-  }
+  def int(min: Int): OptionType[Int] = number("int", min.toLong, Int.MaxValue.toLong).map(_.toInt)
 
   private def number(label: String, min: Long, max: Long): OptionType[Long] =
     OptionType(

@@ -87,13 +87,10 @@ private[format] final class AvroBytes extends Decoder {
 
   override def readNull(): Unit = ()
 
-  override def readBoolean(): Boolean = {
-    val from = take(1)
-    bytes(from) match {
-      case 0 => false
-      case 1 => true
-      case _ => throw Malformed
-    }
+  override def readBoolean(): Boolean = bytes(take(1)) match {
+    case 0 => false
+    case 1 => true
+    case _ => throw Malformed
   }
 
   override def readInt(): Int = {
@@ -117,10 +114,7 @@ private[format] final class AvroBytes extends Decoder {
     (n >>> 1) ^ -(n & 1L)
   }
 
-  override def readFloat(): Float = {
-    val from = take(4)
-    java.lang.Float.intBitsToFloat(little(from))
-  }
+  override def readFloat(): Float = java.lang.Float.intBitsToFloat(little(take(4)))
 
   override def readDouble(): Double = {
     val from = take(8)

@@ -103,9 +103,8 @@ private[dynamickafka] object DebeziumJson extends ChangeFormat("debezium-json") 
 
     /** What is written has no schema in it, as in Flink. */
     private val withoutSchema = schemaInclude.copy(valueType =
-      OptionType(
-        boolean.label,
-        s => boolean.parse(s).flatMap(b => Either.cond(!b, b, "records are written without their schema."))
+      boolean.copy(parse =
+        boolean.parse(_).filterOrElse(!_, "records are written without their schema.")
       )
     )
 

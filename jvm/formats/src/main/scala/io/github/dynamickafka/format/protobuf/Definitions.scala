@@ -133,8 +133,7 @@ private[dynamickafka] object FieldKind {
     "sint64" -> SInt64
   )
 
-  private val names =
-    scalars.map(_.swap) ++ Map(Group -> "group", Message -> "message", Enum -> "enum", 0 -> "unknown type")
+  private val names = scalars.map(_.swap) ++ Map(Group -> "group", Message -> "message", Enum -> "enum")
 
   /** How a single value is encoded. */
   def wire(kind: Int): Int = kind match {

@@ -283,13 +283,10 @@ private object MessageReader {
     }
   }
 
-  private def isZero(read: Any, zero: Any): Boolean = (read, zero) match {
-    case (a: Array[Byte], _) => a.isEmpty
-    // -0.0 is not the default.
-    case (a: Double, b: Double) =>
-      java.lang.Double.doubleToLongBits(a) == java.lang.Double.doubleToLongBits(b)
-    case (a: Float, b: Float) => java.lang.Float.floatToIntBits(a) == java.lang.Float.floatToIntBits(b)
-    case (a, b) => a == b
+  private def isZero(read: Any, zero: Any): Boolean = read match {
+    case bytes: Array[Byte] => bytes.isEmpty
+    // Not `==`, because -0.0 is not the default.
+    case value => ju.Objects.equals(value, zero)
   }
 }
 

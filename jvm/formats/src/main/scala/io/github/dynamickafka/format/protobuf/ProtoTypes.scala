@@ -1,9 +1,8 @@
 package io.github.dynamickafka.format.protobuf
 
-import java.nio.ByteBuffer
-import java.nio.charset.StandardCharsets.UTF_8
-
 import scala.util.control.NonFatal
+
+import org.apache.spark.unsafe.types.UTF8String
 
 /**
  * A message with resolved types.
@@ -210,11 +209,8 @@ private[dynamickafka] final class MessageFit(message: ProtoMessage, types: Proto
       val isFit = fits(types.messages(field.typeName), in, 0, depth + 1)
       in.leave(outer)
       isFit
-    } else if (field.kind == FieldKind.Text && field.requiresUtf8) {
-      // Throws if it is not UTF-8.
-      val _ = UTF_8.newDecoder().decode(ByteBuffer.wrap(in.array()))
-      true
-    } else {
+    } else if (field.kind == FieldKind.Text && field.requiresUtf8) UTF8String.fromBytes(in.array()).isValid
+    else {
       in.skip(tag)
       true
     }
