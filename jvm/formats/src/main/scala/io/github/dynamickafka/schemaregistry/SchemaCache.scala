@@ -103,45 +103,39 @@ private[dynamickafka] object SchemaCache {
  * not kept. Thread-safe.
  */
 private[schemaregistry] final class Once[K, V] {
-  private val kept = new ConcurrentHashMap[K, V]
-  private val running = new ConcurrentHashMap[K, CompletableFuture[Option[V]]]
+  private val all = new ConcurrentHashMap[K, CompletableFuture[Option[V]]]
 
-  def find(key: K): Option[V] = Option(kept.get(key))
+  def find(key: K): Option[V] =
+    Option(all.get(key)).filter(found => found.isDone && !found.isCompletedExceptionally).flatMap(_.join())
 
   /** @param make None is not kept */
   @tailrec
   def get(key: K)(make: () => Option[V]): Option[V] = {
-    val known = kept.get(key)
-    if (known != null) Some(known)
-    else {
-      val own = new CompletableFuture[Option[V]]
-      val other = running.putIfAbsent(key, own)
-      if (other == null) run(key, own, make)
-      else
-        (try Some(other.get())
-        catch {
-          // The thread that asked was interrupted, this one was not.
-          case e: ExecutionException if e.getCause.isInstanceOf[InterruptedException] => None
-          case e: ExecutionException => throw e.getCause
-        }) match {
-          case Some(result) => result
-          case None => get(key)(make)
-        }
-    }
+    val own = new CompletableFuture[Option[V]]
+    val other = all.putIfAbsent(key, own)
+    if (other == null) run(key, own, make)
+    else
+      (try Some(other.get())
+      catch {
+        // The thread that asked was interrupted, this one was not.
+        case e: ExecutionException if e.getCause.isInstanceOf[InterruptedException] => None
+        case e: ExecutionException => throw e.getCause
+      }) match {
+        case Some(result) => result
+        case None => get(key)(make)
+      }
   }
 
   private def run(key: K, own: CompletableFuture[Option[V]], make: () => Option[V]): Option[V] =
     try {
-      // Another thread may have found it meanwhile.
-      val result = find(key).orElse(make())
-      result.foreach(kept.put(key, _))
-      running.remove(key)
+      val result = make()
+      if (result.isEmpty) all.remove(key)
       own.complete(result)
       result
     } catch {
       // Errors too: without a result, those that wait would never return.
       case e: Throwable =>
-        running.remove(key)
+        all.remove(key)
         own.completeExceptionally(e)
         throw e
     }
