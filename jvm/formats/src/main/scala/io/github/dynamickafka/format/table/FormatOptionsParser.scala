@@ -141,16 +141,11 @@ private final class FormatOptionsParser(
     if (keyFields.isEmpty) missing(KeyFields.name, "columns that keys contain")
   }
 
-  private def deadLetterTopic(sides: Seq[SideFormat]): Option[String] = {
-    val found = raw.find(DeadLetterTopic)
-    val isUsed = sides.exists(_.parseErrors == ParseErrors.DeadLetter)
-    if (found.isEmpty && isUsed)
-      throw Errors.missingOption(
-        DeadLetterTopic.name,
-        s"set it to the topic for records that cannot be decoded, because '${OnParseErrors.name}' is 'dead-letter'."
-      )
-    found.filter(_ => isUsed)
-  }
+  private def deadLetterTopic(sides: Seq[SideFormat]): Option[String] =
+    Option.when(sides.exists(_.parseErrors == ParseErrors.DeadLetter))(raw.require(
+      DeadLetterTopic,
+      s"set it to the topic for records that cannot be decoded, because '${OnParseErrors.name}' is 'dead-letter'."
+    ))
 
   private def metadata: Option[Seq[MetadataItem]] = {
     val items = raw.find(MetadataColumns)
