@@ -10,7 +10,6 @@ import scala.util.control.NonFatal
 import com.fasterxml.jackson.databind.node.MissingNode
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.sql.catalyst.json.JacksonParser
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
@@ -37,16 +36,13 @@ private[change] final class Payload(
 ) {
   import Payload._
 
-  private val columns: Array[Conversion] = schema.fields.map(f => conversion(f.name, f.dataType))
-  private val types: Array[DataType] = columns.map(_.dataType)
-  private val isSame = columns.forall(_.isPlain)
+  private val rows: Conversion =
+    Conversion.struct(schema, schema.fields.map(f => noting(f.name, conversion(f.name, f.dataType))))
 
-  val parsed: StructType = StructType(schema.zip(types).map { case (field, read) =>
-    field.copy(dataType = read)
-  })
+  val parsed: StructType = rows.dataType.asInstanceOf[StructType]
 
   /** Whether the schema that a record contains is needed. */
-  def needsSchema: Boolean = times.isDefined && !isSame
+  def needsSchema: Boolean = times.isDefined && !rows.isPlain
 
   private var failed: Option[String] = None
 
@@ -64,27 +60,20 @@ private[change] final class Payload(
   }
 
   /** @param row with the columns of [[parsed]]; null if the record has none */
-  def typed(row: InternalRow): InternalRow =
-    if ((row eq null) || isSame) row
-    else {
-      val values = new Array[Any](types.length)
-      var i = 0
-      while (i < types.length) {
-        values(i) =
-          if (row.isNullAt(i)) null
-          else converted(i, row.get(i, types(i)))
-        i += 1
-      }
-      new GenericInternalRow(values)
-    }
+  def typed(row: InternalRow): InternalRow = rows(row).asInstanceOf[InternalRow]
 
-  private def converted(i: Int, value: Any): Any =
-    try columns(i)(value)
-    catch {
-      case NonFatal(_) =>
-        if (failed.isEmpty) failed = Some(schema(i).name)
-        null
-    }
+  /** A value that does not fit becomes null, and its column is noted. */
+  private def noting(column: String, values: Conversion): Conversion =
+    if (values.isPlain) values
+    else
+      values.copy(convert = { value =>
+        try values(value)
+        catch {
+          case NonFatal(_) =>
+            if (failed.isEmpty) failed = Some(column)
+            null
+        }
+      })
 
   private def conversion(column: String, dataType: DataType): Conversion =
     textConverters.get(dataType).filter(_ => numbers).fold(below(column, dataType))(convert =>
