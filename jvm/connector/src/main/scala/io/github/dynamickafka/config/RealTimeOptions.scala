@@ -1,12 +1,13 @@
 package io.github.dynamickafka.config
 
+import io.github.dynamickafka.build.BuildInfo
 import io.github.dynamickafka.option.{OptionName, OptionSpec, OptionSpecs, OptionType, RawOptions}
 
 private[config] trait RealTimeSpecs extends OptionSpecs {
   import OptionType._
 
   private val since41 = (_: RawOptions) =>
-    Option.unless(RealTimeMode.isAvailable)("real-time mode requires Spark 4.1 or later.")
+    Option.when(BuildInfo.sparkLine == "4.0")("real-time mode requires Spark 4.1 or later.")
 
   val RealTimeTasks = optional(
     "realTimeTasks",

@@ -1,6 +1,0 @@
-package io.github.dynamickafka.config
-
-/** Whether this Spark line has real-time mode. */
-private[dynamickafka] object RealTimeMode {
-  val isAvailable: Boolean = true
-}
