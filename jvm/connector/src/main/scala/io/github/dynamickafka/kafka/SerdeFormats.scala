@@ -1,11 +1,10 @@
 package io.github.dynamickafka.kafka
 
-import java.lang.reflect.{Method, Type => JType, TypeVariable}
+import java.lang.reflect.Method
 import java.nio.ByteBuffer
 import java.util.UUID
 import java.{lang => jl}
 
-import scala.annotation.tailrec
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
@@ -148,19 +147,16 @@ private[kafka] object SerdeType {
 
   /** Scala writes its primitive types as `Object` where a class names the type of its interface. */
   private def declared(found: Class[_], interface: Class[_])(ofMethod: PartialFunction[Method, Class[_]]) = {
-    val argument =
-      raw(TypeUtils.getTypeArguments(found, interface).asScala.toMap, interface.getTypeParameters.head)
+    // None: a variable that no class gives a value.
+    val argument = Option(TypeUtils.unrollVariables(
+      TypeUtils.getTypeArguments(found, interface),
+      interface.getTypeParameters.head
+    )).flatMap(known => Option(TypeUtils.getRawType(known, null))).getOrElse(classOf[Object])
     val precise =
       if (argument != classOf[Object]) argument
       else
         found.getMethods.toSeq.filterNot(_.isBridge).collect(ofMethod).find(_.isPrimitive).getOrElse(argument)
     ClassUtils.primitiveToWrapper(precise).getTypeName
-  }
-
-  @tailrec
-  private def raw(arguments: Map[TypeVariable[_], JType], of: JType): Class[_] = of match {
-    case variable: TypeVariable[_] if arguments.contains(variable) => raw(arguments, arguments(variable))
-    case other => Option(TypeUtils.getRawType(other, null)).getOrElse(classOf[Object])
   }
 }
 
