@@ -101,9 +101,8 @@ private[dynamickafka] object MetadataItem {
     OptionType(
       "list (`;` or `,`)",
       { text =>
-        val parsed = text.split("[;,]").map(_.trim).filter(_.nonEmpty).toSeq.map(item)
-        val items = parsed.collect { case Right(found) => found }
-        parsed.collectFirst { case Left(reason) => reason }
+        val (reasons, items) = text.split("[;,]").map(_.trim).filter(_.nonEmpty).toSeq.partitionMap(item)
+        reasons.headOption
           .orElse(items.map(_.name).diff(items.map(_.name).distinctBy(_.toLowerCase)).headOption.map(n =>
             s"it contains '$n' twice."
           ))
