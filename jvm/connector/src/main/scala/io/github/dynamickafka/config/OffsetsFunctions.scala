@@ -117,6 +117,5 @@ private[dynamickafka] object OffsetsFunctions {
       }).toLeft(offsets)
   }
 
-  /** Why there are no offsets of some partitions. */
   final case class Invalid(partitions: Seq[Int], reason: String, cause: Throwable = null)
 }

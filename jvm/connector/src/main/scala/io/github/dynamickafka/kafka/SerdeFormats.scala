@@ -59,7 +59,6 @@ private[dynamickafka] final class SerdeFormats extends KafkaSerdes {
 private[kafka] final case class SerdeClass(option: String, className: String, javaType: String) {
   def isKey: Boolean = option.startsWith("key")
 
-  /** The column of whole keys or values. */
   def column: Option[SerdeColumn] = SerdeColumn.of(javaType)
 
   /** Whether keys or values are Avro records; objects are, if there is a schema. */
@@ -91,8 +90,6 @@ private[kafka] final case class SerdeColumn(
 )
 
 private[kafka] object SerdeColumn {
-
-  /** @param javaType the name of the type */
   def of(javaType: String): Option[SerdeColumn] = all.get(javaType)
 
   private val all: Map[String, SerdeColumn] = Seq(

@@ -58,7 +58,6 @@ private[dynamickafka] object OffsetsPolicy {
   def about(cluster: String, policy: OffsetsPolicy): OffsetsPolicy =
     renamed(policy)(id => if (id == AnyCluster) cluster else id)
 
-  /** The same policy, with other ids of clusters. */
   def renamed(policy: OffsetsPolicy)(id: String => String): OffsetsPolicy = {
     def named(all: ByCluster) = all.map { case (before, topics) => id(before) -> topics }
     policy match {

@@ -193,7 +193,6 @@ private[dynamickafka] object FormatMetadata {
       _
     )).distinct
 
-  /** The default name of the column. */
   def column(key: String): String = key.replace('.', '_').replace('-', '_')
 }
 

@@ -55,8 +55,6 @@ private[metadata] object DocumentTree {
 
 /** YAML or JSON text to nodes. JSON needs nothing beside Spark, YAML needs snakeyaml. */
 private[document] object DocumentText {
-
-  /** Levels of nesting in a document. */
   val MaxDepth = 50
 
   /** Throws [[Fault]]. */

@@ -157,11 +157,8 @@ private[dynamickafka] object WriteOptionSpecs extends OptionSpecs {
   /** See [[FormatOptionSpecs.classes]]. */
   val classes: Seq[OptionSpec[Format]] = Seq(ValueSerializer, KeySerializer)
 
-  val KeyFields = declare(FormatOptionSpecs.KeyFields)
-
-  val KeyFieldsPrefix = declare(FormatOptionSpecs.KeyFieldsPrefix)
-
-  val ValueFieldsInclude = declare(FormatOptionSpecs.ValueFieldsInclude)
+  import FormatOptionSpecs.{KeyFields, KeyFieldsPrefix, ValueFieldsInclude}
+  include(Seq(KeyFields, KeyFieldsPrefix, ValueFieldsInclude))
 
   val Schema = declare(FormatOptionSpecs.Schema.copy(
     default = Default(None, "the columns of the DataFrame"),
