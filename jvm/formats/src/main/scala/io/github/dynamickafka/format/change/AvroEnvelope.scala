@@ -70,14 +70,12 @@ private object AvroEnvelope {
 
   private def mapOf(value: Any): ArrayBasedMapData = value match {
     case record: GenericRecord =>
-      val all = record.getSchema.getFields.asScala.map(f => f.name -> record.get(f.pos))
-      map(all.toSeq)
-    case other: ju.Map[_, _] => map(other.asScala.map { case (key, v) => key.toString -> v }.toSeq)
+      val fields = record.getSchema.getFields.asScala
+      val values = fields.iterator.map(f => f.name -> record.get(f.pos))
+      ArrayBasedMapData(values, fields.size, textOf(_), textOf(_))
+    case other: ju.Map[_, _] => ArrayBasedMapData(other, textOf(_), textOf(_))
     case _ => null
   }
-
-  private def map(all: Seq[(String, Any)]): ArrayBasedMapData =
-    ArrayBasedMapData(all.map(e => textOf(e._1): Any).toArray, all.map(e => textOf(e._2): Any).toArray)
 }
 
 /** The Avro schemas of Debezium's records: an envelope with the row before and the row after a change. Pure. */

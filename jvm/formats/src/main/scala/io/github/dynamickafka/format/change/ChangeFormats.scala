@@ -266,10 +266,7 @@ private[change] object ChangeSource {
       { (values, _) =>
         val found = names.zip(values).collect { case ((_, name), value) if value != null => name -> value }
         if (found.isEmpty) null
-        else ArrayBasedMapData(
-          found.map(f => UTF8String.fromString(f._1): Any).toArray,
-          found.map(_._2).toArray
-        )
+        else ArrayBasedMapData(found.iterator, found.size, n => UTF8String.fromString(n.toString), identity)
       }
     )
 
