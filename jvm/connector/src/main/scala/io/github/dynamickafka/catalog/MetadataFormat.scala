@@ -36,7 +36,7 @@ private[dynamickafka] final class MetadataFormat private (table: OptionTable, qu
     val plain = DynamicKafkaTable.parse(withoutFormats)
     DynamicKafkaTable.check(plain)
     def options(document: Map[String, String])(ofQuery: CaseInsensitiveStringMap) =
-      over(document.filterNot { case (name, _) => user.isDefined && isSchema(name) }, ofQuery)
+      over(document.filterNot(o => user.isDefined && FormatOptionSpecs.Schema.named(o._1)), ofQuery)
     def parse(document: Map[String, String]) =
       DynamicKafkaTable.parse(options(document)(own), isCatalogTable = true, query.keySet)
     val document = common(plain.metadata, parse(_).format)
@@ -114,8 +114,6 @@ private[dynamickafka] object MetadataFormat {
 
   private def withoutMarker(options: CaseInsensitiveStringMap): Map[String, String] =
     options.asCaseSensitiveMap.asScala.toMap.filterNot(isMarker)
-
-  private def isSchema(name: String) = FormatOptionSpecs.Schema.named(name)
 
   private def noFormat(streams: String) = Errors.invalidOption(
     FormatOptionSpecs.ValueFormat.name,

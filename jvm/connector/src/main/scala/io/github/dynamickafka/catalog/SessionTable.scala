@@ -82,7 +82,7 @@ private[dynamickafka] object SessionTable {
     // was asked when the table was created.
     val user = columns.filter(_ => declared.isEmpty || fromRegistry)
     val own = new Options(options, asksRegistry = user.isEmpty)
-    val reads = DynamicKafkaTable.parse(own.reading(none), isCatalogTable = true)
+    val reads = DynamicKafkaTable.parse(own.reading(CaseInsensitiveStringMap.empty), isCatalogTable = true)
     val decoded = user.filterNot(_ => fromRegistry).flatMap(DynamicKafkaTable.decoded(reads, _))
     for (fields <- decoded; field <- user.get if fields.fieldNames.contains(field.name)) refuse(field)
     val written = decoded.map(FormatOptionSpecs.Schema.name -> _.json).toMap
@@ -94,8 +94,6 @@ private[dynamickafka] object SessionTable {
       all.filter { case (name, _) => name.startsWith(TableCatalog.OPTION_PREFIX) || SparksOwn(name) }
     )
   }
-
-  private def none = CaseInsensitiveStringMap.empty
 
   /** What a column can have in Spark, and not in records. */
   private def refuse(field: StructField): Unit = {

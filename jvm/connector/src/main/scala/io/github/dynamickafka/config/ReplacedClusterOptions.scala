@@ -41,9 +41,8 @@ private[config] trait ReplacedClusterSpecs extends OptionSpecs {
       "query, the others say [where it continues](semantics.md#a-cluster-is-replaced)."
   )
 
-  private def noEffect: String = s"it has no effect unless '${ReplacedPolicy.name}' is '$MirrorMaker'."
-
-  private def onlyMirrorMaker(raw: RawOptions) = raw.get(ReplacedPolicy).map(_ => noEffect)
+  private def onlyMirrorMaker(raw: RawOptions) =
+    raw.get(ReplacedPolicy).map(_ => s"it has no effect unless '${ReplacedPolicy.name}' is '$MirrorMaker'.")
 
   val MirrorMakerSourceAlias = optional(
     "mirrorMakerSourceAlias",

@@ -58,7 +58,8 @@ private[dynamickafka] object FailureText {
       case invalid: DynamicKafkaIllegalArgumentException if invalid.condition.endsWith(".METADATA_INVALID") =>
         s"the metadata is invalid, ${invalid.parameters("where")}: ${invalid.parameters("reason")}"
       case python: PythonServiceException => python.getMessage
-      case other => chain(other).map(named).distinct.mkString(", caused by ")
+      // The message often states what failed, and the message of the cause states why. Deeper causes are omitted.
+      case other => causes(other).take(2).map(named).distinct.mkString(", caused by ")
     }
     if (text.length > MaxLength) text.take(MaxLength) + "..." else text
   }
@@ -69,9 +70,6 @@ private[dynamickafka] object FailureText {
 
   private def named(e: Throwable): String =
     e.getClass.getSimpleName + Option(e.getMessage).fold("")(m => s": $m")
-
-  /** The message often states what failed, and the message of the cause states why. Deeper causes are omitted. */
-  private def chain(e: Throwable): Seq[Throwable] = e +: Option(e.getCause).filter(_ ne e).toSeq
 }
 
 /** A metadata service or a function written in Python raised; the message is the exception as Python prints it. */

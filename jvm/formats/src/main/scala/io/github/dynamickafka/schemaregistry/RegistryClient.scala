@@ -136,7 +136,7 @@ private[schemaregistry] final class RegistryClient(
       } catch {
         case e: ResponseTooLong => throw unavailable(e.getMessage)
         // No further attempt changes the certificate.
-        case e: IOException if isUntrusted(e) =>
+        case e: IOException if FailureText.causes(e).exists(_.isInstanceOf[CertificateException]) =>
           throw unavailable(
             s"TLS: its certificate is not trusted, or is not one for this address (${FailureText.of(e)}). Set " +
               s"'${RegistryOptionSpecs.Prefix}ssl.truststore.*' to the certificate of its authority"
@@ -170,9 +170,6 @@ private[schemaregistry] final class RegistryClient(
     private def unavailable(reason: String) =
       Errors.registryUnavailable(settings.shown, settings.cluster, request.what, reason)
   }
-
-  private def isUntrusted(e: Throwable): Boolean =
-    FailureText.causes(e).exists(_.isInstanceOf[CertificateException])
 }
 
 private[schemaregistry] object RegistryClient {

@@ -156,7 +156,7 @@ private final class ProtoText(tokens: ProtoTokens) {
     val types = Seq(name(), { expect(","); name() })
     expect(">")
     val declared = numbered(FieldType(0))
-    val entry = s"${camel(declared.name)}Entry"
+    val entry = s"${declared.name.split('_').map(_.capitalize).mkString}Entry"
     val parts = types.zip(Seq("key", "value")).zipWithIndex.map { case ((typeName, part), i) =>
       FieldDefinition(part, i + 1, FieldDefinition.Optional, FieldType.named(typeName))
     }
@@ -285,6 +285,4 @@ private final class ProtoText(tokens: ProtoTokens) {
   /** The sign of an exponent is a token of its own. */
   private def exponent(number: String): String =
     if (number.matches("[0-9.]+[eE]") && Set("-", "+")(peek())) number + next() + next() else number
-
-  private def camel(name: String) = name.split('_').map(_.capitalize).mkString
 }
