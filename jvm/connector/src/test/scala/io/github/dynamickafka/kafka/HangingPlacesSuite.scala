@@ -344,7 +344,7 @@ object HangingPlacesSuite {
   /** Code that is not ours, by the calls that make it or run it. */
   private val Made = Seq(
     "client" -> """Admin\.create\(|new KafkaProducer|new KafkaConsumer|KubernetesClientBuilder\(\)|new Socket\b""".r,
-    "HTTP" -> """HttpExchange\.client\(""".r,
+    "HTTP" -> """HttpExchange\.(?:client\(|plain\b)""".r,
     "visitor" -> """HttpServer\.create\(|new ServerSocket""".r,
     "database" -> """accepting\.connect\(""".r,
     "class" -> """\.newInstance\(|NamedClass\.create\(""".r,

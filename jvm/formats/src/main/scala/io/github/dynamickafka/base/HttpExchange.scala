@@ -18,6 +18,9 @@ private[dynamickafka] object HttpExchange {
   /** No document and no schema is nearly as long; the bytes of a response are kept in memory. */
   val LongestMegaBytes: Int = 16
 
+  /** For requests without TLS settings of their own. Its threads are daemons. */
+  lazy val plain: HttpClient = client(connectTimeoutMs = 10000L)
+
   /** Does not follow redirects, which would send the headers, and credentials in them, to another address. */
   def client(connectTimeoutMs: Long, tls: Option[SSLContext] = None): HttpClient = {
     val builder = HttpClient.newBuilder()

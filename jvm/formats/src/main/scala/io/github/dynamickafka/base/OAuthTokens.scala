@@ -1,8 +1,8 @@
 package io.github.dynamickafka.base
 
 import java.io.IOException
+import java.net.http.HttpRequest
 import java.net.http.HttpRequest.BodyPublishers
-import java.net.http.{HttpClient, HttpRequest}
 import java.net.{URI, URLEncoder}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.Base64
@@ -108,7 +108,7 @@ private[dynamickafka] final class OAuthTokens(clock: Clock) {
       .POST(BodyPublishers.ofString(form)).build()
     val began = clock.nanoTime()
     val response =
-      try HttpExchange.send(client, message, timeoutMs)
+      try HttpExchange.send(HttpExchange.plain, message, timeoutMs)
       catch { case e: IOException => throw new IOException(s"the request to $shown failed", e) }
     val json = Try(mapper.readTree(response.body)).toOption.filter(_ != null)
     (response.statusCode, json.map(_.path("access_token").asText("")).filter(_.nonEmpty)) match {
@@ -144,9 +144,7 @@ private[dynamickafka] object OAuthTokens {
   /** The lifetime of a token whose server does not say it: until then, or until the token is refused. */
   private val UnknownLifetimeS = 3600.0
   private val LongestS = 86400.0 * 365
-  private val ConnectMs = 10000L
   private val mapper = new ObjectMapper
-  private lazy val client: HttpClient = HttpExchange.client(ConnectMs)
 
   private def encoded(text: String) = URLEncoder.encode(text, UTF_8)
 

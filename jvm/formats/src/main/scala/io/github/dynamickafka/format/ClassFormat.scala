@@ -72,11 +72,7 @@ private[format] final class ClassDecoder(className: String, side: SideLayout) ex
     try {
       val row = reader.read(shown)
       if (row.length != columns.length)
-        DecodeFailure(
-          s"$className returned ${row.length} values for ${columns.length} columns",
-          None,
-          unparsable = true
-        )
+        DecodeFailure(s"$className returned ${row.length} values for ${columns.length} columns")
       else {
         var i = 0
         while (i < wanted.length) {

@@ -3,7 +3,7 @@ package io.github.dynamickafka.schemaregistry
 import java.io.IOException
 import java.net.HttpURLConnection._
 import java.net.http.HttpRequest.BodyPublishers
-import java.net.http.{HttpClient, HttpRequest, HttpResponse}
+import java.net.http.{HttpRequest, HttpResponse}
 import java.net.{URI, URLEncoder}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.security.cert.CertificateException
@@ -127,7 +127,7 @@ private[schemaregistry] final class RegistryClient(
         }
       }
       val client =
-        if (resolved.tls.isEmpty) plain
+        if (resolved.tls.isEmpty) HttpExchange.plain
         else secured(HttpExchange.client(limitMs, Some(RegistrySecurity.found.tls(resolved.tls))))
       try {
         val response = HttpExchange.send(client, message.build(), limitMs)
@@ -184,11 +184,7 @@ private[schemaregistry] object RegistryClient {
   private val TooManyRequests = 429
 
   private val Pauses = Backoff(firstMs = 100L, longestMs = 5000L)
-  private val ConnectMs = 10000L
   private val mapper = new ObjectMapper
-
-  /** For all registries without own TLS settings. Its threads are daemons. */
-  private lazy val plain: HttpClient = HttpExchange.client(ConnectMs)
 }
 
 /** Addresses of registries. Pure. */
