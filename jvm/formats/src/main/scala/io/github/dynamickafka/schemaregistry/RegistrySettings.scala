@@ -147,28 +147,23 @@ private[dynamickafka] final case class Registries(
     copy(shared = shared -- preceding ++ own)
   }
 
-  /** Whether some cluster has a registry. */
-  def hasUrl: Boolean =
-    shared.contains(RegistryOptionSpecs.Url.key) ||
-      perCluster.keys.exists(key => OptionName.normalize(key).endsWith(s".${RegistryOptionSpecs.Url.key}"))
-
   /**
    * Checks what can be checked without knowing the clusters.
    *
    * @param required whether the format needs a registry
    */
   def check(format: String, required: Boolean): Unit = {
-    if (required && !hasUrl)
+    val own = perCluster.filter { case (key, _) =>
+      OptionName.normalize(key).endsWith(s".${RegistryOptionSpecs.Url.key}")
+    }
+    if (required && own.isEmpty && !shared.contains(RegistryOptionSpecs.Url.key))
       throw Errors.missingOption(
         RegistryOptionSpecs.Url.name,
         s"set it to the address of the schema registry, because the format is '$format'. A registry of one cluster is set with " +
           s"'cluster.<id>.${RegistryOptionSpecs.Url.name}'."
       )
     shared.get(RegistryOptionSpecs.Url.key).foreach(RegistryUrl.check(_, RegistryOptionSpecs.Url.name))
-    perCluster.foreach { case (key, url) =>
-      if (OptionName.normalize(key).endsWith(s".${RegistryOptionSpecs.Url.key}"))
-        RegistryUrl.check(url, OptionName.Cluster + key)
-    }
+    own.foreach { case (key, url) => RegistryUrl.check(url, OptionName.Cluster + key) }
   }
 
   override def toString: String = "Registries"
