@@ -8,15 +8,7 @@ import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.{ClientDefaults, KafkaProperties}
 import io.github.dynamickafka.metadata.OffsetsPolicy
-import io.github.dynamickafka.option.{
-  ClusterKeys,
-  FormatKey,
-  OptionName,
-  OptionSpec,
-  OptionTable,
-  RawOptions,
-  Suggestions
-}
+import io.github.dynamickafka.option._
 import io.github.dynamickafka.page.{ClientMetricsReporter, GaugeNames}
 
 /**

@@ -17,15 +17,7 @@ import io.github.dynamickafka.format.table.{
   WriteOptionSpecs
 }
 import io.github.dynamickafka.kafka.{KafkaProperties, SecretOptions}
-import io.github.dynamickafka.option.{
-  ClusterKeys,
-  OptionName,
-  OptionSpec,
-  OptionSpecs,
-  OptionTable,
-  OptionType,
-  RawOptions
-}
+import io.github.dynamickafka.option._
 import io.github.dynamickafka.page.{PageOptionSpecs, PageSettings}
 
 /**

@@ -22,19 +22,8 @@ import org.apache.spark.unsafe.types.UTF8String
 import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.error.{Errors, FailureText}
 import io.github.dynamickafka.extension.TargetRecord
+import io.github.dynamickafka.format._
 import io.github.dynamickafka.format.avro.AvroRecords
-import io.github.dynamickafka.format.{
-  DecodeFailure,
-  DecodedValues,
-  Decoder,
-  Encoder,
-  Format,
-  FormatSetting,
-  FormatWriter,
-  KafkaSerdes,
-  ReadContext,
-  SideLayout
-}
 import io.github.dynamickafka.option.NamedClass
 
 /** Formats by the classes of Kafka's interfaces. Found as a service: `META-INF/services`. */

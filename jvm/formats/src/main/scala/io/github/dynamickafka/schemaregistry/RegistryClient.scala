@@ -14,18 +14,7 @@ import scala.util.Try
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import javax.net.ssl.SSLContext
 
-import io.github.dynamickafka.base.{
-  AddressText,
-  AttemptLimit,
-  Backoff,
-  Clock,
-  HttpExchange,
-  IssuedToken,
-  OAuthTokens,
-  Redaction,
-  ResponseTooLong,
-  TokenRefused
-}
+import io.github.dynamickafka.base._
 import io.github.dynamickafka.error.{Errors, FailureText}
 import io.github.dynamickafka.option.NamedClass
 

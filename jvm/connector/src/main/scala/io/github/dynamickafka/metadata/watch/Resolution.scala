@@ -8,21 +8,8 @@ import scala.jdk.CollectionConverters._
 import io.github.dynamickafka.config.{OffsetsParser, Subscription}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.KafkaProperties
+import io.github.dynamickafka.metadata._
 import io.github.dynamickafka.metadata.document.{DocumentFormat, DocumentParts, Names}
-import io.github.dynamickafka.metadata.{
-  ClusterMetadata,
-  KafkaStream,
-  OffsetsPolicy,
-  Removal,
-  StreamHistory,
-  Topology,
-  TopologyCluster,
-  TopologyHistory,
-  TopologyPattern,
-  TopologyTopic,
-  WriteEntry,
-  WriteStream
-}
 import io.github.dynamickafka.option.Suggestions
 
 /**

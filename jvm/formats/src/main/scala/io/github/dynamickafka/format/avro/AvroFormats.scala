@@ -17,24 +17,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.StructType
 
 import io.github.dynamickafka.format.FormatSetting.texts
-import io.github.dynamickafka.format.{
-  AvroSchemas,
-  BadBody,
-  DeclaredSchema,
-  DecodeFailure,
-  DecodedValues,
-  Decoder,
-  Encoder,
-  Format,
-  FormatRegistry,
-  FormatSetting,
-  FormatWriter,
-  RecordBody,
-  SchemaText,
-  SchemasById,
-  SideFormat,
-  SideLayout
-}
+import io.github.dynamickafka.format._
 import io.github.dynamickafka.option.OptionType.{boolean, int, text}
 import io.github.dynamickafka.schemaregistry.RegisteredSchema
 

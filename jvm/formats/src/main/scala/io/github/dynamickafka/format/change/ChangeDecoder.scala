@@ -12,17 +12,9 @@ import org.apache.spark.sql.catalyst.util.{ArrayData, DateTimeUtils}
 import org.apache.spark.sql.types.{ArrayType, DataType, StringType, StructField, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
+import io.github.dynamickafka.format._
 import io.github.dynamickafka.format.json.JsonDecoder.foreachField
 import io.github.dynamickafka.format.json.{Json, JsonDecoder, JsonFormat}
-import io.github.dynamickafka.format.{
-  ChangeKind,
-  ChangeLayout,
-  DecodeFailure,
-  DecodedValues,
-  Decoder,
-  ParseErrors,
-  SideLayout
-}
 import io.github.dynamickafka.schemaregistry.WireFormat
 
 /**

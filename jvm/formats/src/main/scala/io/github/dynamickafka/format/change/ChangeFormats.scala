@@ -13,21 +13,9 @@ import org.apache.spark.sql.catalyst.util.{ArrayBasedMapData, DateTimeUtils, Map
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
+import io.github.dynamickafka.format._
 import io.github.dynamickafka.format.avro.{AvroFormat, AvroRegistry, ConfluentAvroDecoder}
 import io.github.dynamickafka.format.json.{JsonEncoder, JsonFormat, JsonWriter}
-import io.github.dynamickafka.format.{
-  ChangeKind,
-  ChangeLayout,
-  Decoder,
-  Encoder,
-  FormatMetadata,
-  FormatRegistry,
-  FormatSetting,
-  FormatWriter,
-  SchemasById,
-  SideLayout,
-  UnencodableException
-}
 import io.github.dynamickafka.option.OptionType
 import io.github.dynamickafka.option.OptionType.boolean
 

@@ -20,23 +20,7 @@ import org.apache.spark.types.variant.VariantBuilder
 import org.apache.spark.unsafe.types.VariantVal
 
 import io.github.dynamickafka.format.FormatSetting.flags
-import io.github.dynamickafka.format.{
-  ConfluentHeader,
-  DeclaredSchema,
-  DecodeFailure,
-  DecodedValues,
-  Decoder,
-  Encoder,
-  Format,
-  FormatRegistry,
-  FormatSetting,
-  FormatWriter,
-  RecordBody,
-  SideFormat,
-  SideLayout,
-  TimeSettings,
-  TypeCheck
-}
+import io.github.dynamickafka.format._
 import io.github.dynamickafka.option.OptionType
 import io.github.dynamickafka.option.OptionType.{boolean, int}
 import io.github.dynamickafka.schemaregistry.RegisteredSchema

@@ -4,21 +4,7 @@ import java.{util => ju}
 
 import scala.util.control.NonFatal
 
-import io.github.dynamickafka.format.{
-  BadBody,
-  DeclaredSchema,
-  DecodeFailure,
-  DecodedValues,
-  Decoder,
-  Format,
-  FormatRegistry,
-  FormatSetting,
-  RecordBody,
-  RegistryDecoder,
-  SchemasById,
-  SideFormat,
-  SideLayout
-}
+import io.github.dynamickafka.format._
 import io.github.dynamickafka.option.OptionType.{boolean, int, text}
 import io.github.dynamickafka.option.{OptionName, OptionType}
 import io.github.dynamickafka.schemaregistry.RegisteredSchema

@@ -7,16 +7,7 @@ import scala.util.control.NonFatal
 import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructType, VariantType}
 
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.{
-  DecodeFailure,
-  DecodedValues,
-  Decoder,
-  Format,
-  ParseErrors,
-  ReadContext,
-  SideLayout,
-  TaskResource
-}
+import io.github.dynamickafka.format._
 
 /**
  * Decodes of each record the fields that are accessed. Spark does not tell the source of a streaming query which columns the

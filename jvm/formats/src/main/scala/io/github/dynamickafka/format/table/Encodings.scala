@@ -22,16 +22,7 @@ import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.extension.TargetRecord
-import io.github.dynamickafka.format.{
-  AvroSchemas,
-  ChangeKind,
-  ChangeLayout,
-  MetadataColumn,
-  SideFormat,
-  SideLayout,
-  TaskResource,
-  UnencodableException
-}
+import io.github.dynamickafka.format._
 import io.github.dynamickafka.schemaregistry.Frame
 
 private[table] final class Encodings(

@@ -1,14 +1,6 @@
 package io.github.dynamickafka.format.table
 
-import io.github.dynamickafka.format.{
-  ChangeMode,
-  Format,
-  FormatWriter,
-  KafkaSerdes,
-  MetadataColumn,
-  MetadataItem,
-  ParseErrors
-}
+import io.github.dynamickafka.format._
 import io.github.dynamickafka.option.{Default, FormatKey, OptionSpec, OptionSpecs, OptionType}
 import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 

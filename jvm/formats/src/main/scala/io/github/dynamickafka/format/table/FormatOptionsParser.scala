@@ -2,18 +2,7 @@ package io.github.dynamickafka.format.table
 
 import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.{
-  ChangeMode,
-  DeclaredSchema,
-  Format,
-  FormatMetadata,
-  FormatSetting,
-  FormatSettings,
-  MetadataItem,
-  ParseErrors,
-  SchemaText,
-  SideFormat
-}
+import io.github.dynamickafka.format._
 import io.github.dynamickafka.option.{FormatKey, OptionName, OptionSpec, OptionType, RawOptions, Suggestions}
 import io.github.dynamickafka.schemaregistry.{Registries, RegistryOptionSpecs}
 

@@ -4,22 +4,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{BinaryType, DataType, StringType, StructField, StructType}
 
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.{
-  AvroSchemas,
-  ChangeLayout,
-  ChangeMode,
-  ColumnOrigin,
-  DeclaredSchema,
-  FormatMetadata,
-  Layout,
-  LayoutColumn,
-  MetadataColumn,
-  MetadataItem,
-  ParseErrors,
-  Raw,
-  SideFormat,
-  SideLayout
-}
+import io.github.dynamickafka.format._
 
 /**
  * The formats of a table that is read, or of rows that are written: from options to columns.
