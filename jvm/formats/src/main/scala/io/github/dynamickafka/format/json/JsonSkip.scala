@@ -87,15 +87,14 @@ private[format] object JsonSkip {
   /** Digits, with or without a fraction. */
   private def number(bytes: Array[Byte], from: Int, end: Int): Int = {
     var at = digits(bytes, from, end)
-    val whole = at - from
-    var valid = whole == 1 || whole > 1 && bytes(from) != '0'
+    var valid = PlainValue.isWhole(bytes, from, at, most = Int.MaxValue)
     if (valid && at < end && bytes(at) == '.') {
       val fraction = at + 1
       at = digits(bytes, fraction, end)
       valid = at > fraction
     }
     // An exponent is Jackson's.
-    if (valid && at < end && (bytes(at) == ',' || bytes(at) == '}')) at else -1
+    if (valid && PlainValue.isEnd(bytes, at, end)) at else -1
   }
 
   def digits(bytes: Array[Byte], from: Int, end: Int): Int = {
