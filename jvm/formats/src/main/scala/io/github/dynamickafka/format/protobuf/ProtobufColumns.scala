@@ -123,7 +123,7 @@ private[dynamickafka] object ProtobufSchemas {
   }
 
   def columnsOfFile(format: SideFormat): Either[String, StructType] = ofFile(format).flatMap {
-    case (message, types) => ProtobufColumns.of(message, types, ProtobufOptions.of(format.options))
+    case (message, types) => ProtobufColumns.of(message, types, new ProtobufOptions(format.options))
   }
 
   private def ofDescriptors(set: Array[Byte]): Either[String, ProtoTypes] =
@@ -158,7 +158,7 @@ private[dynamickafka] object ProtobufSchemas {
       named.fold(
         types.at(Seq(0)).headOption
       )(types.find).toRight(s"it has no message${named.fold("")(n => s" '$n'")}.")
-        .flatMap(ProtobufColumns.of(_, types, ProtobufOptions.of(format.options)))
+        .flatMap(ProtobufColumns.of(_, types, new ProtobufOptions(format.options)))
     }
 
   /** @throws IllegalArgumentException for a type that no field has */

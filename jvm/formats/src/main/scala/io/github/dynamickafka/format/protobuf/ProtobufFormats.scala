@@ -164,7 +164,7 @@ private[format] final class ProtobufBody(
     strict: Boolean
 ) extends RecordBody {
   private val wanted: Array[Int] = side.wanted.toArray
-  private val options = ProtobufOptions.of(side.format.options)
+  private val options = new ProtobufOptions(side.format.options)
   private val reader =
     new MessageReader(message, types, side.wantedSchema, options.emitDefaults, strict)
   private val in = new ProtoInput
@@ -193,18 +193,18 @@ private[format] final class ProtobufBody(
   }
 }
 
-/**
- * Options of Spark's `from_protobuf`.
- *
- * @param recursiveDepth how often a message may contain itself, with the message around it; below 1: not at all
- */
-private[dynamickafka] final case class ProtobufOptions(
-    emitDefaults: Boolean,
-    enumsAsInts: Boolean,
-    upcastUnsigned: Boolean,
-    unwrapWrappers: Boolean,
-    recursiveDepth: Int
-)
+/** Options of Spark's `from_protobuf`. */
+private[dynamickafka] final class ProtobufOptions(options: Map[String, String]) {
+  import ProtobufOptions._
+
+  val emitDefaults: Boolean = EmitDefaults.isOn(options)
+  val enumsAsInts: Boolean = EnumsAsInts.isOn(options)
+  val upcastUnsigned: Boolean = UpcastUnsigned.isOn(options)
+  val unwrapWrappers: Boolean = UnwrapWrappers.isOn(options)
+
+  /** How often a message may contain itself, with the message around it; below 1: not at all. */
+  val recursiveDepth: Int = options.get(RecursiveDepth.name).fold(-1)(_.trim.toInt)
+}
 
 private[dynamickafka] object ProtobufOptions {
   private def ofColumns(name: String, valueType: OptionType[_]) =
@@ -214,19 +214,11 @@ private[dynamickafka] object ProtobufOptions {
   val DescriptorFile: FormatSetting = ofColumns("descriptorFile", text)
 
   val RecursiveDepth: FormatSetting = ofColumns("recursive.fields.max.depth", int(min = -1))
-  private val emitDefaults = FormatSetting("emit.default.values", boolean, Seq("readDefaultValues"))
-  private val enumsAsInts = ofColumns("enums.as.ints", boolean)
-  private val upcastUnsigned = ofColumns("upcast.unsigned.ints", boolean)
-  private val unwrapWrappers = ofColumns("unwrap.primitive.wrapper.types", boolean)
+  private val EmitDefaults = FormatSetting("emit.default.values", boolean, Seq("readDefaultValues"))
+  private val EnumsAsInts = ofColumns("enums.as.ints", boolean)
+  private val UpcastUnsigned = ofColumns("upcast.unsigned.ints", boolean)
+  private val UnwrapWrappers = ofColumns("unwrap.primitive.wrapper.types", boolean)
 
   val others: Seq[FormatSetting] = FormatSetting.IgnoreParseErrors +:
-    Seq(emitDefaults, RecursiveDepth, enumsAsInts, upcastUnsigned, unwrapWrappers)
-
-  def of(options: Map[String, String]): ProtobufOptions = ProtobufOptions(
-    emitDefaults.isOn(options),
-    enumsAsInts.isOn(options),
-    upcastUnsigned.isOn(options),
-    unwrapWrappers.isOn(options),
-    options.get(RecursiveDepth.name).fold(-1)(_.trim.toInt)
-  )
+    Seq(EmitDefaults, RecursiveDepth, EnumsAsInts, UpcastUnsigned, UnwrapWrappers)
 }

@@ -77,7 +77,7 @@ class ProtobufPropertySuite extends AnyFunSuite with TimeLimit {
         nested <- made.main.getNestedTypes.asScala if !isEntry(nested) && !isGroup(nested)
         found = types(schema)
         columns <-
-          ProtobufColumns.of(found.messages(nested.getFullName), found, ProtobufOptions.of(Map.empty)).toSeq
+          ProtobufColumns.of(found.messages(nested.getFullName), found, new ProtobufOptions(Map.empty)).toSeq
       } {
         val side = Decoded.side(
           columns.toDDL,
