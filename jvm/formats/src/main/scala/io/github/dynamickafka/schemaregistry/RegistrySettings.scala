@@ -1,6 +1,8 @@
 package io.github.dynamickafka.schemaregistry
 
 import java.net.URI
+import java.nio.charset.StandardCharsets.UTF_8
+import java.util.Base64
 
 import io.github.dynamickafka.base.ClientCredentials
 import io.github.dynamickafka.error.Errors
@@ -29,8 +31,7 @@ private[dynamickafka] final case class RegistrySettings(cluster: String, values:
   val subject: Option[String] = find(Subject)
   val autoRegister: Boolean = find(AutoRegister).orElse(AutoRegister.default.value).get
 
-  private val hasLogin = OAuth.exists(spec => values.contains(spec.key))
-  if (hasLogin)
+  if (OAuth.exists(spec => values.contains(spec.key)))
     Seq(TokenUrl, ClientId, ClientSecret).find(spec => !values.contains(spec.key)).foreach(spec =>
       throw Errors.missingOption(
         s"${OptionName.Cluster}$cluster.${spec.name}",
@@ -44,40 +45,7 @@ private[dynamickafka] final case class RegistrySettings(cluster: String, values:
    *
    * @throws RegistrySecurityException if a reference cannot be resolved
    */
-  def resolved(): ResolvedRegistry = {
-    val now = RegistrySecurity.found.resolve(values)
-    def text(spec: OptionSpec[String]) = now.get(spec.key).map(_.strip)
-    val tls = Tls.flatMap { case (property, spec) => text(spec).map(property -> _) }.toMap
-    ResolvedRegistry(
-      RegistryUrl.split(text(Url).get),
-      authorization(text(UserInfo), text(Token)),
-      tls,
-      login(text),
-      Seq("target-sr-cluster" -> LogicalCluster, "Confluent-Identity-Pool-Id" -> IdentityPool)
-        .flatMap { case (header, spec) => text(spec).map(header -> _) }
-    )
-  }
-
-  /** @param text of an option, with references resolved */
-  private def login(text: OptionSpec[String] => Option[String]): Option[ClientCredentials] =
-    Option.when(hasLogin) {
-      def required(spec: OptionSpec[String]) = text(spec).get
-      val url =
-        try URI.create(required(TokenUrl))
-        catch {
-          case _: IllegalArgumentException =>
-            throw new RegistrySecurityException(s"'${TokenUrl.name}' is not a URL")
-        }
-      if (url.getHost == null || url.getRawUserInfo != null)
-        throw new RegistrySecurityException(s"'${TokenUrl.name}' does not have the form https://host/path")
-      ClientCredentials(url, required(ClientId), required(ClientSecret), text(Scope).getOrElse(""))
-    }
-
-  private def authorization(user: Option[String], token: Option[String]): Option[String] =
-    token.map(t => s"Bearer $t").orElse(user.map { u =>
-      val bytes = u.getBytes(java.nio.charset.StandardCharsets.UTF_8)
-      s"Basic ${java.util.Base64.getEncoder.encodeToString(bytes)}"
-    })
+  def resolved(): ResolvedRegistry = new ResolvedRegistry(RegistrySecurity.found.resolve(values))
 
   private def find[T](spec: OptionSpec[T]): Option[T] =
     values.get(spec.key).map(spec.parse(_, s"${OptionName.Cluster}$cluster.${spec.name}"))
@@ -98,19 +66,39 @@ private[dynamickafka] final case class RegistryIdentity(values: Map[String, Stri
 /**
  * What one request needs. Must not be kept or printed.
  *
- * @param authorization the value of the header
- * @param tls properties of Kafka's names
- * @param login takes precedence over `authorization`
- * @param headers of each request with a log-in
+ * @param values of [[RegistrySettings]], with references resolved
  */
-private[schemaregistry] final case class ResolvedRegistry(
-    urls: Seq[String],
-    authorization: Option[String],
-    tls: Map[String, String],
-    login: Option[ClientCredentials],
-    headers: Seq[(String, String)]
-) {
-  override def toString: String = "ResolvedRegistry"
+private[schemaregistry] final class ResolvedRegistry(values: Map[String, String]) {
+  import RegistryOptionSpecs._
+
+  private def text(spec: OptionSpec[String]) = values.get(spec.key).map(_.strip)
+
+  val urls: Seq[String] = RegistryUrl.split(text(Url).get)
+
+  /** By Kafka's names of the properties. */
+  val tls: Map[String, String] = Tls.flatMap { case (property, spec) => text(spec).map(property -> _) }.toMap
+
+  /** The value of the header, if there is no log-in. */
+  val authorization: Option[String] = text(Token).map(t => s"Bearer $t").orElse(
+    text(UserInfo).map(user => s"Basic ${Base64.getEncoder.encodeToString(user.getBytes(UTF_8))}")
+  )
+
+  /** Each request with a log-in has them. */
+  val headers: Seq[(String, String)] =
+    Seq("target-sr-cluster" -> LogicalCluster, "Confluent-Identity-Pool-Id" -> IdentityPool)
+      .flatMap { case (header, spec) => text(spec).map(header -> _) }
+
+  val login: Option[ClientCredentials] = text(TokenUrl).map { address =>
+    val url =
+      try URI.create(address)
+      catch {
+        case _: IllegalArgumentException =>
+          throw new RegistrySecurityException(s"'${TokenUrl.name}' is not a URL")
+      }
+    if (url.getHost == null || url.getRawUserInfo != null)
+      throw new RegistrySecurityException(s"'${TokenUrl.name}' does not have the form https://host/path")
+    ClientCredentials(url, text(ClientId).get, text(ClientSecret).get, text(Scope).getOrElse(""))
+  }
 }
 
 /**
