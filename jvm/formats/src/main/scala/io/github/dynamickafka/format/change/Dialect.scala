@@ -125,10 +125,10 @@ private[change] object Dialect {
 
     private def each(envelope: Envelope)(change: (InternalRow, Int) => Either[String, Change]) =
       envelope.rows(0).fold[Either[String, Seq[Change]]](missing("data")) { rows =>
-        rows.toSeq.zipWithIndex.foldLeft[Either[String, Vector[Change]]](Right(Vector.empty)) {
-          case (found, (row, i)) =>
-            found.flatMap(all => if (row eq null) missing("data") else change(row, i).map(all :+ _))
+        val (reasons, found) = rows.toSeq.zipWithIndex.partitionMap { case (row, i) =>
+          if (row eq null) missing("data") else change(row, i)
         }
+        reasons.headOption.toLeft(found)
       }
   }
 }
