@@ -163,12 +163,8 @@ private[kafka] final case class DeserializerFormat(of: SerdeClass) extends Forma
 }
 
 private[kafka] final class DeserializerDecoder(of: SerdeClass, side: SideLayout) extends Decoder {
-  private val deserializer = new ConfiguredClass[Deserializer[_]](
-    of,
-    classOf[Deserializer[_]],
-    side.format.options,
-    (created, properties, isKey) => created.configure(properties, isKey)
-  )
+  private val deserializer =
+    new ConfiguredClass[Deserializer[_]](of, classOf[Deserializer[_]], side.format.options)(_.configure(_, _))
   private val column = of.column
   private lazy val records = new AvroRecords(side)
   if (column.isEmpty) records
@@ -225,12 +221,8 @@ private[kafka] final case class SerializerWriter(of: SerdeClass) extends FormatW
 }
 
 private[kafka] final class SerializerEncoder(of: SerdeClass, fields: SideLayout) extends Encoder {
-  private val serializer = new ConfiguredClass[Serializer[_]](
-    of,
-    classOf[Serializer[_]],
-    fields.format.options,
-    (created, properties, isKey) => created.configure(properties, isKey)
-  )
+  private val serializer =
+    new ConfiguredClass[Serializer[_]](of, classOf[Serializer[_]], fields.format.options)(_.configure(_, _))
   private val toJava: InternalRow => AnyRef = of.column.fold(AvroRecords.writer(fields)) { column => row =>
     if (row.isNullAt(0)) null else column.toJava(row.get(0, column.dataType))
   }
@@ -261,9 +253,8 @@ private[kafka] final class SerializerEncoder(of: SerdeClass, fields: SideLayout)
 private[kafka] final class ConfiguredClass[A <: AutoCloseable](
     named: SerdeClass,
     expected: Class[A],
-    properties: Map[String, String],
-    configure: (A, java.util.Map[String, _], Boolean) => Unit
-) extends AutoCloseable {
+    properties: Map[String, String]
+)(configure: (A, java.util.Map[String, _], Boolean) => Unit) extends AutoCloseable {
   private var opened: Option[A] = None
 
   def get(): A = opened.getOrElse {
