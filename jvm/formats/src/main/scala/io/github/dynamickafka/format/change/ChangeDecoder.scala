@@ -221,8 +221,19 @@ private[change] final class JsonEnvelope(
   private var bytes: Array[Byte] = _
   private var nested: InternalRow = _
 
+  private lazy val old = new OldFields(side.format.options)
+  private var ofOld: Option[Seq[Set[String]]] = None
+
+  /** One set for each row in `old`, looked up once for a record, however many rows it has. */
+  private def oldFields(): Seq[Set[String]] = ofOld.getOrElse {
+    val found = old.of(bytes)
+    ofOld = Some(found)
+    found
+  }
+
   override def parse(record: Array[Byte]): DecodeFailure = {
     bytes = record
+    ofOld = None
     val failure = decoder.decode(record, values)
     nested = if (wrapped) values.get(0).asInstanceOf[InternalRow] else null
     payload.begin(if (schemaAt < 0) null else values.get(schemaAt).asInstanceOf[UTF8String])
@@ -277,7 +288,7 @@ private[change] final class JsonEnvelope(
 
   override def before(old: InternalRow, after: InternalRow, index: Int): InternalRow = {
     val length = payload.schema.length
-    lazy val present = OldFields.of(bytes, side.format.options).lift(index).getOrElse(Set.empty)
+    lazy val present = oldFields().lift(index).getOrElse(Set.empty)
     val row = new GenericInternalRow(length)
     (0 until length).foreach { i =>
       val field = payload.schema(i)
@@ -292,11 +303,11 @@ private[change] final class JsonEnvelope(
  * The fields that the objects in `old` have. Canal and Maxwell leave out what an update did not change, so a field that is missing
  * and one that is null mean different things, which rows cannot tell.
  */
-private[change] object OldFields {
+private[change] final class OldFields(options: Map[String, String]) {
+  private val factory = JsonFormat.parsed(options).buildJsonFactory()
 
   /** @return one set for each object of an array, or one for an object */
-  def of(bytes: Array[Byte], options: Map[String, String]): Seq[Set[String]] = {
-    val factory = JsonFormat.parsed(options).buildJsonFactory()
+  def of(bytes: Array[Byte]): Seq[Set[String]] = {
     val parser = CreateJacksonParser.utf8String(factory, UTF8String.fromBytes(bytes))
     var found = Seq.empty[Set[String]]
     try
