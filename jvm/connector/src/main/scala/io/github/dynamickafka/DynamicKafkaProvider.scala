@@ -13,7 +13,7 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.catalog.{MetadataFormat, SessionTable}
-import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs}
+import io.github.dynamickafka.config.{SinkOptionSpecs, SinkOptions, SourceOptionSpecs}
 import io.github.dynamickafka.option.{OptionSpec, OptionTable, SessionDefaults}
 import io.github.dynamickafka.sink.DynamicKafkaSinkTable
 import io.github.dynamickafka.source.DynamicKafkaTable
@@ -59,7 +59,7 @@ final class DynamicKafkaProvider extends DataSourceRegister with TableProvider w
     else if (inferred.isDefined) inferred.get
     else if (reads(forWriting)) read(options, Some(schema))
     else MetadataFormat.writing(forWriting, schema).getOrElse {
-      DynamicKafkaSinkTable.check(forWriting, schema)
+      DynamicKafkaSinkTable.check(SinkOptions.parse(forWriting), schema)
       new DynamicKafkaSinkTable(schema, DynamicKafkaSinkTable.over(forWriting))
     }
   }

@@ -6,13 +6,7 @@ import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.config.{
-  MetadataOptions,
-  SinkOptionSpecs,
-  SinkOptions,
-  SourceOptionSpecs,
-  Subscription
-}
+import io.github.dynamickafka.config.{MetadataOptions, SinkOptionSpecs, SinkOptions, SourceOptionSpecs}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.table.{FormatOptionSpecs, FormatTable, Formats}
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
@@ -39,24 +33,25 @@ private[dynamickafka] final class MetadataFormat private (table: OptionTable, qu
       over(document.filterNot(o => user.isDefined && FormatOptionSpecs.Schema.named(o._1)), ofQuery)
     def parse(document: Map[String, String]) =
       DynamicKafkaTable.parse(options(document)(own), isCatalogTable = true, query.keySet)
-    val document = common(plain.metadata, parse(_).format)
+    val document = common(plain.metadata, parse(_).records.format)
     DynamicKafkaTable.of(parse(document), user, ofTable = Some(options(document)(_)))
   }
 
   private def writing(schema: StructType): Table = {
     val plain = SinkOptions.parse(withoutFormats)
-    val stream = plain.routing.streamId.getOrElse(throw Errors.missingOption(
-      SinkOptionSpecs.StreamId.name,
-      s"set it to the stream whose format is meant, because '${FormatOptionSpecs.ValueFormat.name}' is '${Formats.OfMetadata}'."
-    ))
+    val metadata = plain.ofStream(
+      s"format is meant, because '${FormatOptionSpecs.ValueFormat.name}' is '${Formats.OfMetadata}'"
+    )
     def parse(document: Map[String, String]) =
-      SinkOptions.parse(over(document, own), isCatalogTable = true).format
-    val document =
-      common(MetadataOptions(plain.service, Subscription.Ids(Seq(stream)), plain.discovery), parse)
-    val _ = DynamicKafkaSinkTable.check(over(document, own), schema, isCatalogTable = true, query.keySet)
+      SinkOptions.parse(over(document, own), isCatalogTable = true).records.format
+    val document = common(metadata, parse)
+    DynamicKafkaSinkTable.check(
+      SinkOptions.parse(over(document, own), isCatalogTable = true, query.keySet),
+      schema
+    )
     def options(ofQuery: CaseInsensitiveStringMap) =
       over(document, DynamicKafkaSinkTable.over(own)(ofQuery))
-    new DynamicKafkaSinkTable(schema, options, Some(stream))
+    new DynamicKafkaSinkTable(schema, options, plain.routing.streamId)
   }
 
   private def own = new CaseInsensitiveStringMap(query.asJava)

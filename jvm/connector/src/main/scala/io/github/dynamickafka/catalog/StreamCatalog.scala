@@ -80,7 +80,7 @@ private[dynamickafka] final class StreamCatalog(
   def streams(): Seq[KafkaStream] = lookup.all()
 
   def format(stream: KafkaStream): String =
-    parsed(stream.streamId, stream.getFormatOptions.asScala.toMap).format.value.format.name
+    parsed(stream.streamId, stream.getFormatOptions.asScala.toMap).records.format.value.format.name
 
   private def parsed(options: CaseInsensitiveStringMap): SourceOptions =
     DynamicKafkaTable.parse(options, isCatalogTable = true)
@@ -112,7 +112,7 @@ private[dynamickafka] final class StreamCatalog(
       tableName,
       read,
       new DynamicKafkaSinkTable(read.schema(), own.forWriting(stream, _, document), Some(tableName), answer),
-      StreamProperties.of(found, options.format.value.format.name)
+      StreamProperties.of(found, options.records.format.value.format.name)
     )
   }
 

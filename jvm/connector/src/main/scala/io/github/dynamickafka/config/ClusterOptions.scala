@@ -83,10 +83,10 @@ private[dynamickafka] final case class ClusterOptions(
     requestTimeoutMs: Long,
     unreachable: UnreachableOptions,
     properties: PropertyOptions,
-    clients: ClientOptions = ClientOptions(),
-    snapshotMaxAgeMs: Long = 1000L,
-    failOnDataLoss: Boolean = true,
-    refuseMisspelled: Boolean = false
+    clients: ClientOptions,
+    snapshotMaxAgeMs: Long,
+    failOnDataLoss: Boolean,
+    refuseMisspelled: Boolean
 ) {
 
   /** With the prefix of the gauges of a query. */
@@ -121,10 +121,10 @@ private[dynamickafka] object ClusterOptions {
 
 /** @param timeoutMs how long a skipped cluster may be unreachable, or -1 */
 private[dynamickafka] final case class UnreachableOptions(
-    skip: Boolean = false,
-    timeoutMs: Long = -1L,
-    replay: UnreachableReplayPolicy = UnreachableReplayPolicy.Fail,
-    deferWithState: Boolean = false
+    skip: Boolean,
+    timeoutMs: Long,
+    replay: UnreachableReplayPolicy,
+    deferWithState: Boolean
 )
 
 /**
@@ -133,9 +133,9 @@ private[dynamickafka] final case class UnreachableOptions(
  * @param table the options of the source or the sink, to distinguish options from Kafka properties
  */
 private[dynamickafka] final case class PropertyOptions(
-    shared: Map[String, String] = Map.empty,
-    perCluster: Map[String, String] = Map.empty,
-    table: OptionTable = SourceOptionSpecs.table
+    shared: Map[String, String],
+    perCluster: Map[String, String],
+    table: OptionTable
 ) {
 
   /** Without values, which may be secrets. */
@@ -144,7 +144,7 @@ private[dynamickafka] final case class PropertyOptions(
 
 /** @param metrics the prefix of the gauges of Kafka's clients; None: there are none */
 private[dynamickafka] final case class ClientOptions(
-    idPrefix: Option[String] = None,
-    groupIdPrefix: Option[String] = None,
-    metrics: Option[String] = None
+    idPrefix: Option[String],
+    groupIdPrefix: Option[String],
+    metrics: Option[String]
 )

@@ -93,8 +93,8 @@ private[config] trait TaskSpecs extends OptionSpecs {
 /** How much a batch reads, and how it is read. */
 private[dynamickafka] final case class BatchOptions(
     limits: LimitOptions,
-    alignment: Option[AlignmentOptions] = None,
-    realTime: RealTimeOptions = RealTimeOptions()
+    alignment: Option[AlignmentOptions],
+    realTime: RealTimeOptions
 )
 
 private[dynamickafka] final case class LimitOptions(

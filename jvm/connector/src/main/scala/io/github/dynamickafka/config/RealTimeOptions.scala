@@ -25,9 +25,9 @@ private[config] trait RealTimeSpecs extends OptionSpecs {
 
 /** @param refused the first option that is set and that this mode does not have, with its value */
 private[dynamickafka] final case class RealTimeOptions(
-    tasks: Option[Int] = None,
-    minBatchMs: Long = 250L,
-    refused: Option[(String, String)] = None
+    tasks: Option[Int],
+    minBatchMs: Long,
+    refused: Option[(String, String)]
 )
 
 private[dynamickafka] object RealTimeOptions {

@@ -12,7 +12,6 @@ import io.github.dynamickafka.format.table.{
   ClusterRegistries,
   DeadLetterOptions,
   FormatOptionsParser,
-  FormatTable,
   WriteOptionSpecs
 }
 import io.github.dynamickafka.kafka.{KafkaProperties, SecretOptions}
@@ -164,11 +163,21 @@ private[dynamickafka] final case class SinkOptions(
     clusters: ClusterOptions,
     routing: RoutingOptions,
     delivery: DeliveryOptions,
-    records: RecordOptions = RecordOptions(),
-    page: Option[PageSettings] = None
+    records: RecordOptions,
+    page: Option[PageSettings]
 ) {
-  def format: FormatTable = records.format
-  def withFormat(format: FormatTable): SinkOptions = copy(records = records.copy(format = format))
+
+  /**
+   * The metadata of the stream to which all rows are written.
+   *
+   * @param why what of the stream is needed, and why, for the error
+   * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException MISSING_OPTION
+   */
+  def ofStream(why: String): MetadataOptions = {
+    val name = SinkOptionSpecs.StreamId.name
+    val id = routing.streamId.getOrElse(throw Errors.missingOption(name, s"set it to the stream whose $why."))
+    MetadataOptions(service, Subscription.Ids(Seq(id)), discovery)
+  }
 
   override def toString: String =
     s"SinkOptions(${routing.streamId.getOrElse("by row")}, ${delivery.guarantee})"
@@ -182,10 +191,10 @@ private[dynamickafka] final case class SinkOptions(
  */
 private[dynamickafka] final case class RoutingOptions(
     streamId: Option[String],
-    clusters: ClusterRouting = ClusterRouting.Key,
-    failover: Boolean = false,
-    partitioner: PartitionerChoice = PartitionerChoice.Default,
-    deadLetters: Option[DeadLetterOptions] = None
+    clusters: ClusterRouting,
+    failover: Boolean,
+    partitioner: PartitionerChoice,
+    deadLetters: Option[DeadLetterOptions]
 )
 
 /** @param distribution whether rows are shuffled by their cluster */

@@ -66,13 +66,11 @@ private[dynamickafka] final case class SourceOptions(
     offsets: OffsetsOptions,
     clusters: ClusterOptions,
     batches: BatchOptions,
-    records: RecordOptions = RecordOptions(),
-    page: Option[PageSettings] = None,
-    remembered: SortedMap[String, String] = SortedMap.empty
+    records: RecordOptions,
+    page: Option[PageSettings],
+    remembered: SortedMap[String, String]
 ) {
   def changes: ClusterChangeOptions = metadata.changes
-  def format: FormatTable = records.format
-  def withFormat(format: FormatTable): SourceOptions = copy(records = records.copy(format = format))
 
   override def toString: String = s"SourceOptions(${metadata.subscription.text})"
 }
@@ -87,8 +85,8 @@ private[dynamickafka] final case class MetadataOptions(
 
 /** @param includeHeaders whether rows without a format have the column `headers` */
 private[dynamickafka] final case class RecordOptions(
-    format: FormatTable = Formats.plain,
-    registries: ClusterRegistries = ClusterRegistries(),
+    format: FormatTable,
+    registries: ClusterRegistries,
     includeHeaders: Boolean = false
 )
 

@@ -19,17 +19,10 @@ import org.apache.spark.sql.types.{StructField, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.sql.{DynamicKafkaQueries, SparkSession}
 
-import io.github.dynamickafka.config.{
-  DeliveryGuarantee,
-  MetadataOptions,
-  SinkOptionSpecs,
-  SinkOptions,
-  SourceOptionSpecs,
-  Subscription
-}
+import io.github.dynamickafka.config.{DeliveryGuarantee, SinkOptionSpecs, SinkOptions, SourceOptionSpecs}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.table.FormatTable
-import io.github.dynamickafka.format.{DeclaredSchema, MetadataColumn, NewestSchemas, SideFormat}
+import io.github.dynamickafka.format.{MetadataColumn, NewestSchemas, SideFormat}
 import io.github.dynamickafka.metadata.service.MetadataServices
 import io.github.dynamickafka.metadata.watch.StreamSubjects
 import io.github.dynamickafka.metadata.{HasDatasets, KafkaStream, TopicDataset}
@@ -84,16 +77,18 @@ private[dynamickafka] final class DynamicKafkaSinkTable(
     val own = SessionDefaults.without(options(info.options), SinkOptionSpecs.table, SourceOptionSpecs.table)
     val ofStatement =
       catalogTable.fold(Set.empty[String])(_ => info.options.asCaseSensitiveMap.keySet.asScala.toSet)
+    val parsed = SinkOptions.parse(own, catalogTable.isDefined, ofStatement)
+    lazy val complete = TargetSchemas.withSchema(parsed)
     val rows =
       if (catalogTable.isEmpty || !isNameless(info.schema)) info.schema
-      else named(info, TargetSchemas.withSchema(SinkOptions.parse(own, true, ofStatement)).format)
-    val parsed = TargetSchemas.withSchema(check(own, rows, catalogTable.isDefined, ofStatement))
-    for (table <- catalogTable; name <- InputColumns.ignored(rows, parsed.format).headOption)
+      else named(info, complete.records.format)
+    check(parsed, rows)
+    for (table <- catalogTable; name <- InputColumns.ignored(rows, complete.records.format).headOption)
       throw Errors.invalidColumn(
         name,
         s"the records of '$table' have no such column; remove or rename it."
       )
-    new QuerySink(parsed, inputColumns(rows, parsed.format), info.queryId, answer)
+    new QuerySink(complete, inputColumns(rows, complete.records.format), info.queryId, answer)
   }
 
   /** Spark calls the columns of an INSERT without names so, since the table takes any columns. */
@@ -138,26 +133,15 @@ private[dynamickafka] object DynamicKafkaSinkTable {
       ofQuery.containsKey(name)
     } ++ ofQuery.asCaseSensitiveMap.asScala).asJava)
 
-  /**
-   * Checks the options, the columns, and that the metadata service can be created, before a query starts.
-   *
-   * @return the parsed options
-   */
-  def check(
-      options: CaseInsensitiveStringMap,
-      schema: StructType,
-      isCatalogTable: Boolean = false,
-      ofStatement: Set[String] = Set.empty
-  ): SinkOptions = {
-    val parsed = SinkOptions.parse(options, isCatalogTable, ofStatement)
-    val found = inputColumns(schema, parsed.format)
-    if (parsed.routing.streamId.isEmpty && !found.hasStream)
+  /** Checks the columns, and that the metadata service can be created, before a query starts. */
+  def check(options: SinkOptions, schema: StructType): Unit = {
+    val found = inputColumns(schema, options.records.format)
+    if (options.routing.streamId.isEmpty && !found.hasStream)
       throw Errors.missingOption(
         "streamId",
         "set it to the stream to write to, or add a column 'stream' to the DataFrame."
       )
-    MetadataServices.create(parsed.service, SparkSession.active.sparkContext.hadoopConfiguration).close()
-    parsed
+    MetadataServices.create(options.service, SparkSession.active.sparkContext.hadoopConfiguration).close()
   }
 
   private def inputColumns(schema: StructType, format: FormatTable): InputColumns =
@@ -374,21 +358,14 @@ private[sink] object TargetSchemas {
 
   /** Asks the metadata service and the registry of the first cluster, in the order of the metadata. */
   def withSchema(options: SinkOptions): SinkOptions =
-    if (!options.format.schemaFromRegistry) options
-    else
-      options.withFormat(options.format.copy(schema = Some(ofStream(options)), schemaFromRegistry = false))
-
-  private def ofStream(options: SinkOptions): DeclaredSchema = {
-    val stream = options.routing.streamId.getOrElse(throw Errors.missingOption(
-      SinkOptionSpecs.StreamId.name,
-      "set it to the stream whose schema is meant, because 'schema' is 'registry'."
-    ))
-    NewestSchemas.common(
-      SideFormat(options.format.value.format),
-      StreamSubjects.of(
-        options.records.registries.ofValues(options.format, _),
-        MetadataOptions(options.service, Subscription.Ids(Seq(stream)), options.discovery)
-      ).take(1)
-    )
-  }
+    if (!options.records.format.schemaFromRegistry) options
+    else {
+      val metadata = options.ofStream("schema is meant, because 'schema' is 'registry'")
+      val format = options.records.format
+      val schema = NewestSchemas.common(
+        SideFormat(format.value.format),
+        StreamSubjects.of(options.records.registries.ofValues(format, _), metadata).take(1)
+      )
+      options.copy(records = options.records.copy(format = format.withSchema(schema)))
+    }
 }

@@ -127,7 +127,7 @@ private[source] final class DynamicKafkaScan(
   }
 
   override def toBatch(): Batch = {
-    options.format.deadLetters.foreach(_ =>
+    options.records.format.deadLetters.foreach(_ =>
       throw Errors.invalidOption(
         FormatOptionSpecs.OnParseErrors.name,
         "dead-letter",

@@ -67,7 +67,7 @@ private[dynamickafka] final class DynamicKafkaTable(
   )
 
   override def newScanBuilder(ofQuery: CaseInsensitiveStringMap): ScanBuilder = {
-    val parsed = DynamicKafkaTable.loaded(RegistrySchemas.withSchema(options(ofQuery), declared), user)
+    val parsed = DynamicKafkaTable.loaded(options(ofQuery), declared, user)
     val layout = DynamicKafkaTable.layout(parsed, user)
     refuseOtherColumns(layout.fold(DynamicKafkaTable.plain(parsed.records.includeHeaders))(_.schema), ofQuery)
     new DynamicKafkaScanBuilder(parsed, tableSchema, layout, answer)
@@ -126,9 +126,10 @@ private[dynamickafka] object DynamicKafkaTable {
       answer: () => Option[KafkaStream] = () => None,
       ofTable: Option[CaseInsensitiveStringMap => CaseInsensitiveStringMap] = None
   ): DynamicKafkaTable = {
-    val declared = Option.when(options.format.schemaFromRegistry)(RegistrySchemas.newest(options, user))
+    val declared =
+      Option.when(options.records.format.schemaFromRegistry)(RegistrySchemas.newest(options, user))
     new DynamicKafkaTable(
-      schema(loaded(RegistrySchemas.withSchema(options, declared), user), user),
+      schema(loaded(options, declared, user), user),
       user,
       declared,
       answer,
@@ -145,8 +146,14 @@ private[dynamickafka] object DynamicKafkaTable {
         })
     )
 
-  private def loaded(options: SourceOptions, user: Option[StructType]): SourceOptions =
-    options.withFormat(ProtobufFiles.loaded(options.format, user.isDefined))
+  private def loaded(
+      options: SourceOptions,
+      declared: Option[DeclaredSchema],
+      user: Option[StructType]
+  ): SourceOptions = {
+    val format = declared.fold(options.records.format)(options.records.format.withSchema)
+    options.copy(records = options.records.copy(format = ProtobufFiles.loaded(format, user.isDefined)))
+  }
 
   private def schema(options: SourceOptions, user: Option[StructType]): StructType =
     layout(options, user) match {
@@ -172,7 +179,10 @@ private[dynamickafka] object DynamicKafkaTable {
 
   /** None: the columns of Spark's Kafka source. */
   private def layout(options: SourceOptions, user: Option[StructType]): Option[Layout] =
-    Option.when(!options.format.isPlain)(options.format.layout(user, options.records.includeHeaders))
+    Option.when(!options.records.format.isPlain)(options.records.format.layout(
+      user,
+      options.records.includeHeaders
+    ))
 
   private def plain(includeHeaders: Boolean): StructType =
     SparkKafkaSource.find().schema(includeHeaders)
@@ -250,11 +260,6 @@ private[source] object ProtobufFiles {
 /** `schema=registry`: the columns are those of the newest schema of the subject, when a table is made. */
 private[source] object RegistrySchemas {
 
-  def withSchema(options: SourceOptions, declared: Option[DeclaredSchema]): SourceOptions =
-    declared.fold(options)(schema =>
-      options.withFormat(options.format.copy(schema = Some(schema), schemaFromRegistry = false))
-    )
-
   /**
    * The schema at the registry of the first cluster, in the order of the metadata. Those of all others have to be readable with
    * it.
@@ -269,8 +274,8 @@ private[source] object RegistrySchemas {
         "a schema is also given to Spark ('.schema(...)'), but only one of the two is allowed."
       )
     NewestSchemas.common(
-      options.format.value,
-      StreamSubjects.of(options.records.registries.ofValues(options.format, _), options.metadata)
+      options.records.format.value,
+      StreamSubjects.of(options.records.registries.ofValues(options.records.format, _), options.metadata)
     )
   }
 }

@@ -198,7 +198,7 @@ private[source] final class DynamicMicroBatchStream(
     // The topology of the trigger that has planned the batch; there is none if an earlier run has planned it.
     def topology = snapshots.last.fold(feed.current())(_.topology)
     def deadLetters =
-      options.format.deadLetters.map(DeadLetterClusters(_, topology, streams, configs))
+      options.records.format.deadLetters.map(DeadLetterClusters(_, topology, streams, configs))
     new ReaderFactory(
       decoding.map(ClusterDecoding.of(_, options, stored :+ topology).copy(deadLetters = deadLetters)),
       recordTimes.map(_.ofTasks)

@@ -8,7 +8,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.prop.TableDrivenPropertyChecks
 
 import io.github.dynamickafka.config.Options.refused
-import io.github.dynamickafka.format.table.DeadLetterOptions
+import io.github.dynamickafka.format.table.{ClusterRegistries, DeadLetterOptions, Formats}
 import io.github.dynamickafka.metadata.UnreachableReplayPolicy
 import io.github.dynamickafka.testkit.TimeLimit
 
@@ -29,7 +29,11 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
         clusters = ClusterOptions(
           requestTimeoutMs = 60000,
           UnreachableOptions(skip = false, -1, UnreachableReplayPolicy.Fail, deferWithState = false),
-          PropertyOptions(Map.empty, Map.empty, SinkOptionSpecs.table)
+          PropertyOptions(Map.empty, Map.empty, SinkOptionSpecs.table),
+          ClientOptions(None, None, None),
+          snapshotMaxAgeMs = 1000,
+          failOnDataLoss = true,
+          refuseMisspelled = false
         ),
         routing = RoutingOptions(
           Some("orders"),
@@ -42,7 +46,9 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
           DeliveryGuarantee.AtLeastOnce,
           distribution = false,
           TransactionOptions("dynamic-kafka", None, 60000, replayLost = false, UnknownCommitPolicy.Fail)
-        )
+        ),
+        RecordOptions(Formats.plain, ClusterRegistries()),
+        page = None
       )
     )
   }

@@ -8,6 +8,7 @@ import org.scalatest.prop.TableDrivenPropertyChecks
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.dynamickafka.config.Options._
+import io.github.dynamickafka.format.table.{ClusterRegistries, Formats}
 import io.github.dynamickafka.metadata.OffsetsPolicy._
 import io.github.dynamickafka.metadata.{OffsetsPolicy, ReplacedClusterPolicy, UnreachableReplayPolicy}
 import io.github.dynamickafka.testkit.TimeLimit
@@ -28,12 +29,15 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
         ClusterOptions(
           requestTimeoutMs = 60000,
           UnreachableOptions(skip = false, -1, UnreachableReplayPolicy.Fail, deferWithState = false),
-          PropertyOptions(Map.empty, Map.empty),
+          PropertyOptions(Map.empty, Map.empty, SourceOptionSpecs.table),
+          ClientOptions(None, None, None),
           snapshotMaxAgeMs = 1000,
-          failOnDataLoss = true
+          failOnDataLoss = true,
+          refuseMisspelled = false
         ),
-        BatchOptions(LimitOptions(None, None, 900000, None, None)),
-        RecordOptions(includeHeaders = false),
+        BatchOptions(LimitOptions(None, None, 900000, None, None), None, RealTimeOptions(None, 250, None)),
+        RecordOptions(Formats.plain, ClusterRegistries(), includeHeaders = false),
+        page = None,
         remembered = SortedMap("streamIds" -> "orders")
       )
     )

@@ -89,7 +89,7 @@ class RegistrySecuritySuite extends AnyFunSuite with TimeLimit with RegistryTest
       "format" -> "avro-confluent",
       "schema" -> "id INT",
       "registry.url" -> reference(s"file:$file:url")
-    ).format.value.registries.of("blue")
+    ).records.format.value.registries.of("blue")
     assert(settings.resolved().urls == Seq("http://r:1") && settings.shown == "(redacted)")
   }
 }

@@ -43,7 +43,7 @@ class RegistryRecordsSuite extends AnyFunSuite with TimeLimit {
   /** The records of a query, as the driver and a task make them. */
   private final class Written(options: SinkOptions, ddl: String) {
     private val schema = StructType.fromDDL(ddl)
-    private val base = InputColumns.of(schema, caseSensitive = false, options.format)
+    private val base = InputColumns.of(schema, caseSensitive = false, options.records.format)
     private val frames = new ClusterFrames(options, base)
 
     def early(topology: Topology) = frames.of(topology).ids

@@ -1,8 +1,11 @@
 package io.github.dynamickafka.sink
 
 import scala.collection.immutable.SortedMap
+import scala.jdk.CollectionConverters._
 
+import org.apache.spark.sql.connector.write.LogicalWriteInfo
 import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.{Options, SinkOptions}
@@ -32,20 +35,23 @@ class TargetSchemasSuite extends AnyFunSuite with TimeLimit {
     )
   }
 
-  private def options(zeta: RegistryServer, alpha: RegistryServer, more: (String, String)*): SinkOptions = {
+  private def settings(zeta: RegistryServer, alpha: RegistryServer): Map[String, String] = {
     val _ = Query.spark
-    TargetSchemas.withSchema(Options.parseSink(Seq(
+    Map(
       "metadataService" -> "static",
       "metadataService.document" -> document,
       "format" -> "avro-confluent",
       "schema" -> "registry",
       "cluster.zeta.registry.url" -> zeta.url,
       "cluster.alpha.registry.url" -> alpha.url
-    ) ++ more: _*))
+    )
   }
 
+  private def options(zeta: RegistryServer, alpha: RegistryServer, more: (String, String)*): SinkOptions =
+    TargetSchemas.withSchema(Options.parseSink((settings(zeta, alpha) ++ more).toSeq: _*))
+
   private def ids(options: SinkOptions, ddl: String = "id INT"): Map[String, Int] = {
-    val columns = InputColumns.of(StructType.fromDDL(ddl), caseSensitive = false, options.format)
+    val columns = InputColumns.of(StructType.fromDDL(ddl), caseSensitive = false, options.records.format)
     val frames = new ClusterFrames(options, columns)
     frames.of(topology).ids.map { case (Frame.Place(cluster, _, _), id) => cluster -> id }
   }
@@ -71,7 +77,7 @@ class TargetSchemasSuite extends AnyFunSuite with TimeLimit {
       zeta.register("t-value", order(id))
       val newest = zeta.register("t-value", order(id, country))
       val found = options(zeta, alpha)
-      assert(found.format.schema.get.columns.toDDL == "id BIGINT,country STRING")
+      assert(found.records.format.schema.get.columns.toDDL == "id BIGINT,country STRING")
       assert(alpha.requests.isEmpty)
       assert(ids(found) == Map("zeta" -> newest, "alpha" -> 50))
       assert(posts(zeta).isEmpty && posts(alpha) == Seq("/subjects/t-value/versions"))
@@ -83,6 +89,20 @@ class TargetSchemasSuite extends AnyFunSuite with TimeLimit {
       val refused = Options.refused(ids(found, "id STRING"))
       assert(refused.getCondition == "DYNAMIC_KAFKA.INVALID_COLUMN")
       assert(Options.refused(ids(found, "id INT, x INT")).getMessage.contains("neither in 'schema'"))
+    }
+  }
+
+  test("an INSERT without names asks for the newest schema once", NotInFast) {
+    both { (zeta, alpha) =>
+      val _ = zeta.register("t-value", order(id))
+      val table = new CaseInsensitiveStringMap((settings(zeta, alpha) + ("streamId" -> "orders")).asJava)
+      new DynamicKafkaSinkTable(StructType.fromDDL("id BIGINT"), _ => table, Some("orders"))
+        .newWriteBuilder(new LogicalWriteInfo {
+          override def queryId(): String = "insert"
+          override def schema(): StructType = StructType.fromDDL("col1 INT")
+          override def options(): CaseInsensitiveStringMap = CaseInsensitiveStringMap.empty
+        })
+      assert(zeta.paths.count(_.contains("/versions/latest")) == 1, zeta.paths)
     }
   }
 
@@ -109,7 +129,7 @@ class TargetSchemasSuite extends AnyFunSuite with TimeLimit {
     both { (zeta, alpha) =>
       zeta.register("t-value", """{"type":"object","properties":{"id":{"type":"integer"}}}""", "JSON")
       val json = options(zeta, alpha, "format" -> "json-confluent")
-      assert(json.format.schema.get.columns.toDDL == "id BIGINT")
+      assert(json.records.format.schema.get.columns.toDDL == "id BIGINT")
       assert(ids(json) == Map("zeta" -> 1, "alpha" -> 50) && posts(zeta).isEmpty)
       assert(Options.refused(options(zeta, alpha)).getMessage.contains("has the type JSON"))
       val parsed = Options.parseSink(

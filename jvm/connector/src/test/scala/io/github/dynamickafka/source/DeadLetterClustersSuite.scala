@@ -62,7 +62,7 @@ class DeadLetterClustersSuite extends AnyFunSuite with TimeLimit {
       )
       try {
         streams.set(ids.map(id => id -> configs(ids.toSet)(id, properties(id))).toMap)
-        DeadLetterClusters(parsed.format.deadLetters.get, topology, streams, configs)
+        DeadLetterClusters(parsed.records.format.deadLetters.get, topology, streams, configs)
       } finally streams.close()
     }
     val used = chosen.fold(ids)(Seq(_))

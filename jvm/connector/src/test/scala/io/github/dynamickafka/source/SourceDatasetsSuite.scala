@@ -4,15 +4,14 @@ import scala.collection.immutable.SortedMap
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.config.{ClusterOptions, PropertyOptions, UnreachableOptions}
+import io.github.dynamickafka.config.{ClusterOptions, Options}
 import io.github.dynamickafka.metadata.{Topology, TopologyCluster, TopologyTopic}
 import io.github.dynamickafka.offset.{CompositeOffset, Positions, Retained}
 import io.github.dynamickafka.testkit.TimeLimit
 
 class SourceDatasetsSuite extends AnyFunSuite with TimeLimit {
 
-  private def options(perCluster: (String, String)*) =
-    ClusterOptions(1000L, UnreachableOptions(), PropertyOptions(perCluster = perCluster.toMap))
+  private def options(perCluster: (String, String)*) = Options.parse(perCluster: _*).clusters
 
   private def topology(clusters: (String, Seq[String])*) =
     Topology(SortedMap.from(clusters.map { case (id, topics) =>
@@ -39,7 +38,7 @@ class SourceDatasetsSuite extends AnyFunSuite with TimeLimit {
   }
 
   test("the address of an option, not that of the metadata") {
-    val own = options("blue.kafka.bootstrap.servers" -> "other:1,more:2")
+    val own = options("cluster.blue.kafka.bootstrap.servers" -> "other:1,more:2")
     val all = topology("blue" -> Seq("a"), "green" -> Seq("a"))
     assert(found(own, Seq(all), offset("blue" -> Seq("a"), "green" -> Seq("a"))).map(_._1) ==
       Seq("kafka://other:1", "kafka://green:9092"))

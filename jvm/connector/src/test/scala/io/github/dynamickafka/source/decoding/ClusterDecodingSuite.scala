@@ -26,7 +26,7 @@ class ClusterDecodingSuite extends AnyFunSuite with TimeLimit {
       isCatalogTable = true
     )
     def counter = new LongAccumulator
-    val layout = parsed.format.layout(None, includeHeaders = false)
+    val layout = parsed.records.format.layout(None, includeHeaders = false)
     ClusterDecoding.of(
       Decoding(layout, DecodeCounts(counter, counter, counter)),
       parsed,

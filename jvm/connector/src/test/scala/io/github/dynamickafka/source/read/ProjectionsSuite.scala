@@ -95,7 +95,10 @@ class ProjectionsSuite extends AnyFunSuite with TimeLimit {
     }
     for (policy <- Seq("fail", "null", "keep", "drop")) {
       val layout =
-        Options.parse(options :+ ("parseErrors" -> policy): _*).format.layout(None, includeHeaders = false)
+        Options.parse(options :+ ("parseErrors" -> policy): _*).records.format.layout(
+          None,
+          includeHeaders = false
+        )
       val all = layout.schema.fieldNames.toSeq
       val columns = all ++ layout.value.change.toSeq.flatMap(_.payload.fieldNames)
       val special = all.filter(_.startsWith("_"))

@@ -16,7 +16,7 @@ final class ReadRecords {
   val counts: DecodeCounts = DecodeCounts(new LongAccumulator, new LongAccumulator, new LongAccumulator)
 
   def layout(options: (String, String)*): Layout =
-    Options.parse(options: _*).format.layout(None, includeHeaders = false)
+    Options.parse(options: _*).records.format.layout(None, includeHeaders = false)
 
   /** All rows of these values, copied as Spark copies them. */
   def rows(layout: Layout)(values: String*): Seq[Seq[Any]] =

@@ -21,7 +21,7 @@ class RecordDecoderSuite extends AnyFunSuite with TimeLimit {
   private val counts = DecodeCounts(new LongAccumulator, new LongAccumulator, new LongAccumulator)
 
   private def layout(options: (String, String)*): Layout =
-    Options.parse(options: _*).format.layout(None, includeHeaders = false)
+    Options.parse(options: _*).records.format.layout(None, includeHeaders = false)
 
   private def record(value: String, key: String = null) =
     new ConsumerRecord("orders-eu", 3, 42L, bytes(key), bytes(value))

@@ -18,7 +18,7 @@ import io.github.dynamickafka.testkit.TimeLimit
 class UpsertRowsSuite extends AnyFunSuite with TimeLimit {
 
   private def layout(options: (String, String)*): Layout =
-    Options.parse(options: _*).format.layout(None, includeHeaders = false)
+    Options.parse(options: _*).records.format.layout(None, includeHeaders = false)
 
   private def bytes(text: String): Array[Byte] = if (text == null) null else text.getBytes(UTF_8)
 

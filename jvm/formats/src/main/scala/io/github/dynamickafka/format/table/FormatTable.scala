@@ -25,6 +25,10 @@ private[dynamickafka] final case class FormatTable(
   def keyFields: Seq[String] = key.fold(Seq.empty[String])(_.fields)
   def exceptKey: Boolean = key.exists(_.isApart)
 
+  /** With the columns of `schema=registry`. */
+  def withSchema(newest: DeclaredSchema): FormatTable =
+    copy(schema = Some(newest), schemaFromRegistry = false)
+
   /** Whether a format of changes gives envelopes instead of rows. */
   def changeEnvelope: Boolean = changes == ChangeMode.Envelope
 
