@@ -1,6 +1,7 @@
 package io.github.dynamickafka.source.history
 
 import org.apache.spark.sql.connector.read.InputPartition
+import org.apache.spark.sql.types.{DataType, StructType}
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.SourceOptions
@@ -40,10 +41,10 @@ private[source] final class HistoryBatches(
 
   private def planned(stream: String, table: HistoryTable, files: Seq[HistoryFile]): Array[InputPartition] = {
     val source = new HistorySource(stream, table.source.format, table.source.path, layout)
-    val schema = source.schemaOf(table)
+    val schema = DataType.fromJson(table.source.schema).asInstanceOf[StructType]
     val columns = source.columns(schema, table.cluster, table.topic)
     val time = source.recordColumn(MetadataColumn.Timestamp, columns, schema)
-    val planned = source.format.plan(source.where, table, columns.names, time, files)
+    val planned = source.format.plan(source.where, table, schema, columns.names, time, files)
     val projection = columns.projection(planned.schema, source.where)
     planned.partitions.toArray.map(part =>
       HistoryPartition(

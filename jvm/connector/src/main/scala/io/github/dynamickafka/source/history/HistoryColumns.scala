@@ -18,7 +18,6 @@ import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Error
 import io.github.dynamickafka.format.ColumnOrigin.{CorruptRecord, DecodeError, OfRecord}
 import io.github.dynamickafka.format.table.StoreAssignment
 import io.github.dynamickafka.format.{Layout, LayoutColumn, MetadataColumn}
-import io.github.dynamickafka.offset.HistoryTable
 
 /**
  * How the columns of files become those of a table.
@@ -99,9 +98,6 @@ private[history] final class HistorySource(
       s"Spark has no data source '$formatName' on its class path${HistoryFormat.missing(formatName)}"
     ))
   }
-
-  def schemaOf(table: HistoryTable): StructType =
-    DataType.fromJson(table.source.schema).asInstanceOf[StructType]
 
   /**
    * @param cluster of files without a column `cluster`

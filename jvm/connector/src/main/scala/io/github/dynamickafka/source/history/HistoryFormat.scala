@@ -60,6 +60,7 @@ private[history] trait HistoryFormat {
 
   /**
    * @param where for errors
+   * @param schema of the table
    * @param columns those to read
    * @param time the column with the timestamps
    * @param files some of the table
@@ -67,6 +68,7 @@ private[history] trait HistoryFormat {
   def plan(
       where: String,
       table: HistoryTable,
+      schema: StructType,
       columns: Set[String],
       time: Option[String],
       files: Seq[HistoryFile]
@@ -176,11 +178,11 @@ private[history] final class FileHistory(provider: TableProvider) extends Histor
   override def plan(
       where: String,
       table: HistoryTable,
+      schema: StructType,
       columns: Set[String],
       time: Option[String],
       files: Seq[HistoryFile]
   ): PlannedFiles = {
-    val schema = DataType.fromJson(table.source.schema).asInstanceOf[StructType]
     val settings = table.source.options ++ paths(files.map(_.path))
     val options = new CaseInsensitiveStringMap(settings.asJava)
     val builder = scanBuilder(provider.getTable(schema, Array.empty[Transform], options), options)
@@ -243,6 +245,7 @@ private[history] final class IcebergHistory(provider: TableProvider) extends His
   override def plan(
       where: String,
       table: HistoryTable,
+      schema: StructType,
       columns: Set[String],
       time: Option[String],
       files: Seq[HistoryFile]
@@ -251,7 +254,6 @@ private[history] final class IcebergHistory(provider: TableProvider) extends His
     val snapshot = versions.values.headOption.getOrElse(
       throw Errors.invalidOffset(s"the history of $where has no snapshot in the checkpoint")
     )
-    val schema = DataType.fromJson(table.source.schema).asInstanceOf[StructType]
     val wanted = StructType(schema.filter(f => columns(f.name))).add(File, StringType, nullable = false)
     val selector = if (table.source.path.contains("/")) "#" else "."
     val settings = options + (PathOption -> s"${table.source.path}${selector}snapshot_id_$snapshot")
