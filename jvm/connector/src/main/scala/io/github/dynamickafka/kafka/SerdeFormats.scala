@@ -30,14 +30,13 @@ import io.github.dynamickafka.option.NamedClass
 private[dynamickafka] final class SerdeFormats extends KafkaSerdes {
 
   override def deserializer(option: String, className: String): Either[String, Format] =
-    NamedClass.find(className, classOf[Deserializer[_]]).map(found =>
-      new DeserializerFormat(SerdeClass(option, className, SerdeType.read(found)))
-    )
+    serde(option, className, classOf[Deserializer[_]])(SerdeType.read).map(DeserializerFormat(_))
 
   override def serializer(option: String, className: String): Either[String, Format] =
-    NamedClass.find(className, classOf[Serializer[_]]).map(found =>
-      new SerializerFormat(SerdeClass(option, className, SerdeType.written(found)))
-    )
+    serde(option, className, classOf[Serializer[_]])(SerdeType.written).map(SerializerFormat(_))
+
+  private def serde(option: String, className: String, expected: Class[_])(of: Class[_] => String) =
+    NamedClass.find(className, expected).map(found => SerdeClass(option, className, of(found)))
 }
 
 /**
