@@ -7,7 +7,7 @@ import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.{IsolationLevel, TopicPartition}
 
 import io.github.dynamickafka.kafka.{ClusterClients, ClusterRequests, ListedOffset, Opening, TopicAnswer}
-import io.github.dynamickafka.source.{Entry, HistoryTest, StreamsFile}
+import io.github.dynamickafka.source.{Entry, HistoryTest, Query, StreamsFile}
 import io.github.dynamickafka.testkit.TestAll
 
 /** `plan`, on brokers. What enters, drains and leaves is decided as in `PlannedChangeSuite`. */
@@ -52,12 +52,19 @@ class PlanProcedureSuite extends HistoryTest {
     }
   }
 
-  test("the time of a log-in is none of the attempt to ask a cluster") {
-    val topic = newTopicOn(1, blue)
+  /** Runs the body with a query that has read one record, of a topic that green has as well. */
+  private def afterOne[A](body: (Query, String) => A): A = {
+    val topic = newTopicOn(1, blue, green)
     produce(blue, topic, 1, Seq("a"))
     scene { s =>
       s.orders(Entry("blue", blue, topic))
       s.catchUp()
+      body(s, topic)
+    }
+  }
+
+  test("the time of a log-in is none of the attempt to ask a cluster") {
+    afterOne { (s, topic) =>
       val file = new StreamsFile(newFolder())
       file.write("orders" -> Seq(Entry("blue", blue, topic)))
       val reply = CommandLine.running { (file, timeout, hadoop) =>
@@ -127,11 +134,7 @@ class PlanProcedureSuite extends HistoryTest {
   }
 
   test("a checkpoint that was migrated: what the first start refuses") {
-    val topic = newTopicOn(1, blue)
-    produce(blue, topic, 1, Seq("a"))
-    scene { s =>
-      s.orders(Entry("blue", blue, topic))
-      s.catchUp()
+    afterOne { (s, topic) =>
       s.rewriteLogged(_ => s"""{"version":2,"clusters":{"bleu":{"$topic":{"0":1}}}}""")
       val own = s.checkpoint.resolve("sources/0/dynamic-kafka")
       Files.move(own, own.resolveSibling("away"))
@@ -147,11 +150,7 @@ class PlanProcedureSuite extends HistoryTest {
   }
 
   test("where it cannot tell, it is refused with the reason") {
-    val topic = newTopicOn(1, blue, green)
-    produce(blue, topic, 1, Seq("a"))
-    scene { s =>
-      s.orders(Entry("blue", blue, topic))
-      s.catchUp()
+    afterOne { (s, topic) =>
       val k = catalog(s.options("clusterRequestTimeoutMs" -> "4000"))
       val call = s"CALL $k.system.plan('${s.checkpoint}')"
       s.orders(Entry("blue", blue, topic), Entry.at("green", "127.0.0.1:1", topic))
