@@ -135,7 +135,7 @@ def test_each_fault(tmp_path: Path, clusters: dict[str, Cluster], closed_port: i
     )
     expected = {
         "unknown-host": ("dns", "no address for nowhere.invalid", "bootstrap.servers"),
-        "closed": ("tcp", f"127.0.0.1:{closed_port} (Connection refused)", "start the broker"),
+        "closed": ("tcp", f"127.0.0.1:{closed_port} (connection refused)", "start the broker"),
         "no-tls": ("tls", "no TLS handshake", "security.protocol"),
         "tls": ("login", "the port has TLS", "security.protocol"),
         "not-trusted": ("tls", "the broker's certificate is not accepted", "ssl.truststore"),
@@ -199,7 +199,7 @@ def test_an_advertised_address_that_is_unreachable(
         found = doctor(tmp_path, {"behind": {"bootstrap.servers": f"127.0.0.1:{proxy.port}"}})["behind"]
     assert found["login"]["status"] == "ok"
     assert found["advertised"]["status"] == "failed"
-    assert f"127.0.0.1:{closed_port} (Connection refused)" in found["advertised"]["message"]
+    assert f"127.0.0.1:{closed_port} (connection refused)" in found["advertised"]["message"]
     assert "advertised.listeners" in found["advertised"]["remedy"]
 
 

@@ -91,6 +91,10 @@ private[admin] object CheckpointCommands {
       }.toMap
     }
 
+    protected def places(sources: Seq[Source])(more: (Source, Position) => Seq[Any]): Seq[Seq[Any]] =
+      for (source <- sources; p <- source.positions)
+        yield Seq[Any](source.id, p.cluster, p.topic, p.partition, p.at) ++ more(source, p)
+
     protected def document(sources: Seq[Any]): Any = Json.fields(
       "batch" -> batch.number,
       "finished" -> isFinished,
@@ -111,10 +115,8 @@ private[admin] object CheckpointCommands {
     private lazy val sources = read(_ => true, asked = withLag)
 
     /** Asks no cluster. */
-    override def rows: Seq[Seq[Any]] = for {
-      source <- read(_ => true, asked = false)
-      p <- source.positions
-    } yield Seq(source.id, p.cluster, p.topic, p.partition, p.at, stateInSql(p))
+    override def rows: Seq[Seq[Any]] =
+      places(read(_ => true, asked = false))((_, p) => Seq(stateInSql(p)))
 
     override def json: Any = document(sources.map { source =>
       Json.Fields(
@@ -157,19 +159,10 @@ private[admin] object CheckpointCommands {
       extends OfBatch(context, log, batch) {
     private val sources = read(_.isRead, asked = true)
 
-    override def rows: Seq[Seq[Any]] = for {
-      source <- sources
-      p <- source.positions
-    } yield Seq(
-      source.id,
-      p.cluster,
-      p.topic,
-      p.partition,
-      p.at,
-      source.end(p),
-      source.lag(p),
-      source.ends(p.cluster)(p.place.topicPartition).failed.toOption.map(_.getMessage)
-    )
+    override def rows: Seq[Seq[Any]] = places(sources) { (source, p) =>
+      val why = source.ends(p.cluster)(p.place.topicPartition).failed.toOption.map(_.getMessage)
+      Seq(source.end(p), source.lag(p), why)
+    }
 
     override def json: Any = document(sources.map(source =>
       Json.fields(

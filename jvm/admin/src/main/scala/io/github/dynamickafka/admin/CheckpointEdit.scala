@@ -1,25 +1,35 @@
 package io.github.dynamickafka.admin
 
 import java.nio.charset.StandardCharsets.UTF_8
-import java.security.MessageDigest
-import java.util.{Arrays, HexFormat}
+import java.util.Arrays
 
 import scala.collection.immutable.SortedMap
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import org.apache.commons.codec.digest.DigestUtils.sha256Hex
 
 import io.github.dynamickafka.base.Json
-import io.github.dynamickafka.source.checkpoint.{Refusal, SparkCheckpoint}
+import io.github.dynamickafka.source.checkpoint.{LoggedBatch, Refusal, SparkCheckpoint}
 
 /**
  * Edits of a checkpoint in place, each of which can be undone. An edit is a folder `dynamic-kafka-edits/<time>` with what the files were,
  * complete as soon as `edit.json` is there, before the first file changes; `done` marks that the last one has changed. Files keep their
  * mode and their owner.
  */
-private[admin] final class CheckpointEdit(files: CheckpointFiles) {
+private[admin] final class CheckpointEdit(val log: SparkCheckpoint, val files: CheckpointFiles) {
   import CheckpointEdit._
+
+  /**
+   * The newest batch.
+   *
+   * @throws Refusal if it is not finished, or another edit is not complete
+   */
+  def begin(): LoggedBatch = {
+    refuseInterrupted()
+    log.newestFinished()
+  }
 
   def refuseInterrupted(): Unit = newest.filterNot(_.isDone).foreach { edit =>
     throw new Refusal(
@@ -31,16 +41,15 @@ private[admin] final class CheckpointEdit(files: CheckpointFiles) {
    * Changes files, after it has stored what they were. The offset log is changed last.
    *
    * @param command the command that does the same
+   * @param batch the newest one, with which the change was planned
    * @param changes what the change was planned with and what a file becomes, by its path in the checkpoint
-   * @param unchanged whether the checkpoint is still what the change was planned with
-   * @throws Refusal if it is not
+   * @throws Refusal if the checkpoint is not what the change was planned with any more
    */
   def apply(
       command: String,
       user: String,
       batch: Long,
-      changes: SortedMap[String, (String, String)],
-      unchanged: => Boolean
+      changes: SortedMap[String, (String, String)]
   ): Unit = {
     // A checksum of the file system would be that of the former content.
     val sums =
@@ -56,7 +65,7 @@ private[admin] final class CheckpointEdit(files: CheckpointFiles) {
         files.write(s"$folder/$Before/$name", content, access(name))
       }
       if (
-        !unchanged || before.exists { case (name, content) =>
+        log.logged.last != batch || before.exists { case (name, content) =>
           !files.read(name).exists(Arrays.equals(_, content))
         }
       )
@@ -85,7 +94,7 @@ private[admin] final class CheckpointEdit(files: CheckpointFiles) {
    *
    * @throws Refusal if there is none, or the query has run since, or its newest batch is not finished
    */
-  def restore(log: SparkCheckpoint): Edit = {
+  def restore(): Edit = {
     val last =
       newest.getOrElse(throw new Refusal(s"there is no edit of ${files.location} that can be undone"))
     def refuse(why: String) =
@@ -97,8 +106,8 @@ private[admin] final class CheckpointEdit(files: CheckpointFiles) {
     log.newestFinished()
     val before = last.files.map { case (name, digests) =>
       val content = files.read(s"${last.folder}/$Before/$name")
-      if (content.map(sha256) != digests.before) refuse(s"'$Before/$name' in ${last.folder} is damaged")
-      if (files.read(name).map(sha256).exists(now => !digests.has(now)) && !name.endsWith(s"/$Latest"))
+      if (content.map(sha256Hex(_)) != digests.before) refuse(s"'$Before/$name' in ${last.folder} is damaged")
+      if (files.read(name).map(sha256Hex(_)).exists(now => !digests.has(now)) && !name.endsWith(s"/$Latest"))
         refuse(s"$name has changed since")
       name -> content
     }
@@ -165,7 +174,7 @@ private[admin] final class CheckpointEdit(files: CheckpointFiles) {
     "by" -> user,
     "at_ms" -> System.currentTimeMillis(),
     "files" -> before.map { case (name, content) =>
-      name -> Json.fields(Before -> sha256(content), After -> after(name).map(sha256))
+      name -> Json.fields(Before -> sha256Hex(content), After -> after(name).map(sha256Hex(_)))
     }
   )).getBytes(UTF_8)
 
@@ -173,6 +182,16 @@ private[admin] final class CheckpointEdit(files: CheckpointFiles) {
 }
 
 private[admin] object CheckpointEdit {
+
+  /** For a checkpoint without a link, and without a file outside of it. */
+  def apply(context: Context, checkpoint: String): CheckpointEdit = {
+    val log = SparkCheckpoint(checkpoint, context.hadoop)
+    log.logged
+    val files = new CheckpointFiles(checkpoint, context.hadoop)
+    files.all()
+    new CheckpointEdit(log, files)
+  }
+
   private val Folder = SparkCheckpoint.Edits
   private val Version = 1
   private val Record = "edit.json"
@@ -211,7 +230,4 @@ private[admin] object CheckpointEdit {
   /** The offset log last, and checksums before their files: a file without a checksum is not checked. */
   private def inOrder(names: Iterable[String]): Seq[String] =
     names.toSeq.sortBy(name => (name.startsWith("offsets/"), !CheckpointFiles.isChecksum(name), name))
-
-  private def sha256(content: Array[Byte]): String =
-    HexFormat.of.formatHex(MessageDigest.getInstance("SHA-256").digest(content))
 }

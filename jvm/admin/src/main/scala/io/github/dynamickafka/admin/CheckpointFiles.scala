@@ -257,11 +257,9 @@ private[admin] final class CheckpointFiles(val location: String, hadoop: Configu
       }
   }
 
-  private def adopt(path: Path, access: Access): Unit = {
-    setMode(path, access.mode)
+  private def adopt(path: Path, access: Access): Unit =
     try keep(path, access)
     catch { case _: Refusal => () }
-  }
 }
 
 private[admin] object CheckpointFiles {

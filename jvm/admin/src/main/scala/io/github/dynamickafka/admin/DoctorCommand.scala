@@ -1,16 +1,14 @@
 package io.github.dynamickafka.admin
 
-import java.net.UnknownHostException
-
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
-import scala.util.{Failure, Success, Try, Using}
+import scala.util.{Success, Try, Using}
 
 import org.apache.kafka.clients.admin.AdminClientConfig
 
 import io.github.dynamickafka.base.{Json, Redaction}
 import io.github.dynamickafka.error.{Errors, FailureText}
-import io.github.dynamickafka.kafka.{BrokerSocket, ClientDefaults, SecretReferences}
+import io.github.dynamickafka.kafka.{BrokerSocket, ClientDefaults, SecretReferences, UnansweredAddresses}
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
 import io.github.dynamickafka.source.checkpoint.SparkCheckpoint
 import io.github.dynamickafka.source.cluster.ClusterConfigs
@@ -263,7 +261,9 @@ private[admin] object DoctorCommand {
  * @param timeoutMs the time limit of a connection, and of a response
  */
 private[admin] final class Network(servers: Seq[(String, Int)], timeoutMs: Int) {
-  import Network._
+
+  /** The version of the request for metadata with topic ids, in Kafka 2.8. */
+  private val WithTopicIds = 10
 
   def dns: Finding = {
     val unknown = servers.map(_._1).distinct.filterNot(BrokerSocket.resolves)
@@ -315,22 +315,8 @@ private[admin] final class Network(servers: Seq[(String, Int)], timeoutMs: Int) 
     else Finding.failed(message, remedy)
 
   private def unreachable(addresses: Seq[(String, Int)]): Seq[String] =
-    addresses.distinct.flatMap { case address @ (host, port) =>
-      Try(BrokerSocket.connect(address, timeoutMs).close()) match {
-        case Success(_) => None
-        case Failure(e) =>
-          val reason = e match {
-            case _: UnknownHostException => "unknown host"
-            case _: java.net.SocketTimeoutException => "no answer"
-            case other => Option(other.getMessage).getOrElse(other.getClass.getSimpleName)
-          }
-          Some(s"$host:$port ($reason)")
-      }
-    }
-}
-
-private[admin] object Network {
-
-  /** The version of this request with topic ids, in Kafka 2.8. */
-  private val WithTopicIds = 10
+    for {
+      (host, port) <- addresses.distinct
+      reason <- UnansweredAddresses.refusal((host, port), timeoutMs)
+    } yield s"$host:$port ($reason)"
 }

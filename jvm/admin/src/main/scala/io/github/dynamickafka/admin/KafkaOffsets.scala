@@ -1,7 +1,7 @@
 package io.github.dynamickafka.admin
 
 import java.time.Duration
-import java.util.concurrent.{CompletableFuture, ExecutionException, FutureTask, TimeUnit}
+import java.util.concurrent.{CompletableFuture, TimeUnit}
 import java.{util => ju}
 
 import scala.collection.concurrent.TrieMap
@@ -16,8 +16,7 @@ import org.apache.kafka.common.TopicPartition
 import io.github.dynamickafka.base.{DaemonThreads, Redaction}
 import io.github.dynamickafka.catalog.StreamProperties
 import io.github.dynamickafka.config.{SourceOptionSpecs, SourceOptions}
-import io.github.dynamickafka.error.FailureText
-import io.github.dynamickafka.kafka.{ClusterClient, ClusterFailure, KafkaProperties}
+import io.github.dynamickafka.kafka.{ClusterClient, ClusterFailure, KafkaProperties, Opening}
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream, TopologyCluster}
 import io.github.dynamickafka.offset.CompositeOffset
 import io.github.dynamickafka.source.checkpoint.{
@@ -51,13 +50,7 @@ private[admin] object KafkaOffsets {
     }
   }
 
-  def committed(context: Context, config: ClusterConfig, group: String): Map[TopicPartition, Long] =
-    using(context, config)(client => await(config, client.committed(group)))
-
   /** Kafka's `cluster.id`, if the cluster has one. */
-  def kafkaId(context: Context, config: ClusterConfig): Option[String] =
-    using(context, config)(client => kafkaId(config, client))
-
   def kafkaId(config: ClusterConfig, client: ClusterClient): Option[String] =
     Option(await(config, client.clusterId)).filter(_.nonEmpty)
 
@@ -109,22 +102,7 @@ private[admin] object KafkaOffsets {
   private def properties(config: ClusterConfig) = config.properties.admin ++ config.properties.client
 
   /** Calls the function for all clusters at once, each on a thread of its own, because the functions wait. */
-  def inParallel[A, B](all: Seq[A])(f: A => B): Seq[B] = {
-    val answers = all.map { one =>
-      val answer = new FutureTask[B](() => f(one))
-      threads.execute(answer)
-      answer
-    }
-    answers.map { answer =>
-      try answer.get()
-      catch {
-        case e: ExecutionException => e.getCause match {
-            case cause: RuntimeException => throw cause
-            case cause => throw new Refusal(FailureText.of(cause), cause)
-          }
-      }
-    }
-  }
+  def inParallel[A, B](all: Seq[A])(f: A => B): Seq[B] = Opening.answers(all, threads)(f)
 }
 
 /**

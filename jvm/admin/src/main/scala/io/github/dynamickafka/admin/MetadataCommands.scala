@@ -2,7 +2,6 @@ package io.github.dynamickafka.admin
 
 import java.nio.charset.StandardCharsets.UTF_8
 
-import scala.jdk.CollectionConverters._
 import scala.util.Using
 
 import io.github.dynamickafka.base.Json
@@ -164,7 +163,7 @@ private[admin] object MetadataCommands {
     override def text: String =
       if (document.errors.nonEmpty) ""
       else {
-        val clusters = document.streams.values.flatMap(_.getClusterMetadataMap.keySet.asScala).toSet
+        val clusters = document.streams.values.flatMap(_.entries.map(_._1)).toSet
         s"$file: ${Text.count(document.streams.size.toLong, "stream")} on ${Text.count(clusters.size.toLong, "cluster")}"
       }
 

@@ -59,18 +59,10 @@ private[admin] object MigrationCommands {
       "batch BIGINT, file STRING",
       (context, arguments) => {
         val (old, now) = (arguments(Old), arguments(New))
-        val (log, files) = opened(context, arguments(Checkpoint))
-        val edit = new CheckpointEdit(files)
-        edit.refuseInterrupted()
-        val newest = log.newestFinished()
-        val changes = ClusterRename.changes(files, log, newest, old, now)
-        edit(
-          s"rename-cluster $old $now",
-          context.user,
-          newest.number,
-          changes,
-          log.logged.last == newest.number
-        )
+        val edit = CheckpointEdit(context, arguments(Checkpoint))
+        val newest = edit.begin()
+        val changes = ClusterRename.changes(edit.files, edit.log, newest, old, now)
+        edit(s"rename-cluster $old $now", context.user, newest.number, changes)
         new Changed(
           changes.keys.toSeq,
           s"after batch ${newest.number}, cluster $old is $now in",
@@ -86,8 +78,7 @@ private[admin] object MigrationCommands {
       Seq(Checkpoint),
       "edit STRING, batch BIGINT, file STRING",
       (context, arguments) => {
-        val (log, files) = opened(context, arguments(Checkpoint))
-        val undone = new CheckpointEdit(files).restore(log)
+        val undone = CheckpointEdit(context, arguments(Checkpoint)).restore()
         new Changed(
           undone.names,
           s"undone: ${undone.command}, after batch ${undone.batch}",
@@ -97,15 +88,6 @@ private[admin] object MigrationCommands {
       }
     )
   )
-
-  /** The log and the files of a checkpoint without a link, and without a file outside of it. */
-  def opened(context: Context, checkpoint: String): (SparkCheckpoint, CheckpointFiles) = {
-    val log = SparkCheckpoint(checkpoint, context.hadoop)
-    log.logged
-    val files = new CheckpointFiles(checkpoint, context.hadoop)
-    files.all()
-    log -> files
-  }
 
   private def migrate(context: Context, arguments: Arguments): Result = {
     val clusters = arguments.get(Clusters).getOrElse(Nil)
@@ -213,7 +195,7 @@ private[admin] object Migration {
     log.logged
     val (files, target) = (new CheckpointFiles(checkpoint, hadoop), new CheckpointFiles(to, hadoop))
     checkTarget(files, target)
-    new CheckpointEdit(files).refuseInterrupted()
+    new CheckpointEdit(log, files).refuseInterrupted()
     def changed(cause: Throwable) =
       throw new Refusal(s"$checkpoint has changed while it was copied: stop its query first", cause)
     try {

@@ -197,6 +197,7 @@ private[admin] final case class PlannedChange(at: Place, position: Long, kind: P
 /** A partition of a topic on a cluster. */
 private[admin] final case class Place(cluster: String, topic: String, partition: Int) {
   def topicPartition: TopicPartition = new TopicPartition(topic, partition)
+  def in(offset: CompositeOffset): Option[Long] = offset.position(cluster).get(topic, partition)
 }
 
 private[admin] object PlannedChange {
@@ -222,35 +223,33 @@ private[admin] object PlannedChange {
       topology: Topology,
       drainRemoved: Boolean,
       next: NextOffset,
-      latest: (String, String, Int) => Option[Long],
+      latest: Place => Option[Long],
       continued: Set[String] = Set.empty
   ): Seq[PlannedChange] = {
     val enters = next.spans.filter(_.enters).map(s =>
       PlannedChange(Place(s.cluster, s.topic, s.partition), s.from, Enters())
     )
-    val from = next.spans.map(s => (s.cluster, s.topic, s.partition) -> s.from).toMap
-    val drains = each(next.rest.draining).map { case (id, topic, p, target) =>
-      val at = from.get((id, topic, p)).orElse(start.position(id).get(topic, p)).getOrElse(target)
-      PlannedChange(Place(id, topic, p), at, Drains(target))
+    val from = next.spans.map(s => Place(s.cluster, s.topic, s.partition) -> s.from).toMap
+    val drains = each(next.rest.draining).map { case (place, target) =>
+      PlannedChange(place, from.get(place).orElse(place.in(start)).getOrElse(target), Drains(target))
     }
-    (enters ++ drains ++ leaving(start, next).map { case (id, topic, p, at) =>
+    val leaves = leaving(start, next).map { case (place @ Place(id, topic, p), at) =>
       // Only what has reached its target leaves like this.
       val drained = topology.clusters.get(id).flatMap(_.topics.get(topic))
         .fold(drainRemoved && !topology.removes(id, topic))(t => t.draining && t.reads(p))
-      PlannedChange(Place(id, topic, p), at, Leaves(latest(id, topic, p), !drained && !continued(id)))
-    }).sortBy(c => (Order.indexOf(c.kind.name), c.at.cluster, c.at.topic, c.at.partition))
+      PlannedChange(place, at, Leaves(latest(place), !drained && !continued(id)))
+    }
+    Seq(enters, drains, leaves).flatMap(_.sortBy(c => (c.at.cluster, c.at.topic, c.at.partition)))
   }
 
   /** The positions that are not read any more. */
-  def leaving(start: CompositeOffset, next: NextOffset): Seq[(String, String, Int, Long)] = {
+  def leaving(start: CompositeOffset, next: NextOffset): Seq[(Place, Long)] = {
     val after = next.latest
-    each(start.clusters).filter { case (id, topic, p, _) => after.position(id).get(topic, p).isEmpty }
+    each(start.clusters).filter(_._1.in(after).isEmpty)
   }
 
-  private val Order = Seq("enters", "drains", "leaves")
-
-  private def each(clusters: Iterable[(String, Positions)]): Seq[(String, String, Int, Long)] =
-    clusters.toSeq.flatMap { case (id, all) => all.iterator.map { case (t, p, at) => (id, t, p, at) } }
+  private def each(clusters: Iterable[(String, Positions)]): Seq[(Place, Long)] =
+    for ((id, all) <- clusters.toSeq; (topic, p, at) <- all.iterator) yield Place(id, topic, p) -> at
 }
 
 /**
@@ -307,9 +306,8 @@ private[admin] final class QueryPlan(
     refuseLosses(next)
     // What the former cluster has is not known to the new one, which has its id.
     val replaced = next.replaced.filter(_.of.isEmpty).map(_.cluster).toSet
-    val ends = latest(PlannedChange.leaving(start, next).collect {
-      case (id, topic, p, _) if !replaced(id) => id -> new TopicPartition(topic, p)
-    })
+    val ends =
+      latest(PlannedChange.leaving(start, next).map(_._1).filterNot(place => replaced(place.cluster)))
     val isReadAnew = Set[ReplacedClusterPolicy](ReplacedClusterPolicy.Earliest, ReplacedClusterPolicy.Latest)(
       options.changes.replaced
     )
@@ -318,7 +316,7 @@ private[admin] final class QueryPlan(
       topology,
       options.changes.drainRemoved,
       next,
-      (id, topic, p) => ends.get(id -> new TopicPartition(topic, p)).flatten,
+      ends.get(_).flatten,
       if (isReadAnew) Set.empty else next.replaced.filter(c => c.former != c.cluster).map(_.former).toSet
     ).map(c =>
       c.kind match {
@@ -337,7 +335,7 @@ private[admin] final class QueryPlan(
       lacking.collect { case (id, topic, Brokers.Describe) =>
         s"cluster '$id', topic '$topic': whether it exists is not known without the right Describe"
       },
-      changes.filter(c => c.canLose && !ends.contains(c.at.cluster -> c.at.topicPartition)).map(_.at)
+      changes.filter(c => c.canLose && !ends.contains(c.at)).map(_.at)
         .map(at =>
           s"cluster '${at.cluster}', topic '${at.topic}', partition ${at.partition}: how many records are unread is not " +
             "known, because it does not answer"
@@ -473,13 +471,14 @@ private[admin] final class QueryPlan(
   }.foreach(loss => refuse(s"cluster '${loss.cluster}', topic '${loss.topic}': ${loss.text}"))
 
   /** The latest offsets; None of a topic that is gone, and nothing of a cluster that does not answer. */
-  private def latest(asked: Seq[(String, TopicPartition)]): Map[(String, TopicPartition), Option[Long]] =
-    KafkaOffsets.inParallel(asked.groupMap(_._1)(_._2).toSeq) { case (id, places) =>
-      val specs = places.map(_ -> OffsetSpec.latest()).toMap
+  private def latest(asked: Seq[Place]): Map[Place, Option[Long]] =
+    KafkaOffsets.inParallel(asked.groupBy(_.cluster).toSeq) { case (id, places) =>
+      val specs = places.map(_.topicPartition -> OffsetSpec.latest()).toMap
+      def place(at: TopicPartition) = Place(id, at.topic, at.partition)
       clusters.config(source, id, options).toSeq.flatMap(KafkaOffsets.of(context, _, specs)).collect {
-        case (at, Success(offset)) => (id, at) -> Some(offset)
+        case (at, Success(offset)) => place(at) -> Some(offset)
         case (at, Failure(e)) if Futures.cause(e.getCause).isInstanceOf[UnknownTopicOrPartitionException] =>
-          (id, at) -> None
+          place(at) -> None
       }
     }.flatten.toMap
 

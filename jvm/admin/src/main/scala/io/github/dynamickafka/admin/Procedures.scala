@@ -24,11 +24,11 @@ import io.github.dynamickafka.option.Suggestions
 
 /** All procedures are in the namespace `system`. Thread-safe. */
 private[dynamickafka] final class Procedures(commands: Seq[Command]) extends CatalogProcedures {
-  import Procedures._
 
   /** The service of the JVM. */
   def this() = this(Commands.all)
 
+  private val Namespace = "system"
   private val all = commands.filter(_.isProcedure)
 
   override def list(namespace: Array[String]): Array[Identifier] =
@@ -45,10 +45,6 @@ private[dynamickafka] final class Procedures(commands: Seq[Command]) extends Cat
         Suggestions.closest(ident.name, all.map(_.name)).map(name => s"$Namespace.$name"),
         all.map(_.name)
       ))
-}
-
-private[dynamickafka] object Procedures {
-  private val Namespace = "system"
 
   private def isSystem(namespace: Array[String]) =
     namespace.map(_.toLowerCase(Locale.ROOT)).sameElements(Array(Namespace))

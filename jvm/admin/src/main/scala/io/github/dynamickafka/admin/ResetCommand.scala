@@ -44,10 +44,8 @@ private[admin] object ResetCommand {
 
   private def reset(context: Context, checkpoint: String, cluster: String, to: String): Result = {
     val form = ResetForm.parse(to)
-    val (log, files) = MigrationCommands.opened(context, checkpoint)
-    val edit = new CheckpointEdit(files)
-    edit.refuseInterrupted()
-    val newest = log.newestFinished()
+    val edit = CheckpointEdit(context, checkpoint)
+    val (log, newest) = (edit.log, edit.begin())
     val reading = log.composite(newest).filter(_._2.position(cluster).nonEmpty)
     val where = s"batch ${newest.number} of $checkpoint"
     if (reading.isEmpty) throw new Refusal(unknown(where, cluster, log.composite(newest).map(_._2)))
@@ -57,7 +55,7 @@ private[admin] object ResetCommand {
       log.refuseDeferred(source, offset, newest)
       val config = clusters.config(source, cluster, clusters.reading(source))
         .fold(why => throw new Refusal(s"cluster '$cluster': $why"), identity)
-      val other = KafkaOffsets.kafkaId(context, config)
+      val other = KafkaOffsets.using(context, config)(KafkaOffsets.kafkaId(config, _))
         .filter(found => ClusterIdentity.differ(offset.identity(cluster).kafkaId, Some(found)))
       val start = other.fold(offset)(offset.inKafka(cluster, _))
       val now = start.position(cluster)
@@ -71,12 +69,11 @@ private[admin] object ResetCommand {
       val texts = moves.map { case (source, start, changes) =>
         source -> CompositeOffsetJson.write(movedTo(start, cluster, Positions.from(changes)))
       }
-      edit.apply(
+      edit(
         s"reset --cluster $cluster --to $to",
         context.user,
         newest.number,
-        SortedMap(s"offsets/${newest.number}" -> (newest.written -> newest.text(texts.toMap))),
-        log.logged.last == newest.number
+        SortedMap(s"offsets/${newest.number}" -> (newest.written -> newest.text(texts.toMap)))
       )
     }
     new Done(
@@ -116,7 +113,8 @@ private[admin] object ResetCommand {
       // Where no record is as late, Kafka says -1, which is the latest offset.
       case ResetForm.Time(ms) => ask(OffsetSpec.forTimestamp(ms))
       case ResetForm.Group(id) =>
-        val committed = KafkaOffsets.committed(context, config, id)
+        val committed =
+          KafkaOffsets.using(context, config)(client => KafkaOffsets.await(config, client.committed(id)))
         at =>
           committed.getOrElse(
             at,

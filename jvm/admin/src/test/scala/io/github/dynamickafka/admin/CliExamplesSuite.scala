@@ -111,7 +111,7 @@ class CliExamplesSuite extends AnyFunSuite with TimeLimit with Checkpoints {
         name =>
           if (name == "dns") Finding.ok("2 of 2 names resolve")
           else Finding.failed(
-            "no connection to blue-1:9093 (Connection refused); blue-2:9093 (no answer)",
+            "no connection to blue-1:9093 (connection refused); blue-2:9093 (connection refused)",
             "start the broker, correct the port, or open the firewall"
           )
       )

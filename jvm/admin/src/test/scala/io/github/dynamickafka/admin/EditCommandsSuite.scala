@@ -405,19 +405,17 @@ class EditCommandsSuite extends AnyFunSuite with TimeLimit with Checkpoints {
 
   private def edit(folder: Path): Unit = {
     val (files, log) = opened(folder)
-    val newest = log.newestFinished()
-    new CheckpointEdit(files)(
+    new CheckpointEdit(log, files)(
       "rename-cluster blue azure",
       "me",
       1L,
-      ClusterRename.changes(files, log, newest, "blue", "azure"),
-      log.logged.last == 1L
+      ClusterRename.changes(files, log, log.newestFinished(), "blue", "azure")
     )
   }
 
   private def restore(folder: Path): Unit = {
     val (files, log) = opened(folder)
-    val _ = new CheckpointEdit(files).restore(log)
+    val _ = new CheckpointEdit(log, files).restore()
   }
 
   test("wherever an edit or its undoing is interrupted, restore gives the former files") {
@@ -444,13 +442,13 @@ class EditCommandsSuite extends AnyFunSuite with TimeLimit with Checkpoints {
   test("a checkpoint that changes meanwhile is not edited, and nothing is left of the edit") {
     val folder = checkpoint()
     val before = files(folder)
-    val (all, _) = opened(folder)
+    val (all, log) = opened(folder)
     val text = read(folder.resolve("offsets/1"))
-    def apply(planned: String, unchanged: Boolean) = intercept[Refusal](
-      new CheckpointEdit(all)("c", "me", 1L, SortedMap("offsets/1" -> (planned -> "new")), unchanged)
+    def apply(planned: String, batch: Long) = intercept[Refusal](
+      new CheckpointEdit(log, all)("c", "me", batch, SortedMap("offsets/1" -> (planned -> "new")))
     ).getMessage
     val says = s"$folder has changed meanwhile: stop its query first"
-    assert(apply(text, unchanged = false) == says && apply("other", unchanged = true) == says)
+    assert(apply(text, batch = 0L) == says && apply("other", batch = 1L) == says)
     assert(files(folder) == before)
   }
 }

@@ -45,7 +45,7 @@ class PlannedChangeSuite extends AnyFunSuite {
       id -> ClusterView.Reachable(at(id -> 10L)(id), at(id -> 0L)(id))
     }
     val next = NextOffset(start, transition, views, ReplacedClusterPolicy.Fail, _ => false)
-    PlannedChange.all(start, topology, drainRemoved, next, (_, _, _) => Some(10L), continued)
+    PlannedChange.all(start, topology, drainRemoved, next, _ => Some(10L), continued)
   }
 
   test("what enters, drains and leaves, with the records that are left or lost") {

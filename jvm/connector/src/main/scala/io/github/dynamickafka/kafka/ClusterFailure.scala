@@ -140,12 +140,15 @@ private[dynamickafka] object UnansweredAddresses {
     }
   }
 
-  private def of(address: (String, Int), protocol: String): String =
-    if (!BrokerSocket.resolves(address._1)) "unknown host"
-    else Try(BrokerSocket.connect(address, StepMs).close()) match {
-      case Failure(e) => text(e)
-      case Success(_) =>
-        if (protocol.endsWith("SSL")) withTls(address, protocol) else withoutTls(address, protocol)
+  private def of(address: (String, Int), protocol: String): String = refusal(address, StepMs).getOrElse(
+    if (protocol.endsWith("SSL")) withTls(address, protocol) else withoutTls(address, protocol)
+  )
+
+  /** Why an address accepts no connection; None: it does. */
+  def refusal(address: (String, Int), timeoutMs: Int): Option[String] =
+    Try(BrokerSocket.connect(address, timeoutMs).close()).failed.toOption.map {
+      case _: SocketTimeoutException => s"no connection within $timeoutMs ms"
+      case other => text(other)
     }
 
   private def handshake(address: (String, Int)) = Try(BrokerSocket.handshake(address, StepMs))
@@ -187,7 +190,6 @@ private[dynamickafka] object UnansweredAddresses {
     case _: NoRouteToHostException => "no route to the host"
     case e: ConnectException if String.valueOf(e.getMessage).toLowerCase(JLocale.ROOT).contains("refused") =>
       "connection refused"
-    case _: SocketTimeoutException => s"no connection within $StepMs ms"
     case _: EOFException => "the connection was closed"
     case other => FailureText.of(other)
   }

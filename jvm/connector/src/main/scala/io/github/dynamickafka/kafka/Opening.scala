@@ -1,6 +1,6 @@
 package io.github.dynamickafka.kafka
 
-import java.util.concurrent.{CompletableFuture, ExecutionException, Future, TimeUnit}
+import java.util.concurrent.{CompletableFuture, ExecutionException, Executor, Future, TimeUnit}
 
 import scala.util.control.NonFatal
 
@@ -48,6 +48,10 @@ private[dynamickafka] object Opening {
   def answer[A](future: Future[A], limitMs: Long): A =
     try future.get(limitMs, TimeUnit.MILLISECONDS)
     catch { case e: ExecutionException if e.getCause != null => throw e.getCause }
+
+  /** Asks all of these at once, and returns the answers in their order, or throws the first exception. */
+  def answers[A, B](all: Seq[A], threads: Executor)(ask: A => B): Seq[B] =
+    all.map(one => CompletableFuture.supplyAsync[B](() => ask(one), threads)).map(answer(_, Long.MaxValue))
 }
 
 /**

@@ -1,6 +1,6 @@
 package io.github.dynamickafka.sink.commit
 
-import java.util.concurrent.{Callable, ExecutionException, ExecutorService, Executors, TimeUnit}
+import java.util.concurrent.{ExecutorService, Executors, TimeUnit}
 import java.{util => ju}
 
 import scala.annotation.unused
@@ -187,11 +187,7 @@ private[sink] final class Clusters(
   def deadline(clock: Clock): Long = clock.nanoTime() + TimeUnit.MILLISECONDS.toNanos(commitTimeoutMs)
 
   /** Asks these clusters, or others, at once, and returns the answers in their order, or throws the first exception. */
-  def each[A, B](ids: Seq[A])(ask: A => B): Seq[B] = {
-    val under = ids.map(id => threads.submit((() => ask(id)): Callable[B]))
-    try under.map(_.get())
-    catch { case e: ExecutionException => throw e.getCause }
-  }
+  def each[A, B](ids: Seq[A])(ask: A => B): Seq[B] = Opening.answers(ids, threads)(ask)
 
   def close(): Unit = synchronized {
     admins.values.foreach(_._2.close())
