@@ -5,6 +5,8 @@ import java.util.concurrent.atomic.{AtomicLong, AtomicReference}
 import org.apache.kafka.clients.producer.{Callback, RecordMetadata}
 import org.apache.kafka.common.KafkaException
 import org.apache.kafka.common.errors.{InterruptException, TimeoutException}
+import org.apache.kafka.common.header.Headers
+import org.apache.kafka.common.utils.Utils
 
 import io.github.dynamickafka.base.{Clock, Redaction}
 import io.github.dynamickafka.error.Errors
@@ -70,7 +72,21 @@ private[dynamickafka] final class SentRecords(
     settings.properties.get(DeliveryTimeout).flatMap(_.trim.toLongOption).getOrElse(KafkaDefaultMs) + GraceMs
 }
 
-private object SentRecords {
+private[dynamickafka] object SentRecords {
+
+  /** The bytes of key, value and headers. */
+  def size(key: Array[Byte], value: Array[Byte], headers: Headers): Long = {
+    var bytes = length(key) + length(value)
+    val all = headers.iterator
+    while (all.hasNext) {
+      val header = all.next()
+      bytes += Utils.utf8Length(header.key).toLong + length(header.value)
+    }
+    bytes
+  }
+
+  private def length(bytes: Array[Byte]): Long = if (bytes == null) 0L else bytes.length.toLong
+
   private val DeliveryTimeout = "delivery.timeout.ms"
   private val KafkaDefaultMs = 120000L
   private val GraceMs = 30000L

@@ -114,7 +114,7 @@ private final class RowTargets(streams: Option[Int], clusters: Option[Int], topi
   val stream = new ColumnTexts(streams)
   val cluster = new ColumnTexts(clusters)
   val topic = new ColumnTexts(topics)
-  private var latest = RowTarget.none
+  private var latest = RowTarget()
 
   def of(row: InternalRow): RowTarget = {
     val s = stream.of(row)

@@ -107,14 +107,10 @@ private[sink] final case class OutputRow(
 
 /** What a row names. Rows that name the same have mostly the same object. */
 private[sink] final case class RowTarget(
-    stream: Option[String],
-    cluster: Option[String],
-    topic: Option[String]
+    stream: Option[String] = None,
+    cluster: Option[String] = None,
+    topic: Option[String] = None
 )
-
-private[sink] object RowTarget {
-  val none: RowTarget = RowTarget(None, None, None)
-}
 
 /**
  * Chooses the partitions of one task's records. Not thread-safe.

@@ -301,10 +301,7 @@ private[sink] final class SinkRun(
       id -> commits.fold(settings)(_ => TransactionTimeLimits.ofTasks(settings))
     }
     val rules = WriterFactory.Rules(
-      options.routing.clusters,
-      options.routing.streamId,
-      options.routing.partitioner,
-      options.routing.deadLetters,
+      options.routing,
       options.routing.deadLetters.flatMap(_.cluster).flatMap(known.writeProblem),
       options.delivery.guarantee
     )
@@ -437,7 +434,7 @@ private[sink] final class TransactionTimeouts(clusters: Clusters) {
     properties.map { case of @ (id, p) =>
       val max = known.get(of).flatMap(_._1)
       val chosen = p.client.get(Property)
-      id -> chosen.fold(math.min(Default, max.getOrElse(KafkaDefaultMax)))(text => checked(id, text, max))
+      id -> chosen.fold(max.fold(Default)(math.min(Default, _)))(text => checked(id, text, max))
     }
   }
 
@@ -487,8 +484,7 @@ private[sink] object TransactionTimeouts {
   private val log = LoggerFactory.getLogger(classOf[TransactionTimeouts])
 
   /** 15 minutes, the default maximum of brokers. */
-  private val KafkaDefaultMax = 900000L
-  private val Default = KafkaDefaultMax
+  private val Default = 900000L
 }
 
 /** What is known of the settings of topics that a query writes to. */

@@ -39,8 +39,7 @@ private[dynamickafka] final class StreamWriter(frame: DataFrame) extends DataStr
   override def outputMode(mode: String): this.type = set(_.outputMode(mode))
 
   override def trigger(trigger: Trigger): this.type = {
-    // By its name: Spark 4.0 does not have the class.
-    isRealTime = trigger.getClass.getSimpleName == "RealTimeTrigger"
+    isRealTime = DynamicKafkaQueries.isRealTime(trigger)
     set(_.trigger(trigger))
   }
 

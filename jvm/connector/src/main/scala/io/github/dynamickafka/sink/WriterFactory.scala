@@ -11,13 +11,13 @@ import org.apache.spark.sql.connector.write.{DataWriter, DataWriterFactory, Writ
 import org.apache.spark.util.AccumulatorV2
 
 import io.github.dynamickafka.base.Clock
-import io.github.dynamickafka.config.{ClusterRouting, DeliveryGuarantee, PartitionerChoice}
+import io.github.dynamickafka.config.{DeliveryGuarantee, RoutingOptions}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.table.DeadLetterOptions
 import io.github.dynamickafka.kafka.TaskSender.Record
 import io.github.dynamickafka.kafka.{
   ProducerSettings,
   SendFailures,
+  SentRecords,
   SharedProducers,
   SharedSender,
   TaskSender,
@@ -66,13 +66,13 @@ private[sink] final case class WriterFactory(
     else writer(partitionId, epochId, exactlyOnce.fold(shared)(transactions(_, partitionId, epochId)))
 
   def writer(partition: Int, epoch: Long, sender: TaskSender): DataWriter[InternalRow] = {
-    val router = new Router(streams, routing, defaultStream, turn = partition + epoch)
-    val picker = new PartitionPicker(partitioner, sender.partitions, sender.partitionsNow, partition)
-    new RowWriter(this, new RecordRouting(router, picker, deadLetters, deadLettersRefused), sender)
+    val router = new Router(streams, routing.clusters, routing.streamId, turn = partition + epoch)
+    val picker = new PartitionPicker(routing.partitioner, sender.partitions, sender.partitionsNow, partition)
+    new RowWriter(this, new RecordRouting(router, picker, routing.deadLetters, deadLettersRefused), sender)
   }
 
   private[sink] def onlyTopic(stream: Option[String]): Option[String] =
-    stream.orElse(defaultStream).flatMap(streams.get)
+    stream.orElse(routing.streamId).flatMap(streams.get)
       .map(_.clusters.map(_.only).distinct).collect { case Seq(only) => only }.flatten
 
   /** The dead letter in place of a record that brokers would refuse; None: the record itself is written. */
@@ -81,7 +81,7 @@ private[sink] final case class WriterFactory(
     settings = producers(cluster)
     tooLarge = if (settings.compresses) None else limits.tooLarge(record)
     // Kafka's client refuses to continue a transaction with a record that brokers refuse. Without transactions, their answer counts.
-    reason <- tooLarge.orElse(exactlyOnce.filter(_ => deadLetters.isDefined).flatMap(_ =>
+    reason <- tooLarge.orElse(exactlyOnce.filter(_ => routing.deadLetters.isDefined).flatMap(_ =>
       limits.refuses(
         record.key != null,
         Option(record.timestamp).map(_.longValue),
@@ -95,7 +95,7 @@ private[sink] final case class WriterFactory(
     }
   } yield letter
 
-  private def letters = deadLetters.map(d => RecordRouting.letter(d.topic, streamOf) _)
+  private def letters = routing.deadLetters.map(d => RecordRouting.letter(d.topic, streamOf) _)
 
   /** The stream of a record; None: several streams have the topic. */
   private def streamOf(cluster: String, topic: String): Option[String] =
@@ -136,10 +136,7 @@ private[sink] object WriterFactory {
    * @param deadLettersRefused why none can be written to the chosen cluster
    */
   final case class Rules(
-      routing: ClusterRouting,
-      defaultStream: Option[String],
-      partitioner: PartitionerChoice,
-      deadLetters: Option[DeadLetterOptions],
+      routing: RoutingOptions,
       deadLettersRefused: Option[String],
       guarantee: DeliveryGuarantee
   )
@@ -264,7 +261,7 @@ private[sink] final class WriteCounter {
   def add(cluster: String, record: Record): Unit = {
     val count = clusters.getOrElseUpdate(cluster, new WriteCounter.OfCluster)
     count.records += 1
-    count.bytes += WriteCounter.size(record)
+    count.bytes += SentRecords.size(record.key, record.value, record.headers)
     // Destinations are kept, so that it is mostly the same object as before.
     if (record.topic ne count.topic) {
       count.topic = record.topic
@@ -293,18 +290,6 @@ private object WriteCounter {
     var topic: String = _
     val topics = mutable.HashSet.empty[String]
   }
-
-  private def size(record: Record): Long = {
-    var bytes = length(record.key) + length(record.value)
-    val headers = record.headers.iterator
-    while (headers.hasNext) {
-      val header = headers.next()
-      bytes += header.key.length + length(header.value)
-    }
-    bytes
-  }
-
-  private def length(bytes: Array[Byte]): Long = if (bytes == null) 0L else bytes.length.toLong
 }
 
 /**

@@ -7,7 +7,7 @@ import scala.util.control.NonFatal
 
 import org.apache.spark.SparkEnv
 import org.apache.spark.scheduler.ExecutorCacheTaskLocation
-import org.apache.spark.sql.streaming.StreamingQuery
+import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 
 /**
  * Streaming queries that run, for their sources and sinks, and the executors. In a package of Spark because only the session that started a
@@ -24,8 +24,10 @@ object DynamicKafkaQueries {
 
   /** Whether this is called on the thread of a query in real-time mode. */
   def isRealTime(session: SparkSession): Boolean =
-    // By its name: Spark 4.0 does not have the class.
-    current(session).flatMap(active(session, _)).exists(_.trigger.getClass.getSimpleName == "RealTimeTrigger")
+    current(session).flatMap(active(session, _)).exists(query => isRealTime(query.trigger))
+
+  /** By its name: Spark 4.0 does not have the class. */
+  def isRealTime(trigger: Trigger): Boolean = trigger.getClass.getSimpleName == "RealTimeTrigger"
 
   /**
    * The watermark of the last batch of the query on whose thread this is called, in milliseconds since the epoch.

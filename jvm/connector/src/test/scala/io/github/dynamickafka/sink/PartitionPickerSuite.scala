@@ -10,7 +10,7 @@ class PartitionPickerSuite extends AnyFunSuite with TimeLimit {
   private val part = Destination("a", "t", Some(Vector(1, 5)))
 
   private def row(partition: Option[Int] = None, key: Array[Byte] = null) =
-    OutputRow(key, null, Nil, null, partition, RowTarget.none, None)
+    OutputRow(key, null, Nil, null, partition, RowTarget(), None)
 
   private def picker(choice: PartitionerChoice, task: Int = 0, count: Int = 3) =
     new PartitionPicker(choice, (_, _) => count, (_, _) => count, task)

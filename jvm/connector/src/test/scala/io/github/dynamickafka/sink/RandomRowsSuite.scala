@@ -17,7 +17,7 @@ import org.apache.spark.unsafe.types.UTF8String
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.TestSeed
-import io.github.dynamickafka.config.{ClusterRouting, DeliveryGuarantee, PartitionerChoice}
+import io.github.dynamickafka.config.{ClusterRouting, DeliveryGuarantee, PartitionerChoice, RoutingOptions}
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.format.table.DeadLetterOptions
 import io.github.dynamickafka.kafka.TaskSender.Record
@@ -77,7 +77,11 @@ class RandomRowsSuite extends AnyFunSuite with TimeLimit {
       ids.map(_ -> limits.map { case (topic, most) =>
         topic -> TopicLimits(Some(most), isCompacted = false, None, None)
       }.toMap).toMap,
-      WriterFactory.Rules(routing, defaultStream, PartitionerChoice.Default, letters, None, guarantee),
+      WriterFactory.Rules(
+        RoutingOptions(defaultStream, routing, failover = false, PartitionerChoice.Default, letters),
+        None,
+        guarantee
+      ),
       Option.when(guarantee == DeliveryGuarantee.ExactlyOnce)(
         WriterFactory.Transactions(TransactionName("p", "q", "i", 1L), None, None, "journal")
       )

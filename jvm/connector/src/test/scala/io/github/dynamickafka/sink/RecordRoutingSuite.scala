@@ -24,7 +24,7 @@ class RecordRoutingSuite extends AnyFunSuite with TimeLimit {
     Seq(new RecordHeader("h", Array[Byte](2))),
     null,
     None,
-    RowTarget.none,
+    RowTarget(),
     invalid = Some("one of its headers has no key")
   )
 

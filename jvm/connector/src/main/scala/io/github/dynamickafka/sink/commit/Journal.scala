@@ -1,7 +1,5 @@
 package io.github.dynamickafka.sink.commit
 
-import java.nio.charset.StandardCharsets.UTF_8
-import java.security.MessageDigest
 import java.util.UUID
 import java.util.concurrent.{
   ExecutionException,
@@ -20,6 +18,7 @@ import com.fasterxml.jackson.databind.json.JsonMapper
 import com.fasterxml.jackson.databind.node.ObjectNode
 import com.fasterxml.jackson.databind.{DeserializationFeature, SerializationFeature}
 import com.fasterxml.jackson.module.scala.DefaultScalaModule
+import org.apache.commons.codec.digest.DigestUtils
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileAlreadyExistsException, Path}
 import org.apache.spark.sql.connector.write.WriterCommitMessage
@@ -212,10 +211,7 @@ private[sink] final class Journal(
     throw Errors.journalConflict(path, why)
   }
 
-  def owner(): Option[Claim] = generations().maxOption.flatMap { generation =>
-    val file = ofRun(generation, "json")
-    files.read(file).map(JournalJson.read[Claim](_, file.toString))
-  }
+  def owner(): Option[Claim] = generations().maxOption.flatMap(n => read[Claim](ofRun(n, "json")))
 
   /**
    * Shows, while `body` runs and takes long, that the owner of this claim ends transactions, by a file next to its claim that is
@@ -239,9 +235,8 @@ private[sink] final class Journal(
    */
   def freeSlots(): Seq[FreeSlot] = for {
     name <- files.names(folder).sorted if name.matches("""slot-\w+\.json""")
-    file = new Path(folder, name)
-    text <- files.read(file)
-    slot <- Try(JournalJson.read[FreeSlot](text, file.toString)).toOption
+    text <- files.read(new Path(folder, name))
+    slot <- Try(JournalJson.read[FreeSlot](text, name)).toOption
   } yield slot
 
   def giveUp(slot: FreeSlot): Unit = files.replace(fileOf(slot), JournalJson.write(slot))
@@ -262,8 +257,7 @@ private[sink] final class Journal(
     files.replace(resolved(entry), JournalJson.write(Notes(all)))
   }
 
-  private def allNotes(entry: JournalEntry): Seq[Note] = files.read(resolved(entry)).toSeq
-    .flatMap(JournalJson.read[Notes](_, resolved(entry).toString).notes)
+  private def allNotes(entry: JournalEntry): Seq[Note] = read[Notes](resolved(entry)).toSeq.flatMap(_.notes)
 
   private def resolved(entry: JournalEntry) =
     new Path(folder, s"resolved-${entry.batch}-${entry.round}.json")
@@ -297,6 +291,9 @@ private[sink] final class Journal(
   private def found(number: Number) = files.read(decision(number)).map(text =>
     JournalJson.read[JournalEntry](text, decision(number).toString) -> text
   )
+
+  private def read[A: ClassTag](file: Path): Option[A] =
+    files.read(file).map(JournalJson.read[A](_, file.toString))
 
   private def numbers(): Seq[Number] = files.names(folder).collect { case DecisionFile(batch, round) =>
     (batch.toLong, round.toInt)
@@ -408,8 +405,7 @@ private[dynamickafka] object BatchInput {
   def of(contents: (String, String)*): BatchInput =
     BatchInput(contents.map { case (file, text) => file -> digest(text) }.toMap)
 
-  def digest(text: String): String =
-    MessageDigest.getInstance("SHA-256").digest(text.getBytes(UTF_8)).map(b => f"${b & 0xff}%02x").mkString
+  def digest(text: String): String = DigestUtils.sha256Hex(text)
 }
 
 /**

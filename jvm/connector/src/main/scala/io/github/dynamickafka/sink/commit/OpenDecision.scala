@@ -2,8 +2,6 @@ package io.github.dynamickafka.sink.commit
 
 import java.time.Instant
 
-import scala.jdk.CollectionConverters._
-
 import org.apache.hadoop.conf.Configuration
 
 import io.github.dynamickafka.base.Clock
@@ -59,8 +57,7 @@ private[dynamickafka] final class OpenDecision(
 
   /** The clusters of the streams, with the properties that a query has for them without options of its own. */
   private def connect(): Clusters = {
-    val found = streams().flatMap(_.getClusterMetadataMap.asScala.toSeq)
-      .map { case (id, cluster) => id -> cluster.getProperties.asScala.toMap }.distinct
+    val found = streams().flatMap(_.entries).map { case (id, cluster) => id -> cluster.properties }.distinct
     found.groupBy(_._1).collectFirst { case (id, several) if several.size > 1 => id }.foreach(id =>
       throw Errors.metadataInvalid(
         s"metadata service ${options.service.name}",

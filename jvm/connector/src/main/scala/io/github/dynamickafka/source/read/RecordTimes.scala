@@ -5,11 +5,10 @@ import java.{util => ju}
 import scala.collection.immutable.SortedMap
 import scala.jdk.CollectionConverters._
 
-import org.apache.kafka.clients.consumer.ConsumerRecord
-import org.apache.kafka.common.utils.Utils
 import org.apache.spark.SparkContext
 import org.apache.spark.util.{AccumulatorV2, CollectionAccumulator, LongAccumulator}
 
+import io.github.dynamickafka.kafka.SentRecords
 import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, LogKey, MeanSize}
 
 /**
@@ -139,7 +138,10 @@ private[source] final class RangeTimes(key: LogKey, topicId: Option[String], mea
     numbers(Greatest) = most
     if (measures) {
       numbers(Count) += slice.size.toLong
-      (0 until slice.size).foreach(i => numbers(Bytes) += size(records.get(i)))
+      (0 until slice.size).foreach { i =>
+        val record = records.get(i)
+        numbers(Bytes) += SentRecords.size(record.key, record.value, record.headers)
+      }
     }
     val last = records.get(slice.size - 1)
     numbers(Offset) = last.offset
@@ -184,15 +186,6 @@ private[source] object RangeTimes {
       }
     case other => throw new IllegalArgumentException(s"no times of a range: ${other.mkString(", ")}")
   }
-
-  /** The bytes of key, value and headers. */
-  private def size(record: ConsumerRecord[Array[Byte], Array[Byte]]): Long = {
-    var bytes = length(record.key) + length(record.value)
-    record.headers.forEach(h => bytes += Utils.utf8Length(h.key).toLong + length(h.value))
-    bytes
-  }
-
-  private def length(bytes: Array[Byte]): Long = if (bytes == null) 0L else bytes.length.toLong
 }
 
 /** An offset and the time of its record, in milliseconds since the epoch. */
