@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from xml.etree import ElementTree
 
 from dynamic_kafka import _artifact
 
-_POM = "{http://maven.apache.org/POM/4.0.0}"
-# The modules that Spark adds with the connector, without the version of Scala.
-_ALONG = ("spark-sql-kafka-0-10", "spark-token-provider-kafka-0-10", "kafka-clients", "commons-pool2")
-_JAVA_OPTIONS = ("SPARK_SUBMIT_OPTS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS")
+# The modules that Spark adds with the connector, in a POM.
+_ALONG = re.compile(
+    r"<groupId>([^<]+)</groupId>\s*"
+    r"<artifactId>((?:spark-sql-kafka-0-10|spark-token-provider-kafka-0-10|kafka-clients|commons-pool2)(?:_[^<]+)?)"
+    r"</artifactId>\s*<version>([^<]+)</version>"
+)
 
 
 def check(coordinate: str, options: Mapping[str, object]) -> None:
@@ -32,67 +33,43 @@ def check(coordinate: str, options: Mapping[str, object]) -> None:
     if _setting(options, "spark.jars.ivySettings"):
         return
     home = Path(_property("user.home") or Path.home())
-    maven = home / ".m2" / "repository"
     ivy = Path(_setting(options, "spark.jars.ivy") or _property("ivy.home") or home / ".ivy2.5.2") / "cache"
-    versions = dict([coordinate.rsplit(":", 1)])
-    left = list(versions)
-    while left:
-        name = left.pop(0)
-        (group, artifact), version = name.split(":"), versions[name]
-        folder = maven / group.replace(".", "/") / artifact / version
+    modules, checked = [coordinate], set()
+    for module in modules:
+        group, artifact, version = module.split(":")
+        if artifact in checked:
+            continue
+        checked.add(artifact)
+        folder = home.joinpath(".m2/repository", *group.split("."), artifact, version)
         cached = ivy / group / artifact
-        jar = folder / f"{artifact}-{version}.jar"
-        found = [folder] if jar.with_suffix(".pom").is_file() else []
-        if _is_of_maven(cached / f"ivydata-{version}.properties"):
+        jar, pom = (folder / f"{artifact}-{version}.{kind}" for kind in ("jar", "pom"))
+        found = [folder] if pom.is_file() else []
+        # Where Ivy has found the module, by Spark's name of the repository.
+        if "\nresolver=local-m2-cache\n" in _text(cached / f"ivydata-{version}.properties"):
             found.append(cached)
         if found and not jar.is_file() and not (cached / "jars" / jar.name).is_file():
             from dynamic_kafka import errors
 
-            module = f"{name}:{version}"
             raise errors.repository_incomplete(module, jar, found, is_connector=module == coordinate)
-        poms = (jar.with_suffix(".pom"), cached / f"ivy-{version}.xml.original")
-        for pom in [pom for pom in poms if pom.is_file()][:1]:
-            # The version that is nearest to the connector is chosen.
-            new = {name: version for name, version in _dependencies(pom) if name not in versions}
-            versions |= new
-            left += new
+        # At the end of the list, because the version that is nearest to the connector is chosen.
+        modules += map(":".join, _ALONG.findall(_text(pom) or _text(cached / f"ivy-{version}.xml.original")))
 
 
-def _dependencies(pom: Path) -> Iterator[tuple[str, str]]:
-    """Group and artifact, and the version, of the modules whose jars are needed."""
-    try:
-        found = ElementTree.parse(pom)
-    except (OSError, ElementTree.ParseError):
-        # Spark says what is wrong with a file that was cut off.
-        return
-    for dependency in found.iterfind(f"{_POM}dependencies/{_POM}dependency"):
-        group, artifact, version = (
-            dependency.findtext(f"{_POM}{name}", "") for name in ("groupId", "artifactId", "version")
-        )
-        if version and artifact.partition("_")[0] in _ALONG:
-            yield f"{group}:{artifact}", version
+def _property(name: str) -> str:
+    """A property of the JVM that is about to be started, or an empty text."""
+    variables = ("SPARK_SUBMIT_OPTS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS")
+    given = " ".join(os.environ.get(variable, "") for variable in variables)
+    return str(["", *re.findall(rf"-D{re.escape(name)}=(\S+)", given)][-1])
 
 
-def _is_of_maven(data: Path) -> bool:
-    """Whether Ivy has found a module in the local repository of Maven, by its name in Spark."""
-    return data.is_file() and "\nresolver=local-m2-cache\n" in data.read_text("utf-8").replace("\r\n", "\n")
-
-
-def _property(name: str) -> str | None:
-    """A property of the JVM that is about to be started."""
-    given = " ".join(os.environ.get(variable, "") for variable in _JAVA_OPTIONS)
-    found = re.findall(rf"-D{re.escape(name)}=(\S+)", given)
-    return found[-1] if found else None
-
-
-def _setting(options: Mapping[str, object], name: str) -> str | None:
-    """A setting of the session, of ``PYSPARK_SUBMIT_ARGS``, or of spark-defaults.conf."""
-    if options.get(name):
-        return str(options[name])
+def _setting(options: Mapping[str, object], name: str) -> str:
+    """A setting of the session, of ``PYSPARK_SUBMIT_ARGS``, or of spark-defaults.conf, or an empty text."""
     spark = Path(os.environ.get("SPARK_HOME") or _artifact.pyspark_folder())
-    defaults = Path(os.environ.get("SPARK_CONF_DIR") or spark / "conf") / "spark-defaults.conf"
-    value = rf"{re.escape(name)}[\s=]+(\S+)"
-    found = re.search(rf"(?:^|\s){value}", os.environ.get("PYSPARK_SUBMIT_ARGS", ""))
-    if not found and defaults.is_file():
-        found = re.search(rf"^\s*{value}", defaults.read_text("utf-8", errors="replace"), re.MULTILINE)
-    return found[1] if found else None
+    defaults = _text(Path(os.environ.get("SPARK_CONF_DIR") or spark / "conf") / "spark-defaults.conf")
+    given = f"{os.environ.get('PYSPARK_SUBMIT_ARGS', '')}\n{defaults}"
+    found = re.search(rf"^(?:[^#\n]*\s)?{re.escape(name)}[\s=]+(\S+)", given, re.MULTILINE)
+    return str(options.get(name) or (found[1] if found else ""))
+
+
+def _text(path: Path) -> str:
+    return path.read_text("utf-8", errors="replace") if path.is_file() else ""
