@@ -271,7 +271,7 @@ lint-python: $(VENV)/ready
 	@mkdir -p target
 	{ $(RUN) -m ruff check && $(RUN) -m ruff format --check && $(RUN) -m mypy; } 2>&1 | tee target/lint.log
 
-extra-options: $(VENV)/ready ## docs/options.md from the option table
+extra-options: $(VENV)/ready ## docs/options.md, and Python's names of options, from the option table
 	./sbt "connector/Test/runMain io.github.dynamickafka.config.OptionsDocFile"
 
 extra-api-docs: $(VENV)/ready ## API documentation: target/docs/scala and target/docs/python

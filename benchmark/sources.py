@@ -80,6 +80,4 @@ def product(
     )
     if discovery_ms is not None:
         builder.set_metadata_discovery_interval(discovery_ms)
-    for name, value in (options or {}).items():
-        builder.set_option(name, value)
-    return builder.load()
+    return builder.set_options(options or {}).load()

@@ -59,9 +59,8 @@ def counted(spark: SparkSession, streams: Path, name: str, options: Mapping[str,
         .set_stream_ids("orders")
         .set_starting_offsets(OffsetsInitializer.earliest())
         .set_option("maxOffsetsPerTrigger", "60")
+        .set_options(options)
     )
-    for option, value in options.items():
-        builder.set_option(option, value)
     orders = builder.load().withWatermark("timestamp", "10 seconds")
     query = (
         orders.groupBy(F.window("timestamp", "1 minute"), "cluster")

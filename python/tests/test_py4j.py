@@ -26,6 +26,9 @@ SOURCES = {
           public static final PythonApi$ MODULE$ = new PythonApi$();
           private PythonMetadataService service;
           public String version() { return "VERSION"; }
+          public void check(boolean writes, String cluster, String name, String value) {
+            if (name.equals("wrong")) throw new IllegalArgumentException(writes + " " + cluster + " " + value);
+          }
           public String register(PythonMetadataService given) {
             service = given;
             return "handle";
@@ -65,6 +68,7 @@ def test_a_jar_added_by_configure_is_found_and_calls_python(jar: Path, run_pytho
     shown = run_python(
         f"""
 import gc
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from dynamic_kafka import ClusterMetadata, DynamicKafka, KafkaMetadataService, KafkaStream, _bridge, _jvm
 
@@ -82,6 +86,13 @@ spark = DynamicKafka.configure(builder, jars=[{str(jar)!r}]).getOrCreate()
 DynamicKafka.configure(SparkSession.builder)  # Accepted, because the session has the jar.
 prepared = DynamicKafka.builder(spark).set_kafka_metadata_service(Registry())._prepared(spark)
 print(prepared)
+misspelt = DynamicKafka.builder(spark)
+of_cluster = lambda: misspelt.set_cluster_property("blue", "wrong", True)
+for attempt in (lambda: misspelt.set_options({{"wrong": 1}}), of_cluster):
+    try:
+        attempt()
+    except PySparkException as e:
+        print(type(e).__name__, e, misspelt.options())
 gc.collect()
 api = _jvm.api(spark.sparkContext._gateway)
 print(api.describe())
@@ -92,8 +103,9 @@ except Exception as e:
 spark.stop()
 """
     )
-    options, described, failure, closed = shown.splitlines()
+    options, *refused, described, failure, closed = shown.splitlines()
     assert options == "{'metadataService': 'registered', 'metadataService.handle': 'handle'}"
+    assert refused == ["IllegalArgumentException false null 1 {}", "IllegalArgumentException false blue true {}"]
     assert described.startswith('{"version":1,')
     assert described.endswith("true")
     assert failure == "True False"  # The message, without the service's traceback.

@@ -65,7 +65,7 @@ def test_every_setter_is_an_option(writer: Builder) -> None:
         "deliveryGuarantee": "exactly-once",
         "transactionalIdPrefix": "shop",
         "partitioner": "round-robin",
-        "streamMetadataDiscoveryIntervalMs": "10000",
+        "streamMetadataDiscoveryIntervalMs": "10s",
     }
 
 
@@ -75,15 +75,15 @@ def test_a_schema_as_a_type(writer: Builder) -> None:
 
 
 def test_properties_are_kafka_s_and_options_the_connector_s(writer: Builder) -> None:
-    writer.set_property("linger.ms", 20).set_property("acks", "all").set_property("deadLetterTopic", "rejected")
-    writer.set_properties({"kafka.compression.type": "zstd", "commitTimeoutMs": 5000})
+    writer.set_property("linger.ms", 20).set_properties({"acks": "all", "kafka.compression.type": "zstd"})
+    writer.set_options({"deadLetterTopic": "rejected", "commitTimeoutMs": 5000})
     writer.set_cluster_property("Blue", "client.id", "me").set_cluster_property("Blue", "kafka.client.rack", "r1")
     writer.set_option("checkpointLocation", "/checkpoint")
     assert writer.options() == {
         "kafka.linger.ms": "20",
         "kafka.acks": "all",
-        "deadLetterTopic": "rejected",
         "kafka.compression.type": "zstd",
+        "deadLetterTopic": "rejected",
         "commitTimeoutMs": "5000",
         "cluster.Blue.kafka.client.id": "me",
         "cluster.Blue.kafka.client.rack": "r1",
@@ -94,7 +94,7 @@ def test_properties_are_kafka_s_and_options_the_connector_s(writer: Builder) -> 
 def test_the_later_value_replaces_in_any_spelling(writer: Builder) -> None:
     writer.set_kafka_metadata_service(SingleClusterMetadataService("blue", "blue:9092"))
     writer.set_kafka_metadata_service(FileMetadataService("f"))
-    writer.set_option("delivery-guarantee", "none").set_delivery_guarantee("exactly-once")
+    writer.set_options({"delivery-guarantee": "none"}).set_delivery_guarantee("exactly-once")
     assert writer.options() == {
         "metadataService": "file",
         "metadataService.path": "f",
@@ -113,16 +113,9 @@ def test_a_python_service_needs_no_jvm_for_options(writer: Builder) -> None:
     assert writer.set_kafka_metadata_service(Mine()).options() == {"metadataService": "registered"}
 
 
-@pytest.mark.parametrize("stream", ["", " "])
-def test_an_invalid_stream_id(writer: Builder, stream: str) -> None:
-    with pytest.raises(ValueError, match="a stream id must not be blank"):
-        writer.set_stream_id(stream)
-    with pytest.raises(TypeError, match="a stream id must be a str, not list"):
-        writer.set_stream_id(cast(Any, ["orders"]))
-
-
 def test_a_value_that_no_option_can_have(writer: Builder) -> None:
     for setter in (
+        writer.set_stream_id,
         writer.set_cluster_routing,
         writer.set_write_failover,
         writer.set_cluster_distribution,
@@ -133,11 +126,6 @@ def test_a_value_that_no_option_can_have(writer: Builder) -> None:
         with pytest.raises(TypeError, match="takes a str, int, float or bool, not NoneType"):
             setter(cast(Any, None))
     assert writer.options() == {}
-
-
-def test_an_invalid_cluster_id(writer: Builder) -> None:
-    with pytest.raises(ValueError, match="cluster id"):
-        writer.set_cluster_property("a b", "client.id", "me")
 
 
 @pytest.mark.parametrize("frame", [None, "orders", DataFrame])
@@ -158,11 +146,29 @@ def test_reads_and_writes_have_the_shared_setters_in_common() -> None:
         "set_cluster_property",
         "set_metadata_discovery_interval",
         "set_option",
+        "set_options",
         "set_format",
         "set_key_format",
         "set_schema",
         "set_change_data",
     }
+
+
+def test_a_query_starts_with_its_name_and_trigger(writer: Builder, monkeypatch: pytest.MonkeyPatch) -> None:
+    called: list[object] = []
+
+    class Stream:
+        def __getattr__(self, method: str) -> object:
+            return lambda *args, **named: called.append((method, *args, *named.items())) or self  # type: ignore[func-returns-value]
+
+    monkeypatch.setattr(writer, "write_stream", Stream)
+    writer.start(Path("/c"), name="copies", trigger={"processingTime": "10 seconds"})
+    checkpoint = ("option", "checkpointLocation", "/c")
+    trigger = ("trigger", ("processingTime", "10 seconds"))
+    assert called == [checkpoint, ("queryName", "copies"), trigger, ("start",)]
+    called.clear()
+    writer.start("/c")
+    assert called == [checkpoint, ("start",)]
 
 
 def test_a_session_without_the_jar_fails_before_anything_is_written(spark: SparkSession, tmp_path: Path) -> None:

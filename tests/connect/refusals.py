@@ -40,7 +40,7 @@ def main(url: str, streams: str) -> None:
     configure = refusal(lambda: DynamicKafka.configure(SparkSession.builder.remote(url)))
     spark = SparkSession.builder.remote(url).getOrCreate()
     file = FileMetadataService(streams)
-    misspelt = DynamicKafka.builder(spark).set_kafka_metadata_service(file).set_option("streamIdz", "orders")
+    misspelt = DynamicKafka.builder(spark).set_kafka_metadata_service(file).set_options({"streamIdz": "orders"})
     python = DynamicKafka.builder(spark).set_kafka_metadata_service(Mine()).set_stream_ids("orders")
     function = DynamicKafka.builder(spark).set_kafka_metadata_service(file).set_stream_ids("orders")
     function.set_starting_offsets(OffsetsInitializer.of(lambda cluster, topic, partitions: {0: 0}))

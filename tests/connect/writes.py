@@ -27,7 +27,7 @@ def main(url: str, streams: str, folder: str) -> None:
     rows.write.format("dynamic-kafka").options(**options).mode("append").save()
     python = DynamicKafka.writer(rows).set_kafka_metadata_service(Mine())
     misspelt = writer(rows.selectExpr("*", "'' AS cluster", "'' AS key", "'' AS topic"), streams)
-    misspelt.set_option("clusterRooting", "all")
+    misspelt.set_options({"clusterRooting": "all"})
     found = {
         "session": type(spark).__module__,
         "python": refusal(python.save),

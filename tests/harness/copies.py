@@ -19,7 +19,7 @@ def read(spark: SparkSession, streams: str) -> Any:
     """The builder that reads `orders`."""
     builder = DynamicKafka.builder(spark).set_kafka_metadata_service(FileMetadataService(streams))
     # So that processAllAvailable is exact.
-    return builder.set_stream_ids("orders").set_property("clusterSnapshotMaxAgeMs", 0)
+    return builder.set_stream_ids("orders").set_option("clusterSnapshotMaxAgeMs", 0)
 
 
 def writer(frame: DataFrame, streams: str) -> DynamicKafkaWriterBuilder:
@@ -41,9 +41,8 @@ def writer(frame: DataFrame, streams: str) -> DynamicKafkaWriterBuilder:
 
 def stream(frame: DataFrame, streams: str, checkpoint: str) -> None:
     """Copy the records that exist now, with a trigger and a query name."""
-    ready = writer(frame, streams).write_stream().option("checkpointLocation", checkpoint)
-    query = ready.queryName("copies").trigger(availableNow=True).start()
-    assert query.awaitTermination(240)
+    query = writer(frame, streams).start(checkpoint, name="copies", trigger={"availableNow": True})
+    assert query.name == "copies" and query.awaitTermination(240)
 
 
 def main(streams: str, checkpoint: str) -> None:

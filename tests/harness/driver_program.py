@@ -25,6 +25,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from . import output_frames
 from .jars import connector_jars, testkit_jar
+from .options import set_all
 from .services import SlowFileService
 from .sink import Sink
 from .steps import Steps
@@ -127,8 +128,7 @@ class Driver:
     def _real_time(self, name: str, command: dict[str, Any]) -> None:
         """Start a query that copies a stream, with the trigger of real-time mode."""
         write = DynamicKafka.writer(self._frame(command).select("key", "value"))
-        for option, value in command["write"].items():
-            write.set_option(option, value)
+        set_all(write, command["write"])
         self._run(name, command, write.write_stream().outputMode("update"))
 
     def _end(self, name: str, command: dict[str, Any]) -> None:
@@ -180,8 +180,7 @@ class Driver:
         service = SlowFileService(path) if command["service"] == "python" else FileMetadataService(path)
         builder = DynamicKafka.builder(self._spark).set_kafka_metadata_service(service)
         builder.set_stream_ids(*command["streams"])
-        for option, value in command["options"].items():
-            builder.set_option(option, value)
+        set_all(builder, command["options"])
         return builder.load()
 
 

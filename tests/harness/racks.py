@@ -20,6 +20,7 @@ from dynamic_kafka import DynamicKafka, FileMetadataService
 from pyspark.sql import DataFrame, SparkSession
 
 from .jars import connector_jars, testkit_jar
+from .options import set_all
 
 RACK = "KAFKA_RACK"
 RECORDS_PER_BATCH = 100
@@ -59,8 +60,7 @@ def main(master: str, streams: str, options: dict[str, dict[str, str]]) -> None:
         for stream, of_stream in options.items():
             reader = DynamicKafka.builder(spark).set_kafka_metadata_service(FileMetadataService(streams))
             reader.set_stream_ids(stream).set_option("maxOffsetsPerTrigger", RECORDS_PER_BATCH)
-            for name, value in of_stream.items():
-                reader.set_option(name, value)
+            set_all(reader, of_stream)
             writer = reader.load().writeStream.foreachBatch(collect).trigger(availableNow=True)
             writer.option("checkpointLocation", str(Path(checkpoints) / stream)).start().awaitTermination()
     print(json.dumps(found))

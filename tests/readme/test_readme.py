@@ -252,7 +252,7 @@ def test_json_is_read(block: docs.Block, spark: SparkSession, here: Path) -> Non
     else:
         service = FileMetadataService(here / "streams.yaml")
         builder = DynamicKafka.builder(spark).set_kafka_metadata_service(service).set_stream_ids("orders")
-        assert builder.set_starting_offsets(block.text).load().isStreaming
+        assert builder.set_option("startingOffsets", block.text).load().isStreaming
 
 
 def test_scala_compiles(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def main(folder: Path, fatal: int = -1) -> None:
 
     changes = change_data.changes(spark, str(folder / "streams.json")).set_metadata_discovery_interval("200ms")
     # With the age of 0, `processAllAvailable` is exact.
-    changes = changes.set_property("maxOffsetsPerTrigger", 7).set_property("clusterSnapshotMaxAgeMs", 0)
+    changes = changes.set_option("maxOffsetsPerTrigger", 7).set_option("clusterSnapshotMaxAgeMs", 0)
     frame = changes.load()
     query = frame.writeStream.foreachBatch(apply).option("checkpointLocation", str(folder / "checkpoint")).start()
     while query.isActive and not (folder / "end").exists():

@@ -116,9 +116,7 @@ class Reader:
     def start(self) -> StreamingQuery:
         """A run of the query."""
         builder = DynamicKafka.builder(self._scene.spark).set_kafka_metadata_service(self._scene.service)
-        builder = builder.set_stream_ids(STREAM).set_format(self._case.format)
-        for name, value in self._options.items():
-            builder = builder.set_option(name, value)
+        builder = builder.set_stream_ids(STREAM).set_options({"format": self._case.format, **self._options})
         frame = builder.set_option("startingOffsets", "earliest").set_option("maxOffsetsPerTrigger", 8).load()
 
         def keep(batch: DataFrame, number: int) -> None:
@@ -195,9 +193,8 @@ class Writer:
         frame = rows.json(str(self._folder / "rows")).withColumns({"at": _timestamp()})
         frame = frame.selectExpr(*self._case.columns, "concat('k', id) AS key", "target AS cluster")
         writer = DynamicKafka.writer(frame).set_kafka_metadata_service(self._scene.service).set_stream_id(STREAM)
-        writer = writer.set_format(self._case.format).set_key_format("string")
-        for name, value in {**self._options, "streamMetadataDiscoveryIntervalMs": "50"}.items():
-            writer = writer.set_option(name, value)
+        writer = writer.set_options({"format": self._case.format, **self._options}).set_key_format("string")
+        writer = writer.set_metadata_discovery_interval(50)
         stream = writer.write_stream().option("checkpointLocation", str(self._folder / "checkpoint"))
         return self._scene.started(stream.trigger(processingTime="0 seconds").start())
 

@@ -75,8 +75,7 @@ class Orders:
         builder = builder.set_stream_ids(STREAM).set_format("avro-confluent").set_schema("id BIGINT")
         settings = {"startingOffsets": "earliest", "clusterSnapshotMaxAgeMs": "0", "registry.timeoutMs": "3s"}
         registries = {f"cluster.{name}.registry.url": of.url for name, of in self.registries.items()}
-        for name, value in {**settings, **registries, **options}.items():
-            builder = builder.set_option(name, value)
+        builder.set_options({**settings, **registries, **options})
 
         def keep(batch: DataFrame, number: int) -> None:
             self._batches[number] = [tuple(row) for row in batch.collect()]

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from dynamic_kafka._base import DynamicKafkaBuilder
     from dynamic_kafka.codec import document
     from dynamic_kafka.entry import DynamicKafka
-    from dynamic_kafka.errors import DynamicKafkaError
+    from dynamic_kafka.errors import DynamicKafkaError, DynamicKafkaValueError
     from dynamic_kafka.model import ClusterMetadata, History, KafkaStream
     from dynamic_kafka.offsets import OffsetsInitializer
     from dynamic_kafka.reader import DynamicKafkaReaderBuilder
@@ -37,6 +37,7 @@ __all__ = [
     "DynamicKafkaBuilder",
     "DynamicKafkaError",
     "DynamicKafkaReaderBuilder",
+    "DynamicKafkaValueError",
     "DynamicKafkaWriterBuilder",
     "FileMetadataService",
     "History",
@@ -55,7 +56,7 @@ __all__ = [
     "document",
 ]
 
-_MODULES = ("errors", "model", "codec", "offsets", "services", "remote", "reader", "writer", "entry")
+_MODULES = ("errors", "model", "codec", "offsets", "options", "services", "remote", "reader", "writer", "entry")
 
 
 if not TYPE_CHECKING:  # A type checker would accept any name.

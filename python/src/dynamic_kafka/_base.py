@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, get_args
 
-from dynamic_kafka import _bridge, _jvm
-from dynamic_kafka._values import milliseconds, option_text
+from dynamic_kafka import _bridge, _jvm, errors
+from dynamic_kafka._values import Value, milliseconds, option_text
 from dynamic_kafka.offsets import FUNCTION, OffsetsFunction
+from dynamic_kafka.options import ReadOption, Secret, WriteOption
 from dynamic_kafka.services import JvmMetadataService, KafkaMetadataService
 
 if TYPE_CHECKING:
@@ -18,44 +18,21 @@ if TYPE_CHECKING:
 
 FORMAT = "dynamic-kafka"
 
-# A name with a dot is a Kafka property, one without is an option of the connector. These properties have no dot.
+_KAFKA = "kafka."
+# Names with a dot are Kafka's too, unless they are of a registry.
 _KAFKA_WITHOUT_DOT = ("acks", "retries")
-_PREFIXES = (
-    "kafka.",
-    "cluster.",
-    "metadataservice.",
-    "registry.",
-    "valuedeserializer.",
-    "keydeserializer.",
-    "valueserializer.",
-    "keyserializer.",
-)
-# Formats that have options: json.timestampFormat, key.csv.sep. `python/tests/test_formats.py` checks the list.
-_FORMATS = (
-    "json",
-    "csv",
-    "avro",
-    "avro-confluent",
-    "json-confluent",
-    "debezium-json",
-    "debezium-avro-confluent",
-    "canal-json",
-    "maxwell-json",
-    "ogg-json",
-    "protobuf",
-    "protobuf-confluent",
-)
-_OF_FORMAT = re.compile(
-    rf"((key|value)\.)?({'|'.join(_FORMATS).replace('-', '-?')})\..+|(key|value)\.(format|fields).*", re.IGNORECASE
-)
+_OptionName = TypeVar("_OptionName", bound=str)
 
 
-class DynamicKafkaBuilder:
+class DynamicKafkaBuilder(Generic[_OptionName]):
     """Base class of the builders of reads and writes.
 
     A builder collects string options. Every setter returns the builder; if two setters set the same option, the
-    later one wins.
+    later one wins. The connector refuses a wrong name or value in the call that sets it, with a condition
+    ``DYNAMIC_KAFKA.*``; with Spark Connect, or without a session, when the DataFrame is created or written.
     """
+
+    _writes: ClassVar[bool]
 
     def __init__(self) -> None:
         self._service: KafkaMetadataService | None = None
@@ -89,53 +66,45 @@ class DynamicKafkaBuilder:
             self._put_all(service.to_options())
         return self
 
-    def set_property(self, name: str, value: str | int | float | bool) -> Self:
-        """Sets a Kafka client property for all clusters, or an option of the connector.
+    def set_property(self, name: str, value: Value) -> Self:
+        """Sets a property of Kafka's clients for all clusters. ``set_option`` sets options of the connector.
 
         Args:
-            name: A Kafka property with or without the prefix ``kafka.``: ``kafka.client.rack`` or ``client.rack``.
-                A name without a dot, such as ``failOnDataLoss``, and one that begins with ``cluster.``,
-                ``metadataService.`` or ``registry.`` is an option of the connector.
+            name: The property, with or without the prefix ``kafka.``: ``kafka.client.rack`` or ``client.rack``.
             value: The value. Put credentials into the metadata service instead: Spark prints options in query
                 plans.
 
         Raises:
             TypeError: if ``value`` is of another type.
         """
-        return self._put(_qualified(name), option_text(name, value))
+        return self._put(_with_prefix(name), value)
 
-    def set_properties(self, properties: Mapping[str, str | int | float | bool]) -> Self:
+    def set_properties(self, properties: Mapping[str, Value]) -> Self:
         """Calls ``set_property`` for each entry.
 
         Args:
             properties: Values by name.
-
-        Raises:
-            TypeError: if a value is not a str, int, float or bool.
         """
         for name, value in properties.items():
             self.set_property(name, value)
         return self
 
-    def set_cluster_property(self, cluster_id: str, name: str, value: str | int | float | bool) -> Self:
-        """Sets a Kafka client property or an option for one cluster.
+    def set_cluster_property(self, cluster_id: str, name: str, value: Value) -> Self:
+        """Sets a property of Kafka's clients, or an option, for one cluster.
 
         It takes precedence over the cluster's properties in the metadata and over ``set_property``.
 
         Args:
             cluster_id: The id of the cluster in the metadata, case-sensitive: 1 to 128 letters, digits, ``.``,
                 ``_``, ``-``.
-            name: A Kafka property as in ``set_property``, or an option that can be set per cluster, such as
+            name: A property as in ``set_property``, or an option that can be set per cluster, such as
                 ``startingOffsets`` and ``maxOffsetsPerTrigger`` of a read.
             value: The value.
 
         Raises:
             TypeError: if ``value`` is of another type.
-            ValueError: if ``cluster_id`` is not a cluster id.
         """
-        if not re.fullmatch(r"[A-Za-z0-9._-]{1,128}", cluster_id):
-            raise ValueError(f"a cluster id must be 1 to 128 letters, digits, '.', '_', '-', not {cluster_id!r}")
-        return self._put(f"cluster.{cluster_id}.{_qualified(name)}", option_text(name, value))
+        return self._put(name, value, cluster_id)
 
     def set_metadata_discovery_interval(self, interval: str | int | timedelta) -> Self:
         """Sets how often the metadata service is polled while the query runs. Default: every 30 seconds.
@@ -146,26 +115,40 @@ class DynamicKafkaBuilder:
 
         Raises:
             TypeError: if ``interval`` is of another type.
-            ValueError: if ``interval`` is 0, is negative and not -1, or is not a duration.
         """
-        ms = milliseconds("the metadata discovery interval", interval)
-        if ms < 1 and ms != -1:
-            raise ValueError(
-                f"the metadata discovery interval must be more than 0, or -1 for never, not {interval!r}"
-            )
-        return self._put("streamMetadataDiscoveryIntervalMs", str(ms))
+        text = milliseconds("the interval", interval) if isinstance(interval, timedelta) else interval
+        return self._put("streamMetadataDiscoveryIntervalMs", text)
 
-    def set_option(self, name: str, value: str | int | float | bool) -> Self:
-        """Sets an option by its exact name.
+    def set_option(self, name: _OptionName, value: Value) -> Self:
+        """Sets an option of the connector. ``set_property`` sets properties of Kafka's clients.
 
         Args:
-            name: The name as in Spark's ``option(...)``; Kafka properties have the prefix ``kafka.``.
+            name: The name as in Spark's ``option(...)``. Type checkers know the names that docs/options.md lists;
+                ``set_options`` takes any other one.
             value: The value.
 
         Raises:
             TypeError: if ``value`` is of another type.
+            DynamicKafkaValueError: if ``name`` begins with ``kafka.``.
         """
-        return self._put(name, option_text(name, value))
+        return self.set_options({name: value})
+
+    def set_options(self, options: Mapping[str, Value]) -> Self:
+        """Sets options of the connector, also those whose names a format or a class determines.
+
+        Args:
+            options: Values by name: ``{"json.timestampFormat": "yyyy", "metadataService.url": "..."}``.
+
+        Raises:
+            TypeError: if a value is of another type.
+            DynamicKafkaValueError: if a name begins with ``kafka.``.
+        """
+        for name, value in options.items():
+            if name.lower().startswith(_KAFKA):
+                reason = "it is a property of Kafka's clients, not an option: use 'set_property'."
+                raise errors.invalid_option(name, errors.REDACTED, reason)
+            self._put(name, value)
+        return self
 
     def options(self) -> dict[str, str]:
         """Returns the options by name. Works without Spark.
@@ -198,19 +181,30 @@ class DynamicKafkaBuilder:
             self._put(name, value)
         return self
 
-    def _put(self, name: str, value: str) -> Self:
+    def _put(self, name: str, value: Value, cluster: str | None = None) -> Self:
+        text = option_text(name, value)
+        api = _jvm.running()
+        # A function is registered with the JVM later.
+        if api is not None and not text.startswith(FUNCTION):
+            api.check(self._writes, cluster, name, text)
+        if cluster is not None:
+            is_kafka = ("." in name and not name.lower().startswith("registry.")) or name in _KAFKA_WITHOUT_DOT
+            name = f"cluster.{cluster}.{_with_prefix(name) if is_kafka else name}"
         key = identity(name)
         if key == "metadataservice":
             self._service = None
-        self._options[key] = (name, value)
+        self._options[key] = (name, text)
         return self
 
+    def __repr__(self) -> str:
+        """Returns the name with the options; a value that may be a secret is left out."""
+        named = self._options.items()
+        shown = (f"{name}={value!r}" if key in _SHOWN else f"{name}=..." for key, (name, value) in named)
+        return f"{type(self).__name__}({', '.join(shown)})"
 
-def _qualified(name: str) -> str:
-    """Returns the name of the option for a property's name."""
-    known = name.lower().startswith(_PREFIXES) or _OF_FORMAT.fullmatch(name)
-    kafka = ("." in name or name in _KAFKA_WITHOUT_DOT) and not known
-    return f"kafka.{name}" if kafka else name
+
+def _with_prefix(name: str) -> str:
+    return name if name.lower().startswith(_KAFKA) else _KAFKA + name
 
 
 def identity(name: str) -> str:
@@ -218,3 +212,7 @@ def identity(name: str) -> str:
     if name.lower().startswith("cluster."):
         return "cluster" + name[len("cluster") :]
     return name.lower() if "." in name else name.lower().replace("-", "")
+
+
+_PUBLIC = {*get_args(ReadOption), *get_args(WriteOption)} - {*get_args(Secret)}
+_SHOWN = {identity(name) for name in _PUBLIC if "." not in name}

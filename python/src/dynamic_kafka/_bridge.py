@@ -51,7 +51,7 @@ class ServiceProxy:
 
         def describe() -> str:
             streams = self.service.describe_streams(json.loads(ids_json))
-            if not isinstance(streams, dict):
+            if not isinstance(streams, Mapping):
                 raise TypeError(f"expected a dict of KafkaStream by stream id, not {type(streams).__name__}")
             for stream_id, stream in streams.items():
                 if isinstance(stream, KafkaStream) and stream.stream_id != stream_id:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from dynamic_kafka import _artifact, errors
@@ -87,6 +88,16 @@ def api(gateway: Any) -> Any:
         ours, theirs = (f"{JAR_VERSION} for Spark {minor}" for minor in (wanted, line))
         raise errors.version_mismatch(__version__, ours, theirs)
     return found
+
+
+def running() -> Any | None:
+    """Returns PythonApi if a JVM of this process has it. Why `api` refuses it is said when a session is used."""
+    context = getattr(sys.modules.get("pyspark"), "SparkContext", None)
+    gateway = getattr(context, "_gateway", None)
+    try:
+        return None if gateway is None else api(gateway)
+    except errors.DynamicKafkaError:
+        return None
 
 
 def load(gateway: Any) -> Any | None:

@@ -9,11 +9,12 @@ from dataclasses import fields, is_dataclass
 from datetime import timedelta
 from typing import Any
 
+Value = str | int | float | bool
 _UNIT_MS = {"ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 _LEAST_MS = {"timeout": 1, "ttl": 0}
 
 
-def option_text(name: str, value: str | int | float | bool) -> str:
+def option_text(name: str, value: Value) -> str:
     """Returns a value as the text of an option: ``True`` becomes ``true``.
 
     Raises:

@@ -49,6 +49,26 @@ class DynamicKafkaError(PySparkRuntimeError):
         return self._parameters
 
 
+class DynamicKafkaValueError(DynamicKafkaError, ValueError):
+    """A builder refuses a value; ``getCondition()`` is that of the connector's own errors."""
+
+
+REDACTED = "(redacted)"
+
+
+def invalid_option(option: str, value: str, reason: str) -> DynamicKafkaValueError:
+    """As the connector's INVALID_OPTION, for what is known before there is a session.
+
+    Args:
+        option: The name of the option.
+        value: The value, or ``REDACTED`` if it may be a secret.
+        reason: The rule, and what to do.
+    """
+    text = f"Invalid value '{value}' for option '{option}': {reason}"
+    parameters = {"option": option, "value": value, "reason": reason}
+    return DynamicKafkaValueError("DYNAMIC_KAFKA.INVALID_OPTION", text, parameters)
+
+
 def _error(condition: str, message: str, **parameters: str) -> DynamicKafkaError:
     return DynamicKafkaError(f"DYNAMIC_KAFKA.{condition}", message, parameters)
 

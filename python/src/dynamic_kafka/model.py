@@ -8,6 +8,7 @@ from typing import Literal, get_args
 
 from dynamic_kafka._values import option_text
 from dynamic_kafka.offsets import OffsetsInitializer
+from dynamic_kafka.options import HistoryFormat
 
 State = Literal["active", "draining", "removed"]
 STATES: tuple[State, ...] = get_args(State)
@@ -142,7 +143,7 @@ class History:
         ValueError: if ``format`` or ``path`` is blank.
     """
 
-    format: str
+    format: HistoryFormat
     path: str
     options: Mapping[str, str] = field(default_factory=dict)
     cluster: str | None = None

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from dynamic_kafka import _jvm
+from dynamic_kafka import _jvm, errors
 from dynamic_kafka._base import FORMAT, DynamicKafkaBuilder, identity
+from dynamic_kafka._values import Value
 from dynamic_kafka.offsets import FALLBACK, Kind, OffsetsInitializer
+from dynamic_kafka.options import ChangeData, EndingOffsets, Format, ParseErrors, ReadOption, StartingOffsets
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -18,13 +20,15 @@ if TYPE_CHECKING:
 _EXCLUSIVE = {"streamids": "streamPattern", "streampattern": "streamIds"}
 
 
-class DynamicKafkaReaderBuilder(DynamicKafkaBuilder):
+class DynamicKafkaReaderBuilder(DynamicKafkaBuilder[ReadOption]):
     """Builder of DataFrames that read streams. ``DynamicKafka.builder(spark)`` creates it.
 
     A builder collects string options: ``spark.readStream.format("dynamic-kafka").option(...)`` is equivalent.
     Every setter returns the builder; if two setters set the same option, the later one wins. The connector checks
-    that the options are complete and consistent when the DataFrame is created.
+    each name and value in the call that sets it, and all of them together in ``load``.
     """
+
+    _writes = False
 
     def __init__(self, spark: SparkSession | None = None) -> None:
         super().__init__()
@@ -38,16 +42,16 @@ class DynamicKafkaReaderBuilder(DynamicKafkaBuilder):
 
         Raises:
             TypeError: if an id is not a str.
-            ValueError: if there is no id, an id is blank or contains ``;`` or ``,``, or a pattern is set.
+            DynamicKafkaValueError: if an id is blank or contains ``;`` or ``,``, or a pattern is set.
         """
         names = [name for entry in ids for name in ([entry] if isinstance(entry, str) else entry)]
-        if not names:
-            raise ValueError("set_stream_ids takes at least one stream id")
         for name in names:
             if not isinstance(name, str):
                 raise TypeError(f"a stream id must be a str, not {type(name).__name__}")
             if not name.strip() or ";" in name or "," in name:
-                raise ValueError(f"a stream id must not be blank or contain ';' or ',': {name!r}")
+                raise errors.invalid_option(
+                    "streamIds", name, "a stream id is not blank and has no ';' and no ','."
+                )
         return self._put("streamIds", ";".join(names))
 
     def set_stream_pattern(self, pattern: str | re.Pattern[str]) -> Self:
@@ -57,35 +61,35 @@ class DynamicKafkaReaderBuilder(DynamicKafkaBuilder):
             pattern: A Java regular expression, as text or as a compiled pattern whose text is used.
 
         Raises:
-            ValueError: if stream ids are set.
+            DynamicKafkaValueError: if stream ids are set.
         """
         return self._put("streamPattern", pattern.pattern if isinstance(pattern, re.Pattern) else pattern)
 
-    def set_starting_offsets(self, offsets: OffsetsInitializer | str) -> Self:
+    def set_starting_offsets(self, offsets: OffsetsInitializer | StartingOffsets) -> Self:
         """Sets where a new query starts. A query with a checkpoint resumes at its checkpoint. Default: earliest.
 
         Args:
-            offsets: An ``OffsetsInitializer``, or the text of the option ``startingOffsets``.
+            offsets: An ``OffsetsInitializer``, ``earliest``, ``latest`` or ``committed``.
 
         Raises:
-            ValueError: if starting and ending offsets are both committed offsets with different fallbacks.
+            DynamicKafkaValueError: if start and end are both committed offsets with different fallbacks.
         """
         return self._set_offsets("starting", offsets)
 
-    def set_ending_offsets(self, offsets: OffsetsInitializer | str) -> Self:
+    def set_ending_offsets(self, offsets: OffsetsInitializer | EndingOffsets) -> Self:
         """Sets where reading ends. Default: streaming queries have no end, batch queries end at latest.
 
         A streaming query that reaches the end keeps running and is idle; with ``Trigger.AvailableNow`` it stops.
 
         Args:
-            offsets: An ``OffsetsInitializer``, or the text of the option ``endingOffsets``.
+            offsets: An ``OffsetsInitializer``, ``latest`` or ``committed``.
 
         Raises:
-            ValueError: if starting and ending offsets are both committed offsets with different fallbacks.
+            DynamicKafkaValueError: if start and end are both committed offsets with different fallbacks.
         """
         return self._set_offsets("ending", offsets)
 
-    def set_bounded(self, offsets: OffsetsInitializer | str) -> Self:
+    def set_bounded(self, offsets: OffsetsInitializer | EndingOffsets) -> Self:
         """Calls ``set_ending_offsets``; the name is that of Flink's builder.
 
         Args:
@@ -93,7 +97,7 @@ class DynamicKafkaReaderBuilder(DynamicKafkaBuilder):
         """
         return self.set_ending_offsets(offsets)
 
-    def set_format(self, format: str) -> Self:
+    def set_format(self, format: Format | Literal["metadata"]) -> Self:
         """Sets the format of the values.
 
         The formats of changes are ``debezium-json``, ``debezium-avro-confluent``, ``canal-json``, ``maxwell-json``
@@ -102,12 +106,12 @@ class DynamicKafkaReaderBuilder(DynamicKafkaBuilder):
         Args:
             format: ``raw`` (default), ``string``, ``json``, ``csv``, ``avro``, ``avro-confluent``,
                 ``json-confluent``, ``protobuf`` or ``protobuf-confluent``. Options of it are set with
-                ``set_option("json.timestampFormat", ...)``. ``metadata``: format, schema and options as the
-                metadata has them. ``class:<name>``: a class on the class path.
+                ``set_options({"json.timestampFormat": ...})``. ``metadata``: format, schema and options as the
+                metadata has them. A class of your own: ``set_option("format", "class:<name>")``.
         """
         return self._put("format", format)
 
-    def set_key_format(self, format: str, *fields: str) -> Self:
+    def set_key_format(self, format: Format, *fields: str) -> Self:
         """Sets the format of the keys.
 
         Args:
@@ -134,7 +138,7 @@ class DynamicKafkaReaderBuilder(DynamicKafkaBuilder):
         """
         return self._put("metadataColumns", ";".join(names))
 
-    def set_change_data(self, mode: str) -> Self:
+    def set_change_data(self, mode: ChangeData) -> Self:
         """Sets what a record of a format of changes becomes.
 
         Args:
@@ -144,11 +148,12 @@ class DynamicKafkaReaderBuilder(DynamicKafkaBuilder):
         """
         return self._put("changeData", mode)
 
-    def set_parse_errors(self, policy: str) -> Self:
+    def set_parse_errors(self, policy: ParseErrors) -> Self:
         """Sets what happens when a key or value cannot be decoded.
 
         Args:
-            policy: ``fail`` (default), ``null``, ``drop`` or ``keep``.
+            policy: ``fail`` (default), ``null``, ``drop``, ``keep``, or ``dead-letter``, with the option
+                ``deadLetterTopic``.
         """
         return self._put("parseErrors", policy)
 
@@ -189,20 +194,18 @@ class DynamicKafkaReaderBuilder(DynamicKafkaBuilder):
         fallback = options.get(FALLBACK)
         shared = self._value("endingOffsets" if kind == "starting" else "startingOffsets") == "committed"
         if shared and fallback is not None and self._value(FALLBACK) not in (None, fallback):
-            raise ValueError(
-                f"starting and ending offsets are both committed offsets and share the option {FALLBACK}, "
-                f"which cannot be both '{self._value(FALLBACK)}' and '{fallback}'"
+            reason = (
+                f"starting and ending offsets are both committed, and share it: it is '{self._value(FALLBACK)}'."
             )
+            raise errors.invalid_option(FALLBACK, fallback, reason)
         # A fallback stays: it has no effect on other offsets, and the user may have set it for a later call.
         for name in names:
             self._options.pop(identity(name), None)
         return self._put_all(options)
 
-    def _put(self, name: str, value: str) -> Self:
+    def _put(self, name: str, value: Value, cluster: str | None = None) -> Self:
         other = _EXCLUSIVE.get(identity(name))
         if other is not None and self._value(other) is not None:
-            raise ValueError(
-                "streamIds (set_stream_ids) and streamPattern (set_stream_pattern) are mutually exclusive, and "
-                f"{other} is already set"
-            )
-        return super()._put(name, value)
+            reason = f"'{other}' is also set, but only one of the two options is allowed."
+            raise errors.invalid_option(name, str(value), reason)
+        return super()._put(name, value, cluster)

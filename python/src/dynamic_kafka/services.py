@@ -36,7 +36,7 @@ class KafkaMetadataService(ABC):
     """
 
     @abstractmethod
-    def get_all_streams(self) -> list[KafkaStream]:
+    def get_all_streams(self) -> Iterable[KafkaStream]:
         """Returns all streams. Called for queries that subscribe by ``streamPattern``.
 
         Returns:
@@ -44,7 +44,7 @@ class KafkaMetadataService(ABC):
         """
 
     @abstractmethod
-    def describe_streams(self, stream_ids: list[str]) -> dict[str, KafkaStream]:
+    def describe_streams(self, stream_ids: list[str]) -> Mapping[str, KafkaStream]:
         """Returns streams by id. Called for queries that subscribe by ``streamIds``.
 
         Args:

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from dynamic_kafka import _jvm
 from dynamic_kafka._base import FORMAT, DynamicKafkaBuilder
+from dynamic_kafka.options import (
+    ChangeData,
+    ClusterDistribution,
+    ClusterRouting,
+    DeliveryGuarantee,
+    Partitioner,
+    WriteFailover,
+    WriteOption,
+    WrittenFormat,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -15,18 +25,21 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
     from typing_extensions import Self
 
-ClusterRouting = Literal["key", "first", "all"]
-WriteFailover = Literal["none", "next"]
-ClusterDistribution = Literal["auto", "off"]
-DeliveryGuarantee = Literal["none", "at-least-once", "exactly-once"]
+
+class Trigger(TypedDict, total=False):
+    """One of the arguments of PySpark's ``DataStreamWriter.trigger``."""
+
+    processingTime: str
+    availableNow: bool
+    realTime: str
 
 
-class DynamicKafkaWriterBuilder(DynamicKafkaBuilder):
+class DynamicKafkaWriterBuilder(DynamicKafkaBuilder[WriteOption]):
     """Builder of queries and jobs that write to streams. ``DynamicKafka.writer(df)`` creates it.
 
     A builder collects string options: ``df.writeStream.format("dynamic-kafka").option(...)`` is equivalent.
     Every setter returns the builder; if two setters set the same option, the later one wins. The connector checks
-    that the options are complete and consistent when the query or the job starts.
+    each name and value in the call that sets it, and all of them together in ``start`` or ``save``.
 
     Args:
         frame: The DataFrame to write, with a column ``value`` (string or binary) and optional columns ``key``
@@ -36,6 +49,8 @@ class DynamicKafkaWriterBuilder(DynamicKafkaBuilder):
     Raises:
         TypeError: if ``frame`` is not a DataFrame of PySpark.
     """
+
+    _writes = True
 
     def __init__(self, frame: DataFrame) -> None:
         super().__init__()
@@ -48,30 +63,22 @@ class DynamicKafkaWriterBuilder(DynamicKafkaBuilder):
 
         Args:
             stream_id: The id of the stream in the metadata.
-
-        Raises:
-            TypeError: if ``stream_id`` is not a str.
-            ValueError: if ``stream_id`` is blank.
         """
-        if not isinstance(stream_id, str):
-            raise TypeError(f"a stream id must be a str, not {type(stream_id).__name__}")
-        if not stream_id.strip():
-            raise ValueError(f"a stream id must not be blank: {stream_id!r}")
-        return self._put("streamId", stream_id)
+        return self.set_option("streamId", stream_id)
 
-    def set_format(self, format: str) -> Self:
+    def set_format(self, format: WrittenFormat | Literal["metadata"]) -> Self:
         """Sets the format of the values.
 
         Args:
             format: ``raw`` (default), ``string``, ``json``, ``csv``, ``avro``, ``avro-confluent``,
                 ``json-confluent``, or, for changes, ``debezium-json`` or ``canal-json``. ``raw`` and ``string``
                 write the column ``value``, the others all columns that do not route the record. Options of it
-                are set with ``set_option("json.timestampFormat", ...)``. ``metadata``: format, schema and options
-                as the metadata has them. ``class:<name>``: a class on the class path.
+                are set with ``set_options({"json.timestampFormat": ...})``. ``metadata``: format, schema and
+                options as the metadata has them. A class of your own: ``set_option("format", "class:<name>")``.
         """
         return self.set_option("format", format)
 
-    def set_key_format(self, format: str, *fields: str) -> Self:
+    def set_key_format(self, format: WrittenFormat, *fields: str) -> Self:
         """Sets the format of the keys.
 
         Args:
@@ -91,7 +98,7 @@ class DynamicKafkaWriterBuilder(DynamicKafkaBuilder):
         """
         return self.set_option("schema", schema if isinstance(schema, str) else schema.json())
 
-    def set_change_data(self, mode: str) -> Self:
+    def set_change_data(self, mode: ChangeData) -> Self:
         """Sets how rows with a column ``_change_type`` are written, in formats that have no changes of their own.
 
         Args:
@@ -147,22 +154,27 @@ class DynamicKafkaWriterBuilder(DynamicKafkaBuilder):
         """
         return self.set_option("transactionalIdPrefix", prefix)
 
-    def set_partitioner(self, partitioner: str) -> Self:
+    def set_partitioner(self, partitioner: Partitioner) -> Self:
         """Sets how the partition of a record is chosen if its row has no ``partition``.
 
         Args:
             partitioner: ``default``: as Kafka's producer does. ``fixed``: one partition per task. ``round-robin``:
-                all partitions in turn. Or the name of a class on the class path that implements Kafka's
-                ``Partitioner``.
+                all partitions in turn. A class that implements Kafka's ``Partitioner``:
+                ``set_option("partitioner", "<name>")``.
         """
         return self.set_option("partitioner", partitioner)
 
-    def start(self, checkpoint: str | os.PathLike[str]) -> StreamingQuery:
-        """Starts a query that writes a streaming DataFrame with Spark's default trigger.
+    def start(
+        self, checkpoint: str | os.PathLike[str], *, name: str | None = None, trigger: Trigger | None = None
+    ) -> StreamingQuery:
+        """Starts a query that writes a streaming DataFrame.
 
         Args:
             checkpoint: Path or Hadoop URI of the checkpoint, which holds the progress of the query and, with
                 ``exactly-once``, its commit decisions.
+            name: The name of the query. Default: it has none.
+            trigger: ``{"processingTime": "10 seconds"}``, ``{"availableNow": True}`` or
+                ``{"realTime": "5 minutes"}``, as in PySpark. Default: a batch begins when the last one ends.
 
         Returns:
             The running query.
@@ -172,10 +184,16 @@ class DynamicKafkaWriterBuilder(DynamicKafkaBuilder):
             pyspark.errors.PySparkException: with a condition ``DYNAMIC_KAFKA.*``, if the connector refuses the
                 options.
         """
-        return self.write_stream().option("checkpointLocation", os.fspath(checkpoint)).start()
+        writer = self.write_stream().option("checkpointLocation", os.fspath(checkpoint))
+        if name is not None:
+            writer = writer.queryName(name)
+        if trigger is not None:
+            arguments: dict[str, Any] = {**trigger}
+            writer = writer.trigger(**arguments)
+        return writer.start()
 
     def write_stream(self) -> DataStreamWriter:
-        """Returns Spark's writer with these options, to set a trigger, an output mode or a query name.
+        """Returns Spark's writer with these options, to set an output mode or what else Spark has.
 
         The option ``checkpointLocation`` has to be set before ``start()``.
 

@@ -10,7 +10,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.sql.types.StructType
 
 import io.github.dynamickafka.base.Redaction
-import io.github.dynamickafka.config.{ClusterScope, SourceOptionSpecs}
+import io.github.dynamickafka.config.{ClusterScope, OptionCheck, SourceOptionSpecs}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.table.FormatOptionSpecs
 import io.github.dynamickafka.metadata.KafkaMetadataService
@@ -19,7 +19,8 @@ import io.github.dynamickafka.option.{OptionName, OptionSpec, OptionTable}
 
 /**
  * The common part of the builders for reading and writing. Every method sets options of the data source, which
- * `options()` returns. A later value replaces an earlier one. Not thread-safe.
+ * `options()` returns. A later value replaces an earlier one. A wrong name or value is refused in the call that sets it, with
+ * UNKNOWN_OPTION or INVALID_OPTION. Not thread-safe.
  *
  * @tparam B the builder itself, which every setter returns
  */
@@ -63,12 +64,12 @@ abstract class DynamicKafkaBuilder[B <: DynamicKafkaBuilder[B]] private[dynamick
   def setKafkaMetadataService(name: String, arguments: ju.Map[String, String]): B =
     setKafkaMetadataService(name, arguments.asScala.toMap)
 
-  /**
-   * Sets a Kafka property of all clusters, with or without the prefix `kafka.`, or an option of the data source.
-   *
-   * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException UNKNOWN_OPTION if the key is neither
-   */
-  def setProperty(key: String, value: String): B = setOption(ClusterScope.option(key, table), value)
+  /** Sets a property of Kafka's clients for all clusters, with or without the prefix `kafka.`. [[setOption]] sets options. */
+  def setProperty(key: String, value: String): B =
+    put(
+      if (OptionName.afterPrefix(key, OptionName.Kafka).isDefined) key else OptionName.Kafka + key,
+      value
+    )
 
   def setProperties(properties: Map[String, String]): B =
     properties.foldLeft(this: B) { case (builder, (key, value)) => builder.setProperty(key, value) }
@@ -86,7 +87,7 @@ abstract class DynamicKafkaBuilder[B <: DynamicKafkaBuilder[B]] private[dynamick
    *         invalid, UNKNOWN_OPTION if the key is unknown
    */
   def setClusterProperty(clusterId: String, key: String, value: String): B =
-    setOption(ClusterScope.option(clusterId, key, table), value)
+    put(ClusterScope.option(clusterId, key, table), value)
 
   /**
    * Sets the interval between two polls of the metadata service, in milliseconds or with a unit as in `10s`. The
@@ -130,13 +131,15 @@ abstract class DynamicKafkaBuilder[B <: DynamicKafkaBuilder[B]] private[dynamick
    */
   def setChangeData(mode: String): B = setOption(ChangeData.name, mode)
 
-  /** Sets any option of the data source, without a check of its name or value. */
-  def setOption(name: String, value: String): B = {
-    val key = keyOf(name)
-    entries.remove(key)
-    entries.update(key, name -> value)
-    this
-  }
+  /** Sets an option of the data source. [[setProperty]] sets properties of Kafka's clients. */
+  def setOption(name: String, value: String): B =
+    if (OptionName.afterPrefix(name, OptionName.Kafka).isDefined) throw OptionCheck.isProperty(name)
+    else put(name, value)
+
+  def setOptions(options: Map[String, String]): B =
+    options.foldLeft(this: B) { case (builder, (name, value)) => builder.setOption(name, value) }
+
+  def setOptions(options: ju.Map[String, String]): B = setOptions(options.asScala.toMap)
 
   /**
    * The options of the data source that were set.
@@ -171,6 +174,14 @@ abstract class DynamicKafkaBuilder[B <: DynamicKafkaBuilder[B]] private[dynamick
   private[dynamickafka] def replace(others: Seq[OptionSpec[_]], options: Seq[(String, String)]): B = {
     others.foreach(other => entries.remove(other.key))
     options.foldLeft(this: B) { case (builder, (name, value)) => builder.setOption(name, value) }
+  }
+
+  private def put(name: String, value: String): B = {
+    OptionCheck(name, value, table)
+    val key = keyOf(name)
+    entries.remove(key)
+    entries.update(key, name -> value)
+    this
   }
 
   private def keyOf(name: String): String = table.find(name).map(_.key).getOrElse {

@@ -1,7 +1,7 @@
 package io.github.dynamickafka
 
 import org.apache.kafka.clients.producer.Partitioner
-import org.apache.spark.sql.streaming.{DataStreamWriter, StreamingQuery}
+import org.apache.spark.sql.streaming.{DataStreamWriter, StreamingQuery, Trigger}
 import org.apache.spark.sql.{DataFrame, Row}
 
 import io.github.dynamickafka.config.SinkOptionSpecs
@@ -52,17 +52,28 @@ final class DynamicKafkaWriterBuilder private[dynamickafka] (frame: DataFrame)
   def setPartitioner(partitioner: Class[_ <: Partitioner]): DynamicKafkaWriterBuilder =
     setPartitioner(partitioner.getName)
 
-  /**
-   * Starts a query that writes a streaming DataFrame, with Spark's default trigger.
-   *
-   * @param checkpoint the checkpoint location of the query, a URI of a file system that Hadoop supports
-   * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException if an option or a column is invalid
-   */
-  def start(checkpoint: String): StreamingQuery =
-    writeStream().option(CheckpointLocation.name, checkpoint).start()
+  /** Starts a query without a name, with Spark's default trigger. */
+  def start(checkpoint: String): StreamingQuery = start(checkpoint, "")
 
   /**
-   * Returns Spark's `DataStreamWriter` with these options, to set a trigger, an output mode or a query name. Set the
+   * Starts a query that writes a streaming DataFrame.
+   *
+   * @param checkpoint the checkpoint location of the query, a URI of a file system that Hadoop supports
+   * @param name the name of the query; empty: it has none
+   * @param trigger by default, a batch begins when the last one ends
+   * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException if an option or a column is invalid
+   */
+  def start(
+      checkpoint: String,
+      name: String,
+      trigger: Trigger = Trigger.ProcessingTime(0L)
+  ): StreamingQuery = {
+    val writer = writeStream().option(CheckpointLocation.name, checkpoint).trigger(trigger)
+    (if (name.isEmpty) writer else writer.queryName(name)).start()
+  }
+
+  /**
+   * Returns Spark's `DataStreamWriter` with these options, to set an output mode or what else Spark has. Set the
    * option `checkpointLocation` before you call `start()`. With `Trigger.RealTime`, rows are written by a `ForeachWriter`.
    */
   def writeStream(): DataStreamWriter[Row] =

@@ -10,7 +10,13 @@ import org.apache.spark.sql.streaming.{DataStreamWriter, StreamingQuery}
 import org.apache.spark.sql.{DataFrame, Row}
 
 import io.github.dynamickafka.build.BuildInfo
-import io.github.dynamickafka.config.OffsetsFunctions
+import io.github.dynamickafka.config.{
+  ClusterScope,
+  OffsetsFunctions,
+  OptionCheck,
+  SinkOptionSpecs,
+  SourceOptionSpecs
+}
 import io.github.dynamickafka.error.{Errors, PythonServiceException}
 import io.github.dynamickafka.metadata.document.MetadataDocument
 import io.github.dynamickafka.metadata.service.ServiceRegistry
@@ -45,6 +51,16 @@ private[dynamickafka] object PythonApi {
   /** Registers a function written in Python for the text `function:<handle>` of the options. */
   def registerOffsets(handle: String, function: PythonOffsetsFunction): Unit =
     OffsetsFunctions.register(handle, new JsonOffsetsFunction(function))
+
+  /**
+   * Checks an option where Python's builder sets it.
+   *
+   * @param cluster null: the option is not of one cluster
+   */
+  def check(writes: Boolean, cluster: String, name: String, value: String): Unit = {
+    val table = if (writes) SinkOptionSpecs.table else SourceOptionSpecs.table
+    OptionCheck(Option(cluster).fold(name)(ClusterScope.option(_, name, table)), value, table)
+  }
 
   /** Spark's writer of a streaming DataFrame, with the sink of the mode that its trigger selects. */
   def streamWriter(frame: DataFrame): DataStreamWriter[Row] = new StreamWriter(frame)

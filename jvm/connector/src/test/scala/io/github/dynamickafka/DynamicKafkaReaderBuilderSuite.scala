@@ -11,7 +11,8 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.Options.refused
-import io.github.dynamickafka.config.SourceOptions
+import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs, SourceOptions}
+import io.github.dynamickafka.kafka.KafkaProperties
 import io.github.dynamickafka.metadata.service.ServiceRegistry
 import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
 import io.github.dynamickafka.testkit.TimeLimit
@@ -37,7 +38,7 @@ class DynamicKafkaReaderBuilderSuite extends AnyFunSuite with TimeLimit {
       .setMetadataColumns("offset", "cluster")
       .setParseErrors("drop")
       .setChangeData("rows")
-      .setProperty("json.allowComments", "true")
+      .setOption("json.allowComments", "true")
       .options()
     assert(
       options == Map(
@@ -63,8 +64,7 @@ class DynamicKafkaReaderBuilderSuite extends AnyFunSuite with TimeLimit {
       .setBounded(OffsetsInitializer.timestamp(5))
       .setProperty("kafka.isolation.level", "read_committed")
       .setProperty("client.id", "me")
-      .setProperty("includeHeaders", "true")
-      .setProperties(Map("cluster.blue.kafka.client.id" -> "you"))
+      .setOptions(Map("includeHeaders" -> "true", "cluster.blue.kafka.client.id" -> "you"))
       .setClusterProperty("Green", "isolation.level", "read_uncommitted")
       .setClusterProperty("Green", "kafka.client.rack", "r1")
       .setClusterProperty("Green", "startingOffsets", "earliest")
@@ -159,10 +159,33 @@ class DynamicKafkaReaderBuilderSuite extends AnyFunSuite with TimeLimit {
       "startingOfsets",
       "x"
     )).getMessage.contains("cluster.a.startingOffsets"))
+    assert(refused(builder.setFormat("jsn")).getMessage.contains("'json'"))
+    assert(refused(builder.setOption("json.dateFormt", "y")).getMessage.contains("'json.dateFormat'"))
+    assert(refused(builder.setOption("json.allowComments", "1")).getMessage.contains("'true'"))
+    assert(refused(builder.setProperty("isolation.level", "dirty")).getMessage.contains("'dirty'"))
+    assert(builder.setFormat("metadata").setOption("avro-confluent.url", "http://r").options().size == 2)
     // Spark would silently keep one of the two.
     val two =
       builder.setClusterProperty("blue", "client.id", "x").setClusterProperty("Blue", "client.id", "y")
     assert(refused(two.options()).getMessage.contains("case-insensitive"))
+  }
+
+  test("options and properties are set by methods of their own, each of which names the other one") {
+    for (name <- Seq("client.id", "kafka.client.id", "acks", "Kafka.plugin.password"))
+      assert(refused(builder.setOption(
+        name,
+        "secret"
+      )).getMessage.matches("(?s).*'setProperty'.*'set_property'.*"))
+    for (
+      name <-
+        Seq("failOnDataLoss", "kafka.fail-on-data-loss", "key.format", "registry.url", "json.dateFormat") ++
+          Seq("cluster.blue.client.id", "metadataService.path", "mirrorMakerReplicationPolicy.x")
+    ) {
+      val text = refused(builder.setProperty(name, "secret")).getMessage
+      assert(text.matches("(?s).*'setOption'.*'set_option'.*") && !text.contains("secret"))
+    }
+    assert(KafkaProperties.names.filter(SourceOptionSpecs.table.has).isEmpty)
+    assert(KafkaProperties.names.filter(SinkOptionSpecs.table.has).isEmpty)
   }
 
   test("a service object is passed as a handle, the same handle for the same object") {

@@ -34,7 +34,7 @@ class MetadataFormatSuite extends Queries {
       )
 
       val query = DynamicKafka.builder(spark).setStreamIds("out").setFormat("metadata")
-        .setProperties(t.options().filter(_._1.startsWith("metadataService"))).load()
+        .setOptions(t.options().filter(_._1.startsWith("metadataService"))).load()
         .select("id", "name", "cluster").writeStream.format("memory").queryName(s"m_${System.nanoTime}")
         .option("checkpointLocation", t.checkpoint.toString).trigger(Trigger.AvailableNow()).start()
       try assert(query.awaitTermination(300000))
@@ -61,7 +61,7 @@ class MetadataFormatSuite extends Queries {
       t.service.formats = Map("out" -> (json + ("json.ignoreNullFields" -> "false")))
       val written = spark.range(1).selectExpr("1 AS id", "string(null) AS name")
       DynamicKafka.writer(written).setStreamId("out").setFormat("metadata").setClusterRouting("all")
-        .setProperties(t.options().filter(_._1.startsWith("metadataService"))).save()
+        .setOptions(t.options().filter(_._1.startsWith("metadataService"))).save()
       for (cluster <- Seq(blue, green)) assert(values(cluster, topic) == Seq("""{"id":1,"name":null}"""))
 
       val stream = spark.readStream.format("dynamic-kafka")

@@ -98,12 +98,6 @@ private[dynamickafka] object ClusterScope {
   def ignored(metadata: Map[String, String], table: OptionTable = SourceOptionSpecs.table): Seq[String] =
     canonical(metadata).keys.filter(table.unsupported.kafkaPropertyNames).toSeq.sorted
 
-  /** The option that sets a property of all clusters, with or without `kafka.`, or the option itself. */
-  def option(key: String, table: OptionTable): String =
-    if (OptionName.Prefixes.exists(OptionName.afterPrefix(key, _).isDefined) || table.has(key)) key
-    else if (KafkaProperties.isPlausible(key)) OptionName.Kafka + key
-    else throw Errors.unknownOption(key, Suggestions.forOption(key, table))
-
   /** The option that sets a property of one cluster, with or without `kafka.`, or an option of the cluster. */
   def option(id: String, key: String, table: OptionTable): String = {
     if (!ClusterKeys.isClusterId(id))
@@ -112,7 +106,9 @@ private[dynamickafka] object ClusterScope {
         Redaction.Redacted,
         s"'$id' is not a valid cluster id: ${ClusterKeys.Rule}."
       )
-    val isOurs = OptionName.afterPrefix(key, OptionName.Kafka).isDefined || table.find(key).isDefined
+    val property = OptionName.afterPrefix(key, OptionName.Kafka)
+    property.foreach(table.checkProperty(_, s"${OptionName.Cluster}$id.$key"))
+    val isOurs = property.isDefined || table.find(key).isDefined
     s"${OptionName.Cluster}$id.${if (isOurs) "" else OptionName.Kafka}${checked(id, key, table)}"
   }
 

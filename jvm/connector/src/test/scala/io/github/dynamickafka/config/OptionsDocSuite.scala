@@ -9,12 +9,13 @@ import io.github.dynamickafka.testkit.TimeLimit
 
 class OptionsDocSuite extends AnyFunSuite with TimeLimit {
 
-  test("docs/options.md is current") {
-    val file = OptionsDocFile.path
-    assert(
-      Files.exists(file) && Files.readString(file) == OptionsDoc.render,
-      s"$file differs from the declarations of the options: run `make extra NAME=options` and commit it"
-    )
+  test("docs/options.md, and Python's names of options, are current") {
+    OptionsDocFile.texts.foreach { case (file, text) =>
+      assert(
+        Files.exists(file) && Files.readString(file) == text,
+        s"$file differs from the declarations of the options: run `make extra NAME=options` and commit it"
+      )
+    }
   }
 
   test("every option of source and sink has one heading, and a heading has an anchor of its own") {
@@ -44,10 +45,11 @@ class OptionsDocSuite extends AnyFunSuite with TimeLimit {
   }
 }
 
-/** Writes the document. Run by `make extra NAME=options`. */
+/** Writes what is generated. Run by `make extra NAME=options`. */
 object OptionsDocFile extends App {
-  def path: Path = Path.of(sys.props("dynamickafka.root"), "docs", "options.md")
+  def texts: Seq[(Path, String)] =
+    Seq("docs/options.md" -> OptionsDoc.render, "python/src/dynamic_kafka/options.py" -> PythonOptions.render)
+      .map { case (file, text) => Path.of(sys.props("dynamickafka.root"), file) -> text }
 
-  Files.createDirectories(path.getParent)
-  println(s"wrote ${Files.writeString(path, OptionsDoc.render)}")
+  texts.foreach { case (file, text) => println(s"wrote ${Files.writeString(file, text)}") }
 }

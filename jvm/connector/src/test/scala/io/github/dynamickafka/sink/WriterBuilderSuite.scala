@@ -48,17 +48,14 @@ class WriterBuilderSuite extends Queries {
     }
   }
 
-  test("writeStream() returns Spark's writer, for a trigger and a name") {
+  test("start() takes a name and a trigger") {
     onTwoClusters { (t, topic) =>
       scene { s =>
         val from = newTopicOn(1, blue)
         s.orders(Entry("blue", blue, from))
         produce(blue, from, 1, Seq("a", "b"))
-        val query = builder(t, s.frame().select("key", "value")).writeStream()
-          .option("checkpointLocation", t.checkpoint.toString)
-          .queryName("named")
-          .trigger(Trigger.AvailableNow())
-          .start()
+        val query = builder(t, s.frame().select("key", "value"))
+          .start(t.checkpoint.toString, name = "named", trigger = Trigger.AvailableNow())
         try {
           assert(query.awaitTermination(300000L) && query.name == "named")
           assert((values(blue, topic) ++ values(green, topic)).sorted == Seq("a", "b"))
@@ -76,22 +73,15 @@ class WriterBuilderSuite extends Queries {
     }
   }
 
-  test("an invalid value fails when the query is started, with the name of the option") {
-    onTwoClusters { (t, _) =>
-      scene { s =>
-        s.orders(Entry("blue", blue, newTopicOn(1, blue)))
-        val error = refused(
-          builder(t, s.frame()).setDeliveryGuarantee("twice").start(t.checkpoint.toString)
-        )
-        assert(error.getMessageParameters == ju.Map.of(
-          "option",
-          "deliveryGuarantee",
-          "value",
-          "twice",
-          "reason",
-          "it is not one of 'none', 'at-least-once', 'exactly-once'."
-        ))
-      }
-    }
+  test("an invalid value fails in the call that sets it, with the name of the option") {
+    val error = refused(DynamicKafka.writer(rows(0, 1)).setDeliveryGuarantee("twice"))
+    assert(error.getMessageParameters == ju.Map.of(
+      "option",
+      "deliveryGuarantee",
+      "value",
+      "twice",
+      "reason",
+      "it is not one of 'none', 'at-least-once', 'exactly-once'."
+    ))
   }
 }

@@ -114,7 +114,7 @@ class PlanningSuite extends Queries {
       val frame = DynamicKafka.builder(spark)
         .setKafkaMetadataService(s.service)
         .setStreamIds("orders")
-        .setProperty("stream-metadata-discovery-interval-ms", "50")
+        .setOption("stream-metadata-discovery-interval-ms", "50")
         .load()
       val query = s.start(frame)
       try {

@@ -50,9 +50,7 @@ class SameWriteSuite extends Queries {
   private def writer(write: Write, options: Map[String, String], s: Query, byName: Boolean) = {
     val frame = write.rows(s.frame())
     if (byName) frame.writeStream.format("dynamic-kafka").options(options)
-    else
-      options.foldLeft(DynamicKafka.writer(frame)) { case (all, (name, value)) => all.setOption(name, value) }
-        .writeStream()
+    else DynamicKafka.writer(frame).setOptions(options).writeStream()
   }
 
   /**
@@ -217,10 +215,8 @@ class SameWriteSuite extends Queries {
           val trigger = if (mode == "real-time") Trigger.RealTime("5 minutes") else Continuous
           val options =
             t.options("clusterRouting" -> routing, "partitioner" -> classOf[PasswordPartitioner].getName)
-          val running = options.foldLeft(query) { case (all, (name, value)) =>
-            all.setOption(name, value)
-          }.writeStream().outputMode("update").option("checkpointLocation", t.checkpoint.toString)
-            .trigger(trigger).start()
+          val running = query.setOptions(options).writeStream().outputMode("update")
+            .option("checkpointLocation", t.checkpoint.toString).trigger(trigger).start()
           try (1 to 6).foreach { _ =>
               val now = change()
               t.out(now: _*)

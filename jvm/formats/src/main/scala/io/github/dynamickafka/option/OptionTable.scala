@@ -33,6 +33,21 @@ private[dynamickafka] final class OptionTable(
   /** Whether this is an option of the table or of one of its formats. */
   def has(name: String): Boolean =
     hasPrefix(name) || find(name).isDefined || FormatKey.of(name, formats).exists(!elsewhere(_))
+
+  /** Refuses an option after `kafka.`, which Kafka's clients would ignore. */
+  def checkProperty(property: String, writtenAs: String): Unit =
+    if (
+      has(property) || Seq(
+        OptionName.Cluster,
+        OptionName.MetadataService
+      ).exists(OptionName.afterPrefix(property, _).isDefined)
+    )
+      throw Errors.invalidOption(
+        writtenAs,
+        Redaction.Redacted,
+        s"'$property' is an option of this data source, not a property of Kafka's clients: write it without '${OptionName.Kafka}', with " +
+          "'setOption' of a builder ('set_option' in Python)."
+      )
 }
 
 /**

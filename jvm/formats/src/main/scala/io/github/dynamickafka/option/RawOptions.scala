@@ -69,6 +69,7 @@ private[dynamickafka] object RawOptions {
       OptionName.afterPrefix(name, prefix).map(_ -> Written(name, value))
     }
     after(OptionName.Kafka).foreach { case (property, w) =>
+      table.checkProperty(property, w.name)
       table.unsupported.checkShared(property, w.name, w.value)
     }
     val ofClusters = after(OptionName.Cluster).flatMap { case (key, w) => checkClusterKey(key, w, table) }

@@ -96,7 +96,7 @@ private[history] object PlannedFiles {
   }
 }
 
-private[history] object HistoryFormat {
+private[dynamickafka] object HistoryFormat {
 
   private val ofFiles = Seq("parquet", "orc", "avro", "json")
   private val Iceberg = "iceberg"

@@ -18,8 +18,7 @@ class RealTimeWriteSuite extends RealTimeTest {
       target { t =>
         val topic = newTopicOn(2, blue, green)
         t.out(Entry("blue", blue, topic), Entry("green", green, topic))
-        def writer(frame: DataFrame) = t.options()
-          .foldLeft(DynamicKafka.writer(frame)) { case (all, (name, value)) => all.setOption(name, value) }
+        def writer(frame: DataFrame) = DynamicKafka.writer(frame).setOptions(t.options())
           .writeStream()
           .outputMode("update")
           .option("checkpointLocation", s.checkpoint.toString)

@@ -42,6 +42,39 @@ private[dynamickafka] object FormatOptionsParser {
     ).writing
   }
 
+  /** Checks one option of a format, whether the format is in use or not. */
+  def check(key: FormatKey, w: RawOptions.Written, writes: Boolean): Unit =
+    // A class of the user has options that are not known.
+    for (format <- Formats.registered.all.find(_.name == key.format)) {
+      val settings: FormatSettings = if (writes) format.writer.get else format
+      val registry = if (writes) RegistryOptionSpecs.all else RegistryOptionSpecs.reading
+      def refused(option: String) =
+        if (writes) FormatSetting.refusedInWrites(format, option) else FormatSetting.refused(format, option)
+      val ofRegistry =
+        if (format.hasRegistry) RegistryOptionSpecs.withoutPrefix(key.option, registry) else None
+      val _ = ofRegistry.fold[Any](setting(settings, refused, key, w))(_.parse(w.value, w.name))
+    }
+
+  /** The setting that an option means, with its value checked. */
+  private def setting(
+      settings: FormatSettings,
+      refused: String => Option[String],
+      key: FormatKey,
+      w: RawOptions.Written
+  ): FormatSetting = {
+    def refuse(reason: String) = throw Errors.invalidOption(w.name, w.value, reason)
+    val found = settings.setting(key.option).getOrElse {
+      refused(key.option).foreach(refuse)
+      val prefix = w.name.dropRight(key.option.length)
+      throw Errors.unknownOption(
+        w.name,
+        Suggestions.closest(key.option, settings.settings.map(_.name)).map(prefix + _)
+      )
+    }
+    found.valueType.parse(w.value.trim).left.foreach(refuse)
+    found
+  }
+
   /** The format by a class of Kafka's interfaces, or by its name; None: neither option is set. */
   private def format(
       raw: RawOptions,
@@ -238,32 +271,13 @@ private final class FormatOptionsParser(
         means.map((key, _, w)).toLeft(key -> w)
       }
     val set = own.map { case (key, w) =>
-      setting(settings, refused(format, _), key, w).name -> w.value
+      FormatOptionsParser.setting(settings, refused(format, _), key, w).name -> w.value
     }.toMap
     SideFormat(
       format,
       set,
       registries = if (format.hasRegistry) registries(format, ofRegistry, required) else Registries()
     )
-  }
-
-  /** The setting that an option means, with its value checked. */
-  private def setting(
-      settings: FormatSettings,
-      refused: String => Option[String],
-      key: FormatKey,
-      w: RawOptions.Written
-  ): FormatSetting = {
-    val found = settings.setting(key.option).getOrElse {
-      refused(key.option).foreach(reason => throw w.invalid(reason))
-      val prefix = w.name.dropRight(key.option.length)
-      throw Errors.unknownOption(
-        w.name,
-        Suggestions.closest(key.option, settings.settings.map(_.name)).map(prefix + _)
-      )
-    }
-    found.valueType.parse(w.value.trim).left.foreach(reason => throw w.invalid(reason))
-    found
   }
 
   /**
