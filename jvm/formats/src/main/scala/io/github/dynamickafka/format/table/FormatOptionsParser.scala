@@ -62,16 +62,15 @@ private[dynamickafka] object FormatOptionsParser {
       key: FormatKey,
       w: RawOptions.Written
   ): FormatSetting = {
-    def refuse(reason: String) = throw Errors.invalidOption(w.name, w.value, reason)
     val found = settings.setting(key.option).getOrElse {
-      refused(key.option).foreach(refuse)
+      refused(key.option).foreach(reason => throw w.invalid(reason))
       val prefix = w.name.dropRight(key.option.length)
       throw Errors.unknownOption(
         w.name,
         Suggestions.closest(key.option, settings.settings.map(_.name)).map(prefix + _)
       )
     }
-    found.valueType.parse(w.value.trim).left.foreach(refuse)
+    found.valueType.parse(w.value.trim).left.foreach(reason => throw w.invalid(reason))
     found
   }
 
