@@ -18,8 +18,6 @@ from tests.harness.session import session as one_session
 if TYPE_CHECKING:
     from dynamic_kafka_testkit import Cluster
 
-STATES = {"reading": "active", "drained": "retained"}
-
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[SparkSession]:
@@ -66,7 +64,7 @@ def test_streams_offsets_and_lag(
     brokers["green"].produce(orders.topic, [Record(1, None, "more")])
     answer = command("offsets", checkpoint, "--metadata", orders.streams)
     positions = answer["sources"][0]["positions"]
-    assert [(p["state"], p["lag"]) for p in positions] == [("reading", lag) for lag in (0, 0, 0, 1)]
+    assert [(p["state"], p["lag"]) for p in positions] == [("active", lag) for lag in (0, 0, 0, 1)]
     assert call(session, f"offsets('{checkpoint}')") == [
         {
             "source": 0,
@@ -74,7 +72,7 @@ def test_streams_offsets_and_lag(
             "topic": p["topic"],
             "partition": p["partition"],
             "position": p["position"],
-            "state": STATES.get(p["state"], p["state"]),
+            "state": p["state"],
         }
         for p in positions
     ]

@@ -21,6 +21,14 @@ from tests.page.world import NAME, SECRET, World, session
 
 # A machine that is ten times as busy.
 WAIT_MS = 300_000
+# Whether the tiles have these values, and whether each chart that has the cluster in its legend has this value of it.
+TILES = """wanted => { const tiles = Object.fromEntries([...document.querySelectorAll('.tiles div')]
+  .map(tile => [tile.firstChild.textContent, tile.lastChild.textContent]));
+  return Object.entries(wanted).every(([name, value]) => tiles[name] === value)
+    && ['draining', 'retained', 'unreachable'].every(name => name in wanted || !(name in tiles)); }"""
+LEGEND = """([name, value]) => { const shown = [...document.querySelectorAll('figure .legend li')]
+  .filter(item => item.children[1].textContent === name);
+  return shown.length > 0 && shown.every(item => item.lastChild.textContent === value); }"""
 STATES = {"empty": states.EMPTY, "waiting": states.WAITING, "many": states.MANY, "long": states.LONG}
 
 
@@ -100,22 +108,27 @@ def test_a_query_through_a_change_of_its_topology(
         page.get_by_role("link", name=f"{NAME} reads, lag").click()
         visit.wait_for("blue enters", "orders-", "4 partitions")
         rows = page.locator("tbody tr")
-        rows.filter(has_text="blue").filter(has_text="reading").wait_for()
+        rows.filter(has_text="blue").filter(has_text="active").wait_for()
         # The charts are drawn as soon as there are two points.
         page.locator("figure canvas").nth(1).wait_for()
 
         world.define(blue="draining", green="active")
         visit.wait_for("green enters", "blue starts to drain")
-        rows.filter(has_text="green").filter(has_text="reading").wait_for()
+        rows.filter(has_text="green").filter(has_text="active").wait_for()
+        rows.filter(has_text="blue").filter(has_text="retained may be shut down").wait_for()
+        wait(page, TILES, {"clusters": "2", "retained": "1"})
+        # Its last sample is not shown as if it were of now.
+        wait(page, LEGEND, ["blue", "\u2013"])
         world.define(green="active")
         rows.filter(has_text="blue").wait_for(state="detached")
+        wait(page, TILES, {"clusters": "1"})
         # The timeline still has the cluster.
-        page.get_by_role("img", name="blue reading").wait_for()
-        assert page.locator(".bar.reading").count() >= 2
+        page.get_by_role("img", name="blue active").wait_for()
+        assert page.locator(".bar.active").count() >= 2
 
         page.get_by_role("link", name=f"{NAME} writes").first.click()
         visit.wait_for("writes stream: copies", "open transactions", "pending transactions")
-        rows.filter(has_text="green").filter(has_text="writing").wait_for()
+        rows.filter(has_text="green").filter(has_text="active").wait_for()
         assert SECRET not in page.content()
         query.stop()
     visit.wait_for("The query has ended", "Events")
@@ -152,7 +165,7 @@ def test_ids_are_text(browser: Any, address: str) -> None:
 
 
 def test_the_keyboard_sorts_filters_and_chooses_a_query(browser: Any, address: str) -> None:
-    other = {**states.source("another", {"red": ("reading", 5.0)}), "started": states.NOW - 1000}
+    other = {**states.source("another", {"red": ("active", 5.0)}), "started": states.NOW - 1000}
     answer = states.answer(other, *states.MANY["queries"])
     visit = Visit(browser, address).answered(answer).open()
     page = visit.page

@@ -25,7 +25,7 @@ def points(clusters: dict[str, float], count: int = 240) -> Answer:
     return {"at": at, "clusters": columns}
 
 
-def source(name: str, clusters: dict[str, tuple[str, float]], **total: int) -> Answer:
+def source(name: str, clusters: dict[str, tuple[str, float]]) -> Answer:
     """A query that reads clusters with these states and rates."""
     started = NOW - 8 * 60 * 1000
     series = points({id: rate for id, (_, rate) in clusters.items()})
@@ -33,16 +33,22 @@ def source(name: str, clusters: dict[str, tuple[str, float]], **total: int) -> A
     for n, (id, (state, _)) in enumerate(clusters.items()):
         begin = started + n % 5 * 40_000
         events.append(event(begin, "enters", id, "orders: 8 partitions"))
-        if state == "reading":
+        if state == "active":
             spans.append(span(id, state, begin, NOW))
         else:
-            spans += [span(id, "reading", begin, NOW - 120_000), span(id, state, NOW - 120_000, NOW)]
-            events.append(event(NOW - 120_000, "drains" if state == "draining" else state, id))
+            spans += [span(id, "active", begin, NOW - 120_000), span(id, state, NOW - 120_000, NOW)]
+            what = {"draining": "drains", "retained": "leaves"}.get(state, state)
+            events.append(event(NOW - 120_000, what, id))
+            if state == "retained":
+                for column in series["clusters"][id].values():
+                    column[-60:] = [None] * 60
     rows: list[Answer] = [
         {
             "id": id,
-            "state": state,
-            "values": {
+            **shown(state),
+            "values": {"state": 2}
+            if state == "retained"
+            else {
                 "pendingRecords": series["clusters"][id]["lag"][-1],
                 "recordsRead": series["clusters"][id]["records"][-1],
                 "answerAgeMs": 118_000 if state == "unreachable" else 320,
@@ -54,9 +60,8 @@ def source(name: str, clusters: dict[str, tuple[str, float]], **total: int) -> A
     ]
     values = {
         "kafkaClustersCount": len(clusters),
-        "pendingRecords": sum(row["values"]["pendingRecords"] for row in rows),
+        "pendingRecords": sum(row["values"].get("pendingRecords", 0) for row in rows),
         "metadataAgeMs": 2100,
-        **total,
     }
     return {
         "name": name,
@@ -77,9 +82,15 @@ def event(at: int, what: str, cluster: str = "", detail: str = "") -> Answer:
     return {"at": at, "what": what, "cluster": cluster, "detail": detail}
 
 
+def shown(state: str) -> Answer:
+    """What the driver says of a cluster that is unreachable while it is active, or has this state."""
+    is_unreachable = state == "unreachable"
+    return {"state": "active" if is_unreachable else state, "unreachable": is_unreachable}
+
+
 def span(cluster: str, state: str, begin: int, until: int) -> Answer:
     """A state of a cluster, from a moment until another one."""
-    return {"cluster": cluster, "state": state, "from": begin, "until": until}
+    return {"cluster": cluster, **shown(state), "from": begin, "until": until}
 
 
 def answer(*queries: Answer, application: str = "orders-app") -> Answer:
@@ -99,19 +110,17 @@ MANY = answer(
         "sixty-four",
         {
             f"cluster-{n:02d}": (
-                "unreachable" if n == 7 else "draining" if n % 9 == 0 else "reading",
+                {7: "unreachable", 8: "retained"}.get(n, "draining" if n % 9 == 0 else "active"),
                 900 / (1 + n),
             )
             for n in range(64)
         },
-        unreachableClusters=1,
-        drainingClusters=7,
     )
 )
 LONG = answer(
     source(
         "a-name-of-a-query-that-somebody-has-made-from-a-path/without-any-space/" + "x" * 90,
-        {"kafka-" + "very-long-cluster-id-" * 6 + end: ("reading", 40.0) for end in ("eu-central-1", "us-east-1")}
+        {"kafka-" + "very-long-cluster-id-" * 6 + end: ("active", 40.0) for end in ("eu-central-1", "us-east-1")}
         | {"<img src=x onerror=alert(1)>": ("draining", 3.0)},
     ),
     application="an application with <b>a name</b> of " + "many words " * 8,

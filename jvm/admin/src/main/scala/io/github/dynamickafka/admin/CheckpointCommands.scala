@@ -116,7 +116,7 @@ private[admin] object CheckpointCommands {
 
     /** Asks no cluster. */
     override def rows: Seq[Seq[Any]] =
-      places(read(_ => true, asked = false))((_, p) => Seq(stateInSql(p)))
+      places(read(_ => true, asked = false))((_, p) => Seq(p.state))
 
     override def json: Any = document(sources.map { source =>
       Json.Fields(
@@ -193,9 +193,6 @@ private[admin] object CheckpointCommands {
       Option.when(lags.forall(_.isDefined))(lags.flatten.sum)
   }
 
-  private def stateInSql(p: Position) =
-    Map("reading" -> "active", "drained" -> "retained").getOrElse(p.state, p.state)
-
   private def stateInWords(p: Position): String =
     p.state + p.bounds.target.fold("")(at => s" to $at") + p.bounds.stop.fold("")(at => s", ends at $at") +
       p.sinceMs.fold("")(ms => s" since ${time(Some(ms))}") +
@@ -209,8 +206,7 @@ private[admin] object CheckpointCommands {
   /**
    * The position in one partition.
    *
-   * @param state `reading`; `draining`: read up to the target; `retained`: removed, and resumed here if it is added again; `drained`:
-   *              read to its target, or replaced: not read again while it drains
+   * @param state `active`; `draining`: read up to the target; `retained`: not read, and resumed here when it is active again
    * @param sinceMs since when it is not read
    */
   private final case class Position(
@@ -246,7 +242,7 @@ private[admin] object CheckpointCommands {
         (id, positions) <- offset.clusters.toSeq
         (topic, p, at) <- positions.iterator
         target = in(offset.draining, id).get(topic, p)
-        state = if (target.isDefined) "draining" else "reading"
+        state = if (target.isDefined) "draining" else "active"
         stop = offset.endsOf(id).get(topic).flatMap(_.offsets.get(p))
         bounds = Bounds(in(offset.entered, id).get(topic, p), target, stop)
       } yield Position(Place(id, topic, p), at, state, bounds)
@@ -254,8 +250,7 @@ private[admin] object CheckpointCommands {
         (id, kept) <- offset.retained.toSeq
         (topic, of) <- kept.topics.toSeq
         (p, at) <- of.offsets
-        state = if (kept.drained(topic)) "drained" else "retained"
-      } yield Position(Place(id, topic, p), at, state, sinceMs = Some(of.since))
+      } yield Position(Place(id, topic, p), at, "retained", sinceMs = Some(of.since))
       (read ++ left).sortBy(p => (p.cluster, p.topic, p.partition))
     }
   }

@@ -68,10 +68,10 @@ class CheckpointCommandsSuite extends AnyFunSuite with TimeLimit {
     assert(states(reply) == Seq(
       "blue orders 0 42 draining to 120",
       "blue orders 1 7 draining to 7",
-      "blue orders 10 3 reading",
-      "green orders 0 5 reading, entered at 0",
+      "blue orders 10 3 active",
+      "green orders 0 5 active, entered at 0",
       "old orders 0 99 retained since 2025-11-21 04:40:00 UTC",
-      "red orders 0 120 drained since 2025-11-21 04:40:00 UTC"
+      "red orders 0 120 retained since 2025-11-21 04:40:00 UTC"
     ))
   }
 
@@ -112,7 +112,7 @@ class CheckpointCommandsSuite extends AnyFunSuite with TimeLimit {
     assert(
       json.at("/sources/0/history_files").toString == """{"orders":250}""" && !json.get("finished").asBoolean
     )
-    assert(states(run("offsets", s"$at", "--no-lag")) == Seq("blue orders 0 7 reading, ends at 9"))
+    assert(states(run("offsets", s"$at", "--no-lag")) == Seq("blue orders 0 7 active, ends at 9"))
   }
 
   test("sources with names, in their order") {

@@ -50,18 +50,33 @@ class PageSuite extends Queries {
         settle(running)
         eventually {
           val (source, sink) = (query("paged", "0"), query("paged", "sink"))
-          assert(clusters(source) == Map("blue" -> "reading") && clusters(sink) == Map("blue" -> "writing"))
+          assert(clusters(source) == Map("blue" -> "active") && clusters(sink) == Map("blue" -> "active"))
           assert(source.at("/clusters/0/values/recordsRead").asLong == 10)
           assert(sink.at("/clusters/0/values/recordsWritten").asLong == 10)
           assert(sink.at("/total/committedTransactions").asLong >= 1)
+        }
+        // What has drained stays until it leaves the metadata, without a value of records.
+        s.change(entry("blue", blue).draining, entry("green", green))
+        settle(running)
+        eventually {
+          val source = query("paged", "0")
+          assert(clusters(source) == Map("blue" -> "retained", "green" -> "active"))
+          assert(source.at("/total/kafkaClustersCount").asLong == source.get("clusters").size)
+          assert(source.at("/clusters/0/values").size == 1)
         }
         s.change(entry("green", green))
         settle(running)
         eventually {
           val source = query("paged", "0")
-          assert(clusters(source) == Map("green" -> "reading"))
+          assert(clusters(source) == Map("green" -> "active"))
           assert(happened(source).sorted ==
-            Seq("enters" -> "blue", "enters" -> "green", "leaves" -> "blue", "started" -> ""))
+            Seq(
+              "drains" -> "blue",
+              "enters" -> "blue",
+              "enters" -> "green",
+              "leaves" -> "blue",
+              "started" -> ""
+            ))
         }
         assert(!body().contains(secret) && !body().contains(token) && !body().contains("bootstrap"))
         running.stop()

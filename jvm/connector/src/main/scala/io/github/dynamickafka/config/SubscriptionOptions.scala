@@ -56,17 +56,27 @@ private[dynamickafka] sealed trait Subscription extends Product with Serializabl
 
   /** For users, in progress, UI and logs. */
   def text: String
+
+  /** In place of the name of a query that has none. */
+  def name: String
 }
 private[dynamickafka] object Subscription {
+
+  /** How many streams a name has. */
+  private val Named = 3
+
   final case class Ids(ids: Seq[String]) extends Subscription {
     override def includes(stream: String): Boolean = ids.contains(stream)
     override def text: String = s"streams: ${ids.mkString(", ")}"
+    override def name: String =
+      (ids.take(Named) ++ Some(ids.size - Named).filter(_ > 0).map(n => s"$n others")).mkString("+")
   }
 
   /** Streams whose whole id matches. */
   final case class Pattern(regex: Regex) extends Subscription {
     override def includes(stream: String): Boolean = regex.matches(stream)
     override def text: String = s"pattern: $regex"
+    override def name: String = regex.regex
     override def equals(other: Any): Boolean = other match {
       case Pattern(r) => r.regex == regex.regex
       case _ => false

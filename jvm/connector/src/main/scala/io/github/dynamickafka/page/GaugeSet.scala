@@ -58,6 +58,18 @@ private[dynamickafka] final class GaugeSet(
   }
 }
 
+/** The states of a cluster that a query reads, as values of the gauge `state`. */
+private[dynamickafka] object ClusterState {
+  val Active = 0L
+  val Draining = 1L
+
+  /** It has drained, and its positions are kept. */
+  val Retained = 2L
+
+  /** The words for them, as the metadata, commands and procedures have them. */
+  val names: Map[Long, String] = Map(Active -> "active", Draining -> "draining", Retained -> "retained")
+}
+
 private[dynamickafka] object GaugeSet {
   private val log = LoggerFactory.getLogger(classOf[GaugeSet])
 
@@ -72,33 +84,42 @@ private[dynamickafka] object GaugeSet {
 }
 
 /**
- * The names of gauges. Metrics sinks use dots as separators, and the Prometheus sink replaces other characters than
- * letters and digits with an underscore. So names contain only these characters, and different ids get different names.
+ * A source or the sink of a query, as gauges, logs and the page of the driver name it.
+ *
+ * @param query the name of the query; without one, what is read or written
+ * @param part the number of the source in the query, or `sink`
+ * @param gauges the prefix of the gauges. Several queries without a name may read the same, so it has a part of the id too
  */
-private[dynamickafka] object GaugeNames {
+private[dynamickafka] final case class QueryName(query: String, part: String, gauges: String)
+
+private[dynamickafka] object QueryName {
 
   /** The name that Spark gives to the thread of a query: with the name of the query, if any, and its id. */
   private val QueryThread = """stream execution thread for (?:(.*) )?\[id = ([0-9a-f-]{36}), runId = .*\]""".r
 
   /**
    * @param thread the name of the query's thread, because Spark does not pass the name of the query to a source
-   * @param checkpoint the directory of the source in the checkpoint, which ends with the number of the source in the
-   *                   query
+   * @param streams what is read or written
    */
-  def prefix(thread: String, checkpoint: String): String =
-    s"${safe(query(thread))}.${safe(part(checkpoint))}"
-
-  /** The name of the query; its id if it has none. */
-  def query(thread: String): String = thread match {
-    case QueryThread(name, id) => Option(name).getOrElse(id)
-    case _ => "query"
+  def of(thread: String, streams: String, part: String): QueryName = {
+    val (query, unique) = thread match {
+      case QueryThread(null, id) => (streams, s"${streams}_${id.take(8)}")
+      case QueryThread(name, _) => (name, name)
+      case _ => (streams, streams)
+    }
+    QueryName(query, part, s"${GaugeNames.safe(unique)}.${GaugeNames.safe(part)}")
   }
 
-  /** The number of the source in the query. */
-  def part(checkpoint: String): String = checkpoint.split('/').lastOption.getOrElse("")
+  /** @param checkpoint the directory of the source in the checkpoint, which ends with the number of the source in the query */
+  def ofSource(thread: String, streams: String, checkpoint: String): QueryName =
+    of(thread, streams, checkpoint.split('/').lastOption.getOrElse(""))
+}
 
-  /** The prefix of the sink of a query, of which there is one. */
-  def ofSink(thread: String): String = prefix(thread, "sink")
+/**
+ * The names of gauges. Metrics sinks use dots as separators, and the Prometheus sink replaces other characters than
+ * letters and digits with an underscore. So names contain only these characters, and different ids get different names.
+ */
+private[dynamickafka] object GaugeNames {
 
   /** The name for each cluster id. It does not depend on the other ids, unless two ids would have the same name. */
   def clusters(ids: Set[String]): Map[String, String] =
@@ -106,7 +127,7 @@ private[dynamickafka] object GaugeNames {
       same.map(id => id -> (if (same.size == 1) name else f"${name}_${id.hashCode}%08x"))
     }
 
-  private def safe(text: String): String = {
+  def safe(text: String): String = {
     val chars = text.map(c => if (c < 128 && c.isLetterOrDigit) c else '_')
     if (chars.isEmpty) "_" else chars
   }

@@ -27,7 +27,6 @@ import io.github.dynamickafka.metadata.service.MetadataServices
 import io.github.dynamickafka.metadata.watch.StreamSubjects
 import io.github.dynamickafka.metadata.{HasDatasets, KafkaStream, TopicDataset}
 import io.github.dynamickafka.option.SessionDefaults
-import io.github.dynamickafka.page.GaugeNames
 import io.github.dynamickafka.sink.commit.Journal
 import io.github.dynamickafka.storage.SessionConfiguration
 
@@ -273,7 +272,7 @@ private[sink] final class QuerySink(
 
   /** Called by the thread of the query, whose name its gauges have. */
   private def gauged(of: SinkOptions): SinkOptions =
-    of.copy(clusters = of.clusters.named(GaugeNames.ofSink(Thread.currentThread.getName)))
+    of.copy(clusters = of.clusters.named(SinkRun.name(of).gauges))
 
   def metrics: Map[String, String] = synchronized(run).fold(Map.empty[String, String])(_.metrics)
 

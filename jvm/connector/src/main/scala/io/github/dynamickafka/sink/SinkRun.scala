@@ -27,7 +27,7 @@ import io.github.dynamickafka.metadata.service.MetadataServices
 import io.github.dynamickafka.metadata.watch.{MetadataWatcher, WrittenTopologies}
 import io.github.dynamickafka.metadata.{KafkaStream, TopicDataset, Topology, WriteEntry}
 import io.github.dynamickafka.option.OptionName
-import io.github.dynamickafka.page.{DriverPage, GaugeNames, GaugeSet, PageQuery}
+import io.github.dynamickafka.page.{DriverPage, GaugeSet, PageQuery, QueryName}
 import io.github.dynamickafka.schemaregistry.{Frame, SchemaCache}
 import io.github.dynamickafka.sink.commit.{
   Clusters,
@@ -65,6 +65,7 @@ private[sink] final class SinkRun(
   private val log = LoggerFactory.getLogger(classOf[SinkRun])
   private val clock = Clock.System
   private val spark = SparkSession.active.sparkContext
+  private val name = SinkRun.name(options)
   private val source =
     WrittenTopologies.Source(options.service, options.routing.streamId.filterNot(_ => columns.hasStream))
   private val watcher = MetadataWatcher.forWriting(
@@ -105,7 +106,7 @@ private[sink] final class SinkRun(
   private var startedNanos = 0L
   private val gauges = new SinkGauges(
     new GaugeSet(
-      GaugeNames.ofSink(Thread.currentThread.getName),
+      name.gauges,
       if (isStreaming) GaugeSet.registry() else None,
       if (isStreaming) page else None
     ),
@@ -243,8 +244,8 @@ private[sink] final class SinkRun(
   private def page: Option[PageQuery] = options.page.flatMap(DriverPage.ofJar.show(
     _,
     spark,
-    GaugeNames.query(Thread.currentThread.getName),
-    "sink",
+    name.query,
+    name.part,
     options.routing.streamId.fold("streams of the rows")(id => s"stream: $id")
   ))
 
@@ -320,6 +321,14 @@ private[sink] final class SinkRun(
 }
 
 private[sink] object SinkRun {
+
+  /** Called by the thread of the query, whose name it has. */
+  def name(options: SinkOptions): QueryName =
+    QueryName.of(
+      Thread.currentThread.getName,
+      options.routing.streamId.getOrElse("streams of the rows"),
+      "sink"
+    )
 
   /**
    * What does not change until the topology does.

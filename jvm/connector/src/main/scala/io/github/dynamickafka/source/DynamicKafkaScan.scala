@@ -32,7 +32,7 @@ import io.github.dynamickafka.metadata.{
   Topology
 }
 import io.github.dynamickafka.offset.{CompositeOffset, NextOffset, OffsetRange, Reconcile}
-import io.github.dynamickafka.page.{DriverPage, GaugeNames}
+import io.github.dynamickafka.page.{DriverPage, QueryName}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStream, ClusterStreams, TopologyCheck}
 import io.github.dynamickafka.source.history.{HistoryPartition, HistoryReader}
@@ -95,12 +95,13 @@ private[source] final class DynamicKafkaScan(
     val streams = open()
     val (thread, spark) = (Thread.currentThread.getName, SparkSession.active.sparkContext)
     val times = RecordTimes(spark, options.batches.limits.maxBytesPerTrigger.isDefined)
-    val prefix = GaugeNames.prefix(thread, checkpointLocation)
-    val named = options.copy(clusters = options.clusters.named(prefix))
+    val subscription = options.metadata.subscription
+    val name = QueryName.ofSource(thread, subscription.name, checkpointLocation)
+    val named = options.copy(clusters = options.clusters.named(name.gauges))
     val state = new QueryState(named, feed, streams, checkpoint, clock)
     val reporter = new QueryReporter(
       state,
-      checkpointLocation,
+      name,
       TimeLags(
         times,
         streams,
@@ -111,9 +112,9 @@ private[source] final class DynamicKafkaScan(
       options.page.flatMap(DriverPage.ofJar.show(
         _,
         spark,
-        GaugeNames.query(thread),
-        GaugeNames.part(checkpointLocation),
-        options.metadata.subscription.text
+        name.query,
+        name.part,
+        subscription.text
       ))
     )
     new DynamicMicroBatchStream(

@@ -99,7 +99,8 @@ private[source] final class DynamicMicroBatchStream(
   private val snapshots = new TriggerSnapshots(state, new TriggerPlanner(state, replaced))
   private val layout = decoding.map(_.layout)
   private val histories = new HistoryBatches(options, layout, checkpoint)
-  private val startOffset = new StartOffset(state, snapshots, new HistoryListing(layout)(_))
+  private val startOffset =
+    new StartOffset(state, reporter.name.query, snapshots, new HistoryListing(layout)(_))
   private val aligner = new Aligner(
     options.batches.alignment,
     streams,
@@ -371,10 +372,12 @@ private[source] final class BatchPartitions(
 /**
  * Determines the start offset of batch 0, and what is read before Kafka: once, and durable before it is returned to Spark.
  *
+ * @param query its name, for the log
  * @param histories lists the histories of a topology
  */
 private[source] final class StartOffset(
     state: QueryState,
+    query: String,
     snapshots: TriggerSnapshots,
     histories: Topology => HistoryPlan
 ) {
@@ -403,7 +406,7 @@ private[source] final class StartOffset(
     val initial = InitialOffset(offset, unresolved, snapshot.unansweredTopics, history)
     checkpoint.remember(snapshot.topology, offset)
     checkpoint.writeInitial(initial)
-    log.info("The query starts at {}", offset.json)
+    log.info("Query '{}' starts at {}", query: Any, offset.json: Any)
     initial
   }
 

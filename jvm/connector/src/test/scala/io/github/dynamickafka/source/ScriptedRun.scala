@@ -9,6 +9,7 @@ import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.{DiscoveryOptions, Options, Subscription}
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
 import io.github.dynamickafka.offset.CompositeOffset
+import io.github.dynamickafka.page.QueryName
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.cluster.{ClusterStream, ClusterStreams, ScriptedCluster}
 import io.github.dynamickafka.source.read.{BatchPlanner, RecordTimes}
@@ -51,7 +52,11 @@ final class ScriptedRun(options: (String, String)*) extends AutoCloseable {
   val stream = new DynamicMicroBatchStream(
     state,
     new BatchPlanner(parsed),
-    new QueryReporter(state, path, TimeLags(new RecordTimes, streams, Clock.System))
+    new QueryReporter(
+      state,
+      QueryName.of("main", "orders", "0"),
+      TimeLags(new RecordTimes, streams, Clock.System)
+    )
   )
 
   /** The metadata have another address of the cluster; returns when the query knows it. */

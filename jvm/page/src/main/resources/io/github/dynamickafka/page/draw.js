@@ -69,7 +69,8 @@ const Draw = (() => {
     });
   }
 
-  const latest = values => { for (let i = values.length - 1; i >= 0; i--) if (values[i] != null) return values[i]; return null; };
+  // A cluster that is not read any more has none, whatever it had before.
+  const latest = values => values[values.length - 1] ?? null;
 
   // The clusters with the largest latest values, and the sum of all others.
   function series(columns) {
@@ -105,7 +106,7 @@ const Draw = (() => {
       const left = Math.max(0, (span.from - from) / width * 100);
       const right = Math.min(100, (span.until - from) / width * 100);
       if (!rows.has(span.cluster)) rows.set(span.cluster, []);
-      rows.get(span.cluster).push({ state: span.state, left, width: Math.max(0, right - left), from: span.from, until: span.until });
+      rows.get(span.cluster).push({ state: span.state, unreachable: span.unreachable, left, width: Math.max(0, right - left), from: span.from, until: span.until });
     }
     return [...rows].sort((a, b) => (a[0] < b[0] ? -1 : 1));
   }

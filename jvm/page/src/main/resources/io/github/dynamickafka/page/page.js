@@ -148,7 +148,9 @@
   function tiles(list, q) {
     const t = q.total, all = [];
     const tile = (name, value, kind = "") => all.push([name, value, kind]);
-    tile("clusters", Draw.number(t.kafkaClustersCount ?? 0));
+    // The same clusters as in the table.
+    const count = is => q.clusters.filter(is).length;
+    tile("clusters", Draw.number(q.clusters.length));
     tile("records/s", q.ended == null ? Draw.rate(totalRate(q)) : "\u2013");
     if (q.isSink) {
       tile("records written", Draw.number(t.recordsWritten ?? 0));
@@ -159,9 +161,9 @@
       if (t.leftOutClusters) tile("clusters left out", Draw.number(t.leftOutClusters), "bad");
     } else {
       tile("lag, records", Draw.number(t.pendingRecords ?? 0));
-      if (t.drainingClusters) tile("draining", Draw.number(t.drainingClusters), "busy");
-      if (t.unreachableClusters) tile("unreachable", Draw.number(t.unreachableClusters), "bad");
-      tile("retained clusters", Draw.number(t.retainedClusters ?? 0));
+      for (const [name, kind, is] of [["draining", "busy", c => c.state === "draining"],
+        ["retained", "", c => c.state === "retained"], ["unreachable", "bad", c => c.unreachable]])
+        if (count(is)) tile(name, Draw.number(count(is)), kind);
       for (const [gauge, name] of [["lostRecords", "records lost"], ["deferredRecords", "records deferred"],
         ["decodeErrors", "bad records"], ["commitsFailed", "offset commits failed"]])
         if (t[gauge]) tile(name, Draw.number(t[gauge]), "bad");
@@ -223,9 +225,11 @@
     };
   }
 
+  const inWords = of => (of.unreachable ? `${of.state} and unreachable` : of.state);
+
   function timeline(query) {
     const period = el("select", { id: "period" }, ...PERIODS.map(([ms, name]) => el("option", { value: ms }, name)));
-    const keys = (query.isSink ? ["writing"] : ["reading", "draining", "unreachable"]).map(state =>
+    const keys = (query.isSink ? ["active"] : ["active", "draining", "retained", "unreachable"]).map(state =>
       el("li", {}, el("span", { class: `key ${state}` }), state));
     const box = el("div", { class: "timeline", role: "img", tabindex: "0" });
     const update = q => {
@@ -233,7 +237,7 @@
       const from = Math.max(q.started, period.value === "0" ? 0 : until - Number(period.value));
       const rows = Draw.bars(q.spans, from, until);
       box.setAttribute("aria-label", rows.length
-        ? `Topology since ${Draw.clock(from, until - from)}: ` + rows.map(([id, bars]) => `${id} ${bars.map(b => b.state).join(", then ")}`).join("; ")
+        ? `Topology since ${Draw.clock(from, until - from)}: ` + rows.map(([id, bars]) => `${id} ${bars.map(inWords).join(", then ")}`).join("; ")
         : "No cluster yet");
       if (!rows.length) {
         box.replaceChildren(el("p", { class: "empty" }, "No cluster yet: the query waits for its metadata or its first batch."));
@@ -242,7 +246,7 @@
       const top = box.scrollTop;
       box.replaceChildren(...rows.map(([id, bars]) => el("div", { class: "row" }, el("span", { title: id }, id),
         el("div", { class: "track" }, ...bars.map(b => {
-          const bar = el("div", { class: `bar ${b.state}`, title: `${id}: ${b.state}, ${Draw.clock(b.from, until - from)} to ${Draw.clock(b.until, until - from)}` });
+          const bar = el("div", { class: `bar ${b.state}${b.unreachable ? " unreachable" : ""}`, title: `${id}: ${inWords(b)}, ${Draw.clock(b.from, until - from)} to ${Draw.clock(b.until, until - from)}` });
           bar.style.left = `${b.left}%`;
           bar.style.width = `${b.width}%`;
           return bar;
@@ -258,18 +262,18 @@
     };
   }
 
-  const value = gauge => c => c.values[gauge] ?? 0;
+  const value = gauge => c => c.values[gauge];
   const SOURCE = [
-    ["state", c => c.state, v => v],
+    ["state", inWords, v => v],
     ["lag", value("pendingRecords"), Draw.number],
     ["records/s", c => c.rate, Draw.rate],
     ["records read", value("recordsRead"), Draw.number],
     ["event-time lag", value("eventTimeLagMs"), Draw.duration],
     ["event-time drift", value("eventTimeDriftMs"), Draw.duration],
-    ["last answer", value("answerAgeMs"), v => `${Draw.duration(v)} ago`]
+    ["last answer", value("answerAgeMs"), v => (v == null ? "\u2013" : `${Draw.duration(v)} ago`)]
   ];
   const SINK = [
-    ["state", c => c.state, v => v],
+    ["state", inWords, v => v],
     ["open transactions", value("openTransactions"), Draw.number],
     ["pending transactions", value("pendingTransactions"), Draw.number],
     ["oldest", value("transactionAgeMs"), Draw.duration],
@@ -298,7 +302,7 @@
     function update(q) {
       find.hidden = q.clusters.length < 8;
       const needle = find.hidden ? "" : filter.value.trim().toLowerCase();
-      const rows = q.clusters.filter(c => c.id.toLowerCase().includes(needle) || c.state.includes(needle))
+      const rows = q.clusters.filter(c => c.id.toLowerCase().includes(needle) || inWords(c).includes(needle))
         .map(c => ({ ...c, rate: q.ended == null ? Draw.latest(q.rates[c.id] ?? []) : null }));
       const key = all[by][1];
       rows.sort((a, b) => {
@@ -308,7 +312,9 @@
       heads.forEach((head, i) => head.setAttribute("aria-sort", i === by ? (up ? "ascending" : "descending") : "none"));
       body.replaceChildren(...rows.map(c => el("tr", {}, ...all.map(([name, of, format], i) =>
         i === 0 ? el("th", { scope: "row" }, c.id)
-        : i === 1 ? el("td", { class: "text" }, el("span", { class: `state ${c.state}` }, c.state))
+        : i === 1 ? el("td", { class: "text" }, el("span", { class: `state ${c.state}` }, c.state),
+          ...(c.unreachable ? [" ", el("span", { class: "state bad" }, "unreachable")] : []),
+          ...(c.state === "retained" ? [" ", el("small", {}, "may be shut down")] : []))
         : el("td", {}, format(of(c)))))));
       if (!rows.length) body.append(el("tr", {}, el("td", { class: "text", colspan: String(all.length) },
         needle ? "No cluster has this text in its id or state." : q.ended != null ? "The query has ended." : "No cluster yet.")));

@@ -154,11 +154,22 @@ private[page] object PageJson {
     "ended" -> query.endedMs,
     "total" -> query.last.total,
     "clusters" -> query.last.clusters.toSeq.sortBy(_._1).map { case (id, values) =>
-      Json.fields("id" -> id, "state" -> QueryHistory.stateOf(values), "values" -> values)
+      Json.fields(
+        "id" -> id,
+        "state" -> ShownState(values).name,
+        "unreachable" -> ShownState(values).isUnreachable,
+        "values" -> values
+      )
     },
     "points" -> json(query.history.points.filter(_.atMs > sinceMs)),
     "spans" -> query.history.allSpans.map(s =>
-      Json.fields("cluster" -> s.cluster, "state" -> s.state, "from" -> s.fromMs, "until" -> s.untilMs)
+      Json.fields(
+        "cluster" -> s.cluster,
+        "state" -> s.state.name,
+        "unreachable" -> s.state.isUnreachable,
+        "from" -> s.fromMs,
+        "until" -> s.untilMs
+      )
     ),
     "events" -> query.history.events.map(e =>
       Json.fields("at" -> e.atMs, "what" -> e.what, "cluster" -> e.cluster, "detail" -> e.detail)

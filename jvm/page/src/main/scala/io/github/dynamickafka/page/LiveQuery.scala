@@ -6,7 +6,7 @@ import io.github.dynamickafka.base.Clock
  * One source or the sink of a query, as the page shows it. The thread of the query calls all methods but `point` and `view`, which
  * the page calls. Thread-safe. Gauges are read under the lock of the object, so they must not wait for the query.
  *
- * @param name of the query; its id if it has none
+ * @param name of the query; if it has none, what it reads or writes
  * @param part the index of the source in the query, or `sink`
  * @param title what is read or written, as in progress
  */
@@ -101,8 +101,25 @@ private[page] final case class Counts(lag: Long, records: Long)
 
 private[page] final case class Point(atMs: Long, clusters: Map[String, Counts])
 
+/**
+ * The state of a cluster at one moment.
+ *
+ * @param name a word of [[ClusterState]]
+ */
+private[page] final case class ShownState(name: String, isUnreachable: Boolean = false)
+
+private[page] object ShownState {
+
+  /** Of the values of its gauges. What a query writes to is active. */
+  def apply(values: Map[String, Long]): ShownState =
+    ShownState(
+      ClusterState.names(values.getOrElse("state", ClusterState.Active)),
+      values.get("unreachable").contains(1L)
+    )
+}
+
 /** A cluster had this state during this time, by its readings. */
-private[page] final case class Span(cluster: String, state: String, fromMs: Long, untilMs: Long)
+private[page] final case class Span(cluster: String, state: ShownState, fromMs: Long, untilMs: Long)
 
 /**
  * Something that has happened to a query.
@@ -128,7 +145,7 @@ private[page] final case class QueryHistory(
 
   /** A reading may come between two points: it changes the states and the last moment of the past only. */
   def read(reading: Reading): QueryHistory = {
-    val states = reading.clusters.map { case (id, values) => id -> stateOf(values) }
+    val states = reading.clusters.map { case (id, values) => id -> ShownState(values) }
     val stay = current.filter { case (id, span) => states.get(id).contains(span.state) }
     val ended = (current -- stay.keySet).values.toVector.map(_.copy(untilMs = reading.atMs))
     val begun = (states -- stay.keySet).map { case (id, state) =>
@@ -136,9 +153,10 @@ private[page] final case class QueryHistory(
     }
     val outages = (current.keySet ++ begun.keySet).toVector.sorted.flatMap { id =>
       val (before, now) = (current.get(id).map(_.state), states.get(id))
-      if (now.contains(Unreachable) && !before.contains(Unreachable))
+      val wasUnreachable = before.exists(_.isUnreachable)
+      if (now.exists(_.isUnreachable) && !wasUnreachable)
         Some(PageEvent(reading.atMs, "unreachable", id))
-      else if (before.contains(Unreachable) && now.exists(_ != Unreachable))
+      else if (wasUnreachable && now.exists(!_.isUnreachable))
         Some(PageEvent(reading.atMs, "reachable", id))
       else None
     }
@@ -149,16 +167,14 @@ private[page] final case class QueryHistory(
     )
   }
 
-  /** With a point of the charts. */
+  /** With a point of the charts, of the clusters that have such values: one that is retained has none. */
   def point(reading: Reading): QueryHistory = read(reading).copy(points =
     (points :+ Point(
       reading.atMs,
-      reading.clusters.map { case (id, v) =>
-        id -> Counts(
-          v.getOrElse("pendingRecords", 0L),
-          v.getOrElse("recordsRead", v.getOrElse("recordsWritten", 0L))
-        )
-      }
+      for {
+        (id, v) <- reading.clusters
+        records <- v.get("recordsRead").orElse(v.get("recordsWritten"))
+      } yield id -> Counts(v.getOrElse("pendingRecords", 0L), records)
     )).takeRight(MostPoints)
   )
 
@@ -173,12 +189,4 @@ private[page] object QueryHistory {
   val MostPoints = 450
   val MostSpans = 1000
   val MostEvents = 200
-
-  val Unreachable = "unreachable"
-
-  /** The gauge `state` of a query that reads. */
-  private val states = Map(0L -> "reading", 1L -> "draining", 2L -> Unreachable)
-
-  def stateOf(values: Map[String, Long]): String =
-    values.get("state").fold("writing")(states.getOrElse(_, "reading"))
 }

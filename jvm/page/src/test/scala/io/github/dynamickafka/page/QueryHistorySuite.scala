@@ -13,6 +13,10 @@ class QueryHistorySuite extends AnyFunSuite with TimeLimit {
     }.toMap
   )
 
+  private def unreachable(id: String) = id -> Map("state" -> 1L, "unreachable" -> 1L)
+
+  private val (active, draining) = (ShownState("active"), ShownState("draining"))
+
   test("a cluster is a bar for each state, from the first reading of it to the last") {
     val history = Seq(
       reading(1, "blue" -> 0),
@@ -21,23 +25,29 @@ class QueryHistorySuite extends AnyFunSuite with TimeLimit {
       reading(4, "green" -> 0)
     ).foldLeft(QueryHistory())(_.read(_))
     assert(history.allSpans == Seq(
-      Span("blue", "reading", 1, 3),
-      Span("blue", "draining", 3, 4),
-      Span("green", "reading", 2, 4)
+      Span("blue", active, 1, 3),
+      Span("blue", draining, 3, 4),
+      Span("green", active, 2, 4)
     ))
     assert(history.points.isEmpty && history.events.isEmpty)
   }
 
   test("an outage is two events, also of a cluster that enters unreachable") {
     val history = Seq(
-      reading(1, "blue" -> 0, "red" -> 2),
-      reading(2, "blue" -> 2, "red" -> 2),
-      reading(3, "blue" -> 0)
+      Reading(1, clusters = reading(1, "blue" -> 1).clusters + unreachable("red")),
+      Reading(2, clusters = Map(unreachable("blue"), unreachable("red"))),
+      reading(3, "blue" -> 1)
     ).foldLeft(QueryHistory())(_.read(_))
     assert(history.events == Seq(
       PageEvent(1, "unreachable", "red"),
       PageEvent(2, "unreachable", "blue"),
       PageEvent(3, "reachable", "blue")
+    ))
+    // The state of a cluster stays what it was.
+    assert(history.allSpans.filter(_.cluster == "blue") == Seq(
+      Span("blue", draining, 1, 2),
+      Span("blue", draining.copy(isUnreachable = true), 2, 3),
+      Span("blue", draining, 3, 3)
     ))
   }
 
@@ -48,7 +58,14 @@ class QueryHistorySuite extends AnyFunSuite with TimeLimit {
       Point(1, Map("blue" -> Counts(1, 2))),
       Point(2, Map("blue" -> Counts(0, 7)))
     ))
-    assert(history.allSpans.last.state == "writing")
+    assert(history.allSpans.last.state == active)
+  }
+
+  test("a cluster that has drained has a bar and no more points") {
+    val retained = Reading(2, clusters = Map("blue" -> Map("state" -> 2L)))
+    val history = QueryHistory().point(reading(1, "blue" -> 1)).point(retained)
+    assert(history.points.last == Point(2, Map.empty))
+    assert(history.allSpans.last == Span("blue", ShownState("retained"), 2, 2))
   }
 
   test("only the newest part of the past is kept, however long a query runs") {

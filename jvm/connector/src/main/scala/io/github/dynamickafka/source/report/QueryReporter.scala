@@ -17,7 +17,7 @@ import io.github.dynamickafka.offset.{
   OffsetRange,
   Positions
 }
-import io.github.dynamickafka.page.{GaugeNames, GaugeSet, PageQuery}
+import io.github.dynamickafka.page.{GaugeSet, PageQuery, QueryName}
 import io.github.dynamickafka.source.cluster.CommitCounter
 import io.github.dynamickafka.source.trigger.{QueryState, TriggerSnapshot}
 
@@ -30,14 +30,14 @@ import io.github.dynamickafka.source.trigger.{QueryState, TriggerSnapshot}
  * last batch of a stopped query or of `Trigger.Once`; when it requests the next offset, which after a restart starts
  * from the commit log; and by `commit`, with the next batch.
  *
- * @param checkpoint the directory of the source in the checkpoint
+ * @param name of the query, in gauges and logs
  * @param timeLags the record times at the position of the query
  * @param watermark the watermark of the query, in milliseconds since the epoch, if it has one
  * @param page the query on the page of the driver, if it is shown
  */
 private[source] final class QueryReporter(
     state: QueryState,
-    checkpoint: String,
+    val name: QueryName,
     timeLags: TimeLags,
     watermark: () => Option[Long] = () => None,
     page: Option[PageQuery] = None
@@ -56,8 +56,7 @@ private[source] final class QueryReporter(
       () => streams.times.ages,
       clock
     )
-  private lazy val gauges =
-    new GaugeSet(GaugeNames.prefix(Thread.currentThread.getName, checkpoint), GaugeSet.registry(), page)
+  private lazy val gauges = new GaugeSet(name.gauges, GaugeSet.registry(), page)
 
   private var beginning: Option[CompositeOffset] = None
   // What enters at the start of the query. The end of batch 0 has the same once more.
@@ -115,7 +114,7 @@ private[source] final class QueryReporter(
   def changed(start: CompositeOffset, end: CompositeOffset): Option[String] = {
     val changes = OffsetChangeText.changes(start, end)
     changed(changes)
-    OffsetChangeText.describe(changes)
+    OffsetChangeText.describe(changes).map(text => s"$text (query '${name.query}')")
   }
 
   private def changed(changes: Seq[OffsetChange]): Unit = safely {
@@ -316,8 +315,9 @@ private[source] object OffsetChangeText {
 }
 
 /**
- * Renders the snapshot of a query that reads as gauges and as metrics of its progress. The gauges of a cluster exist while it is read. The
- * thread of the query sets the snapshot, and any thread reads the gauges.
+ * Renders the snapshot of a query that reads as gauges and as metrics of its progress. The gauges of a cluster exist while it is read; one
+ * that has drained keeps its state until it leaves the metadata. The thread of the query sets the snapshot, and any thread reads the
+ * gauges.
  *
  * @param metadataAgeMs of the last good answer
  * @param responseAgesMs how old the offsets of the clusters were that the last trigger used
@@ -334,7 +334,7 @@ private[source] class QueryMetrics(
   @volatile private var current = QuerySnapshot()
   @volatile private var latencies = Option.empty[Latencies]
   private val startedAt = clock.monotonicMs()
-  private var shown = Option.empty[Set[String]]
+  private var shown = Option.empty[(Set[String], Set[String])]
 
   def snapshot: QuerySnapshot = current
 
@@ -346,9 +346,13 @@ private[source] class QueryMetrics(
     val isSame = current.isSame(next)
     if (!isSame) current = next
     gauges.foreach { set =>
-      if (!shown.contains(next.clusters.listed)) {
-        shown = Some(next.clusters.listed)
-        set.show(ofQuery, next.clusters.listed.iterator.map(id => id -> ofCluster(id)).toMap)
+      val (listed, retained) = (next.clusters.listed, next.clusters.retained)
+      if (!shown.contains((listed, retained))) {
+        shown = Some((listed, retained))
+        set.show(
+          ofQuery,
+          listed.map(id => id -> ofCluster(id)).toMap ++ retained.map(id => id -> ofRetained(id))
+        )
       } else if (!isSame) set.changed()
     }
   }
@@ -370,6 +374,9 @@ private[source] class QueryMetrics(
     "commitsFailed" -> (() => commits.total.failed)
   )
 
+  /** Of a cluster that is not read any more: values of its records would be of the past. */
+  private def ofRetained(id: String): Map[String, () => Long] = Map("state" -> (() => current.state(id)))
+
   private def ofCluster(id: String): Map[String, () => Long] = {
     def times = {
       val now = current
@@ -382,6 +389,7 @@ private[source] class QueryMetrics(
         math.max(0L, clock.monotonicMs() - current.answeredAt.getOrElse(id, startedAt))
       ),
       "state" -> (() => current.state(id)),
+      "unreachable" -> (() => if (current.clusters.unreachable(id)) 1L else 0L),
       "eventTimeLagMs" -> (() => times._1),
       "eventTimeDriftMs" -> (() => times._2),
       "commitsSucceeded" -> (() => commits.of(id).succeeded),

@@ -3,6 +3,7 @@ package io.github.dynamickafka.source.report
 import scala.collection.immutable.SortedMap
 
 import io.github.dynamickafka.offset.{CompositeOffset, Positions}
+import io.github.dynamickafka.page.ClusterState
 import io.github.dynamickafka.source.trigger.TriggerSnapshot
 
 /**
@@ -35,9 +36,11 @@ private[source] final case class QuerySnapshot(
 
   def retained: Int = at.retained.count(_._2.positions.nonEmpty)
 
-  /** 0: reading; 1: draining; 2: unreachable. */
+  /** Of a cluster that has gauges; one that is unreachable has a state too. */
   def state(id: String): Long =
-    if (clusters.unreachable(id)) 2L else if (at.draining.getOrElse(id, Positions.empty).nonEmpty) 1L else 0L
+    if (clusters.retained(id)) ClusterState.Retained
+    else if (at.draining.getOrElse(id, Positions.empty).nonEmpty) ClusterState.Draining
+    else ClusterState.Active
 
   /** The lag and drift of these clusters by record times, in milliseconds; -1: they are not known. */
   def lagAndDriftMs(ids: Set[String], now: Long): Map[String, (Long, Long)] = {
@@ -70,7 +73,7 @@ private[source] object QuerySnapshot {
     val listed = (clusters.keySet -- drained).toSet ++ trigger.transition.clusters.keySet
     QuerySnapshot(
       at,
-      clusters = KnownClusters(clusters.keySet.toSet, listed),
+      clusters = KnownClusters(clusters.keySet.toSet, listed, retained = drained.toSet -- listed),
       answeredAt = answeredAt.filter { case (id, _) => listed(id) }
     )
   }
@@ -78,12 +81,14 @@ private[source] object QuerySnapshot {
 
 /**
  * @param metadata the clusters of the topology
- * @param listed the clusters that have gauges: what has drained gets no more requests, and a removed cluster may still be read
+ * @param listed the clusters that are read: what has drained gets no more requests, and a removed cluster may still be read
+ * @param retained clusters of the topology that have drained
  */
 private[source] final case class KnownClusters(
     metadata: Set[String] = Set.empty,
     listed: Set[String] = Set.empty,
-    unreachable: Set[String] = Set.empty
+    unreachable: Set[String] = Set.empty,
+    retained: Set[String] = Set.empty
 )
 
 /**

@@ -7,8 +7,9 @@ import scala.jdk.CollectionConverters._
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 
-import io.github.dynamickafka.page.GaugeNames
-import io.github.dynamickafka.source.{Entry, Queries, Query}
+import io.github.dynamickafka.config.Subscription
+import io.github.dynamickafka.page.{GaugeNames, QueryName}
+import io.github.dynamickafka.source.{Entry, Logs, Queries, Query, StartOffset}
 
 /** The output of Spark's Prometheus servlet, over HTTP. */
 class GaugesSuite extends Queries {
@@ -21,6 +22,7 @@ class GaugesSuite extends Queries {
       "recordsRead",
       "answerAgeMs",
       "state",
+      "unreachable",
       "eventTimeLagMs",
       "eventTimeDriftMs",
       "commitsSucceeded",
@@ -89,7 +91,10 @@ class GaugesSuite extends Queries {
       s.change(on("blue", blue), on("eu.green-1", green).draining)
       eventually {
         val found = gauges("orders")
-        assert(found.keySet == ofQuery ++ ofCluster.map(g => s"cluster_blue_$g"))
+        assert(
+          found.keySet == ofQuery ++ ofCluster.map(g => s"cluster_blue_$g") + "cluster_eu_green_1_state"
+        )
+        assert(found("cluster_eu_green_1_state") == 2.0)
         assert(found("total_kafkaClustersCount") == 2.0 && found("total_retainedClusters") == 1.0)
       }
 
@@ -137,11 +142,12 @@ class GaugesSuite extends Queries {
       try eventually {
           produce(blue, topic, 1, values("tick", 1))
           val found = gauges("one")
-          assert(found("cluster_red_state") == 2.0 && found("total_unreachableClusters") == 1.0)
+          assert(found("cluster_red_unreachable") == 1.0 && found("cluster_red_state") == 0.0)
+          assert(found("total_unreachableClusters") == 1.0)
         }
       finally red.restart()
       eventually {
-        assert(gauges("one")("cluster_red_state") == 0.0)
+        assert(gauges("one")("cluster_red_unreachable") == 0.0)
       }
     }
   }
@@ -213,12 +219,32 @@ class GaugesSuite extends Queries {
     }
   }
 
+  test("gauges and logs name a query without a name by its streams") {
+    scene { s =>
+      s.orders(Entry("blue", blue, newTopicOn(1, blue)))
+      val lines = Logs.during(classOf[StartOffset]) {
+        val query = s.start()
+        settle(query)
+        val name = s"orders_${query.id.toString.take(8)}"
+        eventually(assert(gauges(name).contains("total_pendingRecords")))
+        query.stop()
+      }
+      assert(lines.exists(_.startsWith("Query 'orders' starts at {")), lines)
+    }
+  }
+
   test("names of gauges consist of letters, digits and underscores, and are unique") {
     val id = "0b0c7a52-6a0f-4a43-9a33-6f5a3f6a1f11"
     def thread(name: String) = s"stream execution thread for $name[id = $id, runId = $id]"
-    assert(GaugeNames.prefix(thread("my orders! "), "file:/c/sources/0") == "my_orders_.0")
-    assert(GaugeNames.prefix(thread(""), "/c/sources/1") == s"${id.replace('-', '_')}.1")
-    assert(GaugeNames.prefix("main", "") == "query._")
+    def source(thread: String, at: String) = QueryName.ofSource(thread, "eu.orders+payments", at)
+    assert(
+      source(thread("my orders! "), "file:/c/sources/0") == QueryName("my orders!", "0", "my_orders_.0")
+    )
+    val unnamed = source(thread(""), "/c/sources/1")
+    assert(unnamed == QueryName("eu.orders+payments", "1", "eu_orders_payments_0b0c7a52.1"))
+    assert(source("main", "").gauges == "eu_orders_payments._")
+    val all = Subscription.Ids(Seq("a", "b", "c", "d", "e"))
+    assert(all.name == "a+b+c+2 others" && all.copy(all.ids.take(3)).name == "a+b+c")
     assert(GaugeNames.clusters(Set("eu-west", "b")) == Map("eu-west" -> "eu_west", "b" -> "b"))
     val alike = GaugeNames.clusters(Set("a-b", "a_b", "a.b", "c"))
     assert(alike.values.toSet.size == 4 && alike("c") == "c")

@@ -255,7 +255,7 @@ class TopologyChangeSuite extends Queries {
       assert(changes.count(_.contains(s"""cluster 'blue' leaves at {"$a":{"0":3}}""")) == 1, changes)
       assert(
         changes.contains(
-          s"""Topology change: cluster 'green' enters at {"$a":{"0":0}}; cluster 'red' leaves at {"$b":{"0":2}}"""
+          s"""Topology change: cluster 'green' enters at {"$a":{"0":0}}; cluster 'red' leaves at {"$b":{"0":2}} (query 'orders')"""
         )
       )
       assert(changes.size == changes.distinct.size && changes.size <= 4, changes)
