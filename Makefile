@@ -227,7 +227,7 @@ $(BROWSER)/.ready: tests/page/unpack.mjs tests/page/fonts.conf
 # and usr/bin/promtool.
 PROMETHEUS ?= $(CURDIR)/target/prometheus
 extra-metrics: $(JARS) $(PROMETHEUS)/usr/bin/promtool ## Dashboards and alert rules with a real Prometheus, which reads the driver of real queries
-	$(call TIMED,metrics) env PROMETHEUS=$(PROMETHEUS) $(RUN) -m pytest -q tests/metrics/real_prometheus.py
+	$(call TIMED,metrics) env PROMETHEUS=$(PROMETHEUS) $(RUN) -m pytest -q tests/metrics/fired_rules.py tests/metrics/real_prometheus.py
 
 $(CURDIR)/target/prometheus/usr/bin/promtool:
 	rm -rf target/prometheus && mkdir -p target/prometheus

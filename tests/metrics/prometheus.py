@@ -72,9 +72,3 @@ def prometheus(folder: Path, target: str, rules: list[Path]) -> Iterator[Prometh
             yield Prometheus(found[1])
         finally:
             server.terminate()
-
-
-def check_rules(test: Path) -> None:
-    """Run a file of promtool's unit tests of rules."""
-    done = subprocess.run([_PROGRAMS / "promtool", "test", "rules", test], capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
