@@ -37,7 +37,6 @@ _ROW = re.compile(r"^\| (\d+) \| (.+?) \| (.+?) \| (.*?) ?\|$")
 _CODE = re.compile(r"`([^`]+)`")
 _CONDITION = re.compile(r"\[((?:DYNAMIC_KAFKA\.)?[A-Z_0-9.]+)\] (.*)", re.DOTALL)
 _UNREACHABLE = "CLUSTER_UNREACHABLE"
-_PREFIX = "The dynamic-kafka data source failed: "
 # What is a mistake and no error.
 ACCEPTED = "accepted"
 # The answer is complete up to here; Spark's own texts continue with plans.
@@ -201,7 +200,7 @@ class Session:
         else:
             condition, text = found[1].removeprefix("DYNAMIC_KAFKA."), found[2]
         text = _END.sub("", text).strip()
-        text = re.sub(r"\s+", " ", text).removeprefix(_PREFIX).replace(self._address, ADDRESS)
+        text = re.sub(r"\s+", " ", text).replace(self._address, ADDRESS)
         text = text.replace(f"{folder}/", "").replace(str(self._folder), "…")
         return condition, text
 

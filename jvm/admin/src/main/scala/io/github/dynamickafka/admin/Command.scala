@@ -14,6 +14,7 @@ import io.github.dynamickafka.source.checkpoint.{Refusal, SourceId}
  * @param description one sentence, without an argument's name, and what else help and `DESCRIBE PROCEDURE` say
  * @param columns DDL of the rows; empty: there is no procedure
  * @param run Throws [[Refusal]], [[Refused]] or [[DynamicKafkaError]]
+ * @param changes false: it only reads
  * @param isCommand false: only SQL has it
  * @param canWatch whether the command has `--watch`
  */
@@ -23,6 +24,7 @@ private[dynamickafka] final case class Command(
     parameters: Seq[Parameter[_]],
     columns: String,
     run: (Context, Arguments) => Result,
+    changes: Boolean = false,
     isCommand: Boolean = true,
     canWatch: Boolean = false
 ) {

@@ -43,7 +43,8 @@ private[admin] object EditCommands {
         "before, also together with the other streams of the topic, which stay unless they are removed",
       Seq(File, Servers, Topic, Property, Only, Remove, Parameter.Timeout),
       "stream STRING, action STRING",
-      (context, arguments) => new Published(context, arguments)
+      (context, arguments) => new Published(context, arguments),
+      changes = true
     )
   )
 
@@ -59,7 +60,8 @@ private[admin] object EditCommands {
     s"$description. $Kept",
     Parameter.File +: parameters,
     "stream STRING, cluster STRING, old_state STRING, new_state STRING",
-    (context, arguments) => new Edited(context, name, change(arguments))
+    (context, arguments) => new Edited(context, name, change(arguments)),
+    changes = true
   )
 
   private def refusing[A](file: Option[String])(edit: => A): A =

@@ -49,7 +49,8 @@ private[admin] object MigrationCommands {
         "checkpoint is only read. Exit code 1: it cannot be migrated, and nothing is written",
       Seq(Checkpoint, To, Clusters, Metadata, ToKafka, DropRetained, DryRun),
       "source INT, cluster STRING, topic STRING, partition INT, position BIGINT, note STRING",
-      migrate
+      migrate,
+      changes = true
     ),
     Command(
       "rename_cluster",
@@ -69,7 +70,8 @@ private[admin] object MigrationCommands {
           file => Seq(newest.number, file),
           Seq("batch" -> newest.number, "old" -> old, "new" -> now)
         )
-      }
+      },
+      changes = true
     ),
     Command(
       "restore",
@@ -85,7 +87,8 @@ private[admin] object MigrationCommands {
           file => Seq(undone.command, undone.batch, file),
           Seq("edit" -> undone.command, "batch" -> undone.batch)
         )
-      }
+      },
+      changes = true
     )
   )
 

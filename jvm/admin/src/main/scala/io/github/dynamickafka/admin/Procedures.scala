@@ -93,6 +93,7 @@ private final class SparkProcedure(command: Command, context: Context)
       command.run(context, new Arguments(values.toMap)).rows
     } catch {
       case e: DynamicKafkaError => throw e
-      case NonFatal(e) => throw Errors.procedureRefused(name(), Command.reasons(e).mkString("; "), e)
+      case NonFatal(e) =>
+        throw Errors.procedureRefused(name(), command.changes, Command.reasons(e).mkString("; "), e)
     }
 }

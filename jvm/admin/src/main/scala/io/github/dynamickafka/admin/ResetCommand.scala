@@ -29,7 +29,8 @@ private[admin] object ResetCommand {
       Seq(Parameter.Checkpoint, Cluster, To, Parameter.Metadata, Parameter.Timeout),
       "source INT, cluster STRING, topic STRING, partition INT, old_position BIGINT, new_position BIGINT",
       (context, arguments) =>
-        reset(context, arguments(Parameter.Checkpoint), arguments(Cluster), arguments(To))
+        reset(context, arguments(Parameter.Checkpoint), arguments(Cluster), arguments(To)),
+      changes = true
     )
   )
 

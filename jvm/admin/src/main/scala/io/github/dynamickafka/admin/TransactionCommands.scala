@@ -32,7 +32,8 @@ private[admin] object TransactionCommands {
       (context, arguments) => {
         val how = chosen(arguments)
         new Closed(decision(context, arguments).resolve(arguments(Batch), how, context.user), how)
-      }
+      },
+      changes = true
     )
   )
 

@@ -60,6 +60,7 @@ class MetadataProceduresSuite extends Queries {
     ).foreach { case (call, why) =>
       val (condition, text) = error(s"CALL $k.system.$call")
       assert(condition == "PROCEDURE_REFUSED" && text.contains(why), text)
+      assert(text.contains("Nothing was changed, unless"))
     }
     assert(Files.readString(path) == document)
     val _ = Files.writeString(path, document.replace("version: 1", "version: 2"))

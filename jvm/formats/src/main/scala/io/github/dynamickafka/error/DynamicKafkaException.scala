@@ -44,7 +44,8 @@ private[dynamickafka] object ErrorConditions {
 
   def text(condition: String, parameters: Map[String, String]): String = {
     val state = Option(sqlState(condition)).fold("")(s => s" SQLSTATE: $s")
-    s"[$condition] ${reader.getErrorMessage(condition, parameters)}$state"
+    // Spark puts the text of the conditions together, which is empty, and a space before that of the condition.
+    s"[$condition] ${reader.getErrorMessage(condition, parameters).stripLeading}$state"
   }
 }
 

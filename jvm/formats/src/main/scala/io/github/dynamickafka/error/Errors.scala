@@ -113,8 +113,18 @@ private[dynamickafka] object Errors {
     )
 
   /** PySpark has an exception for it, as for errors of options. */
-  def procedureRefused(procedure: String, reason: String, cause: Throwable): IllegalArgument =
-    illegal("PROCEDURE_REFUSED", cause)("procedure" -> procedure, "reason" -> reason)
+  /** @param changes false: the procedure only reads, whatever happens */
+  def procedureRefused(
+      procedure: String,
+      changes: Boolean,
+      reason: String,
+      cause: Throwable
+  ): IllegalArgument =
+    illegal("PROCEDURE_REFUSED", cause)(
+      "procedure" -> procedure,
+      "reason" -> reason,
+      "unchanged" -> (if (changes) ". Nothing was changed, unless the reason says so." else "")
+    )
 
   def metadataReadOnly(procedure: String, service: String, writable: Seq[String]): IllegalArgument =
     illegal("METADATA_READ_ONLY")(

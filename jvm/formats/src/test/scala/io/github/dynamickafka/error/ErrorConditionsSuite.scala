@@ -47,7 +47,7 @@ class ErrorConditionsSuite extends AnyFunSuite with TimeLimit {
     Errors.partialCommit(3, "cluster 'blue', transaction 'x'", "Set an option."),
     Errors.partitionUnavailable("blue", "orders", 3, "all-orders", 120000L, "partition has no leader"),
     Errors.plainKafkaCheckpoint("/checkpoint"),
-    Errors.procedureRefused("offsets", "it is not a checkpoint", cause),
+    Errors.procedureRefused("offsets", changes = false, "it is not a checkpoint", cause),
     Errors.registryAuthenticationFailed("https://schemas.example.com", "blue", "schema id 7", 401),
     Errors.registryUnavailable("https://schemas.example.com", "blue", "schema id 7", "status 503"),
     Errors.replayDiffers(3, "task 0 has 1 record, and had 2."),
@@ -81,7 +81,7 @@ class ErrorConditionsSuite extends AnyFunSuite with TimeLimit {
   test("a message has all its parameters, and no placeholder is left") {
     errors.foreach { error =>
       val text = error.getMessage
-      assert(text.startsWith(s"[${error.getCondition}] The dynamic-kafka data source failed:"))
+      assert(text.startsWith(s"[${error.getCondition}] ") && !text.contains("]  "))
       error.getMessageParameters.asScala.foreach { case (name, value) => assert(text.contains(value), name) }
       val placeholders = "<\\w+>".r.findAllIn(text).toSeq
       assert(placeholders.isEmpty, error.getCondition)
@@ -100,6 +100,20 @@ class ErrorConditionsSuite extends AnyFunSuite with TimeLimit {
   test("the text contains a suggestion only if there is one") {
     assert(Errors.unknownOption("x", Some("y")).getMessage.contains("Did you mean 'y'?"))
     assert(!Errors.unknownOption("x", None).getMessage.contains("Did you mean"))
+  }
+
+  test("no two messages begin with the same eight words") {
+    val beginnings = errors.map(_.getMessage.split("\\s+").slice(1, 9).mkString(" "))
+    assert(beginnings.distinct.size == errors.size, beginnings.sorted)
+  }
+
+  test("only the refusal of a procedure that changes something says that nothing was changed") {
+    def text(changes: Boolean) =
+      Errors.procedureRefused("p", changes, "there is no stream 'x'", cause = null).getMessage
+    assert(text(changes =
+      true
+    ).contains("there is no stream 'x' (procedure 'p'). Nothing was changed, unless"))
+    assert(text(changes = false).contains("] there is no stream 'x' (procedure 'p') SQLSTATE"))
   }
 
   test("conditions are sorted") {
