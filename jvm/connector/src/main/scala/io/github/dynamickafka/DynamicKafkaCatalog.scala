@@ -7,6 +7,7 @@ import scala.util.Properties
 
 import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.catalyst.analysis.NoSuchTableException
+import org.apache.spark.sql.catalyst.trees.CurrentOrigin
 import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure
 import org.apache.spark.sql.connector.catalog.{
   Column,
@@ -110,10 +111,15 @@ final class DynamicKafkaCatalog extends TableCatalog with ProcedureCatalog {
 
   private def idOf(ident: Identifier) = (ident.namespace :+ ident.name).mkString(".")
 
-  /** Spark replaces a `NoSuchTableException` by its own error, which would not have the nearest name. */
+  /**
+   * Spark replaces a `NoSuchTableException` by its own error, which would not have the nearest name. A statement with `IF EXISTS`
+   * succeeds with this exception only.
+   */
   private def notFound(ident: Identifier): AnalysisException = {
     val own = new NoSuchTableException(ident)
-    streams.nearest(idOf(ident)).fold[AnalysisException](own) { near =>
+    val isOptional = CurrentOrigin.get.sqlText.exists(_.matches("(?is).*\\bIF\\s+EXISTS\\b.*"))
+    val meant = if (isOptional) None else streams.nearest(idOf(ident))
+    meant.fold[AnalysisException](own) { near =>
       def quoted(id: String) = s"`$catalogName`.`$id`"
       val relation = s"${quoted(idOf(ident))} (did you mean ${quoted(near)}?)"
       new AnalysisException(

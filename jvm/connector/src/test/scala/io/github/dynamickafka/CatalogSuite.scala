@@ -48,6 +48,8 @@ class CatalogSuite extends Queries {
       }
       assert(spark.catalog.tableExists(s"$k.orders") && !spark.catalog.tableExists(s"$k.ordres"))
       rows(s"DROP TABLE IF EXISTS $k.ordres")
+      rows(s"UNCACHE TABLE IF EXISTS $k.ordres")
+      assert(message(rows(s"UNCACHE TABLE $k.ordres")).contains(s"did you mean `$k`.`orders`?"))
       assert(rows(s"SELECT id FROM $k.orders WITH ('startingOffsets' = 'latest')").isEmpty)
       assert(
         message(
@@ -173,6 +175,8 @@ class CatalogSuite extends Queries {
       assert(calls(rows(s"SELECT value FROM $k.orders")) == 1)
       assert(calls(rows(s"INSERT INTO $k.orders SELECT 'b' AS value")) == 1)
       assert(calls(rows(s"DESCRIBE EXTENDED $k.orders")) == 1)
+      rows(s"SHOW TABLES IN $k")
+      assert(calls(message(rows(s"SELECT * FROM $k.ordres"))) == 1)
       val frame = spark.table(s"$k.orders")
       assert(calls(frame.count()) == 0 && calls(frame.count()) == 1)
     }

@@ -98,7 +98,7 @@ private[dynamickafka] final class StreamCatalog(
 
   /** The stream that was probably meant by the name of one that does not exist; None also if the service cannot list its streams. */
   def nearest(stream: String): Option[String] =
-    Try(ids()).toOption.flatMap(Suggestions.closest(stream, _))
+    Try(lookup.knownIds()).toOption.flatMap(ids => Suggestions.closest(stream, ids.filter(_ != stream)))
 
   /** None: the metadata service does not have the stream. Asks no Kafka cluster. */
   def table(stream: String): Option[StreamTable] = lookup.stream(stream).map { found =>
@@ -200,10 +200,17 @@ private[catalog] object PastTable {
  */
 private[dynamickafka] final class StreamLookup(service: KafkaMetadataService, name: String, timeoutMs: Long) {
   private val calls = new LimitedCalls(s"dynamic-kafka-catalog-$name", timeoutMs)
+  @volatile private var listed = Option.empty[Seq[String]]
 
   /** @throws DynamicKafkaRuntimeException `METADATA_UNAVAILABLE` */
-  def all(): Seq[KafkaStream] =
-    answer("getAllStreams")(service.getAllStreams()).asScala.toSeq.sortBy(_.streamId)
+  def all(): Seq[KafkaStream] = {
+    val found = answer("getAllStreams")(service.getAllStreams()).asScala.toSeq.sortBy(_.streamId)
+    listed = Some(found.map(_.streamId))
+    found
+  }
+
+  /** The ids of all streams as of the last answer, without a call if there was one: for suggestions. */
+  def knownIds(): Seq[String] = listed.getOrElse(all().map(_.streamId))
 
   /** @return None if the service does not have the stream */
   def stream(id: String): Option[KafkaStream] = {

@@ -41,6 +41,12 @@ class StreamLookupSuite extends AnyFunSuite with TimeLimit {
     assert(lookup.stream("a").contains(stream("a")) && lookup.stream("x").isEmpty && service.calls == 3)
   }
 
+  test("a suggestion costs a call only if all streams have never been listed") {
+    val service = new Service(() => ju.Map.of("b", stream("b"), "a", stream("a")))
+    val lookup = new StreamLookup(service, "test", 5000L)
+    assert(lookup.knownIds() == Seq("a", "b") && lookup.knownIds() == Seq("a", "b") && service.calls == 1)
+  }
+
   test("a failure is never an answer") {
     val lookup = new StreamLookup(new Service(() => throw new IllegalStateException("down")), "test", 5000L)
     unavailable("down")(lookup.stream("a"))
