@@ -201,7 +201,9 @@ private[simulation] final class CopiedWorld(
         topic <- active.topics.get(name)
         if idsOf(reached, id, name).contains(topic.id)
       } translated(name, p, at)
-    } else if (syncs) checkpoints.foreach { case (_, of) => translated(of.topic, of.partition, of.downstream) }
+    } else if (syncs) checkpoints.foreach { case (_, of) =>
+      translated(of.topic, of.partition, of.downstream)
+    }
 
   /** A checkpoint in the copy, of an offset that a group has committed. */
   private def translated(name: String, p: Int, at: Long): Unit =

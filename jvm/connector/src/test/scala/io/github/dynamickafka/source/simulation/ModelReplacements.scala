@@ -173,7 +173,8 @@ private[simulation] final class ModelReplacements(
     }
 
   private def checkpoints(from: String, question: MirrorTranslation): Either[String, MirrorTranslation] = {
-    val there = copied.checkpoints.collect { case (alias, of) if s"$alias.checkpoints.internal" == from => of }
+    val there =
+      copied.checkpoints.collect { case (alias, of) if s"$alias.checkpoints.internal" == from => of }
     Right(there.foldLeft(question) { case (all, MirrorCheckpoint(topic, p, up, down)) =>
       val key = ByteBuffer.allocate(100)
       Seq(ModelReplacements.Group, topic).foreach(s => key.putShort(s.length.toShort).put(s.getBytes(UTF_8)))
