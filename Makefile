@@ -48,13 +48,13 @@ SMOKE_TESTS := tests/lines tests/e2e/test_writer.py
 # The examples and the benchmark are for the first line; Spark 4.0 has no pipelines.
 LINE_TESTS := tests/e2e tests/lines tests/connect $(addprefix --ignore=tests/e2e/,test_demo.py test_quickstart.py test_event_time.py test_bench_smoke.py test_real_time_example.py test_soak_real_time.py test_real_time_executors.py) $(if $(filter 4.0,$(LINE)),--ignore=tests/connect/test_pipelines.py)
 
-EXTRAS := smoke-line clients lines line weights stores registry recipe iceberg flink kubernetes notebook lineage page page-pictures metrics soak soak-sink soak-real-time simulation coverage options api-docs site release-check published
+EXTRAS := smoke-line clients lines line weights stores registry recipe iceberg flink kubernetes notebook lineage page page-pictures metrics soak soak-sink soak-real-time simulation coverage options api-docs site published
 
-.PHONY: help demo test beside-sbt environments test-all test-fast test-scala test-python test-e2e suites-of-line end-to-end-of-line bench lint lint-python format jars \
+.PHONY: help demo test beside-sbt environments test-all test-fast test-scala test-python test-e2e suites-of-line end-to-end-of-line bench lint lint-python format jars release-check \
   clean extra $(EXTRAS:%=extra-%)
 
 help: ## The targets of this file
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | grep -v '^extra-' | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | grep -v '^extra-' | sed -E 's/:.*## /\t/' | expand -t 16
 
 # Checks of a rare part or with other projects' software, what takes hours, and what maintainers need now and then.
 extra: ## One of the further checks and tools: NAME=soak; without a name, the list of them
@@ -87,10 +87,11 @@ test-fast: $(VENV)/ready ## The tests that need no brokers
 	cd python && $(call TIMED,python) ../$(RUN) -m pytest -q
 
 test-all: lint-python ## Everything, on each Spark line, with new seeds: hours. SEED=n repeats a run
-	@seed=$(or $(SEED),$$RANDOM); echo "test-all: seed $$seed"; \
-	  $(MAKE) --no-print-directory test extra-lines TESTS=all SEED=$$seed && \
+	@seed=$(or $(SEED),$$RANDOM); echo "test-all: seed $$seed"; TIMEFORMAT="== test-all, seed $$seed, $$(git rev-parse --short HEAD): %lR"; \
+	  time { $(MAKE) --no-print-directory test extra-lines TESTS=all SEED=$$seed && \
 	  $(foreach clients,$(ALL_CLIENTS),$(MAKE) --no-print-directory extra-clients CLIENTS=$(clients) SEED=$$seed &&) \
-	  $(MAKE) --no-print-directory $(addprefix extra-,stores registry recipe iceberg lineage flink kubernetes notebook page metrics simulation soak soak-sink soak-real-time) SEED=$$seed
+	  $(MAKE) --no-print-directory $(addprefix extra-,stores registry recipe iceberg lineage flink kubernetes notebook page metrics simulation soak soak-sink soak-real-time) \
+	    release-check SEED=$$seed; }
 
 # The other lines are built in the same session, because each start of sbt takes half a minute, and read and write once.
 # Formatting is checked beside the compiler, which leaves one of two cores idle. What the end-to-end tests need comes first.
@@ -284,7 +285,7 @@ extra-api-docs: $(VENV)/ready ## API documentation: target/docs/scala and target
 extra-site: target/site-venv/ready ## The documentation as a website, with its links checked: target/site
 	PYTHONPATH=. target/site-venv/bin/mkdocs build --strict
 
-extra-release-check: $(VENV)/ready ## What a release publishes, built twice and verified; nothing is signed or uploaded: target/release
+release-check: $(VENV)/ready ## What a release publishes, built twice and verified, for the upload: target/release
 	$(RUN) -m release
 
 format: $(VENV)/ready ## Formats all sources

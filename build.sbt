@@ -2,6 +2,8 @@ import Dependencies._
 
 ThisBuild / organization := "io.github.dynamickafka"
 ThisBuild / scalaVersion := SparkLines.current.scala
+// Before 1.0, a minor version may break: docs/compatibility.md.
+ThisBuild / versionScheme := Some("early-semver")
 ThisBuild / licenses := Seq("Apache-2.0" -> url("https://www.apache.org/licenses/LICENSE-2.0"))
 ThisBuild / description := "Spark data source for streams that are distributed over many Kafka clusters"
 // Where the repository will be published: docs/dev/releasing.md.

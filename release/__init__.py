@@ -1,1 +1,1 @@
-"""What `make extra NAME=release-check` verifies before a release is published."""
+"""What `make release-check` verifies before a release is published."""

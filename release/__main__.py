@@ -1,4 +1,4 @@
-"""Builds twice what a release publishes, and verifies it: `make extra NAME=release-check`. Uploads nothing."""
+"""Builds twice what a release publishes, and verifies it: `make release-check`. Signs and uploads nothing."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 
 from release import artifacts, sbom
 from release.bundled import bundled
+from release.central import bundle
 from release.notes import notes
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -19,7 +20,7 @@ FOLDER = ROOT / "target" / "release"
 
 
 def main() -> int:
-    """Build, verify, and write notes and bills of materials to target/release."""
+    """Build, verify, and write what is uploaded, notes and bills of materials to target/release."""
     if _git(ROOT, "status", "--porcelain"):
         print("release-check: what is not committed is not part of the check", file=sys.stderr)
     version = _one(r'version := "([^"]+)"', "version.sbt")
@@ -49,7 +50,9 @@ def main() -> int:
         (FOLDER / f"{artifact}-{version}.cdx.json").write_text(json.dumps(bill, indent=1) + "\n")
         names = "".join(f", contains {each.name} {each.version}" for each in contained)
         print(f"{artifact} {version}: {len(jars)} libraries{names}")
-    print("\n".join(faults) or f"release-check: no fault. Notes and bills of materials are in {FOLDER}")
+    bundle(first / "maven", FOLDER / "central")
+    shutil.copytree(first / "python", FOLDER / "python")
+    print("\n".join(faults) or f"release-check: no fault. What is uploaded is in {FOLDER.relative_to(ROOT)}")
     return 1 if faults else 0
 
 

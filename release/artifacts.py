@@ -12,7 +12,7 @@ _POM = "{http://maven.apache.org/POM/4.0.0}"
 # Maven Central refuses an artifact without one of these.
 _REQUIRED = (
     *("name", "description", "url", "licenses/license/name", "licenses/license/url"),
-    *("developers/developer/name", "scm/url", "scm/connection"),
+    *("developers/developer/name", "scm/url", "scm/connection", "properties/info.versionScheme"),
 )
 GROUP = "io.github.dynamickafka"
 NAMES = ("dynamic-kafka-spark", "dynamic-kafka-openlineage")

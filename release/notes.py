@@ -6,12 +6,14 @@ import re
 
 
 def notes(changelog: str, version: str) -> str:
-    """The section of the version; for a snapshot, the section of what is not released.
+    """The section of the version; for a snapshot, that of the version which it becomes, or of what is not released.
 
     Raises:
         ValueError: if there is none, or it is empty.
     """
-    title = "Unreleased" if version.endswith("-SNAPSHOT") else version
+    title = version.removesuffix("-SNAPSHOT")
+    if title != version and f"\n## [{title}]" not in changelog:
+        title = "Unreleased"
     section = re.search(rf"^## \[{re.escape(title)}\].*?\n(.*?)(?=^## |\Z)", changelog, re.DOTALL | re.MULTILINE)
     if section is None or not section[1].strip():
         raise ValueError(f"CHANGELOG.md has no section [{title}] with text")

@@ -25,6 +25,9 @@ NOT_CHECKED = {"mermaid", "text"}
 COMMANDS = {
     "pip install ./python",
     "pip install './python[spark]'",
+    # On the commit of a release: docs/dev/releasing.md.
+    "pip install dynamic-kafka",
+    "pip install 'dynamic-kafka[spark]'",
     "python -m dynamic_kafka schema > metadata.schema.json",
     "spark-pipelines --remote sc://localhost:15002 run --spec examples/pipeline/spark-pipeline.yml",
     "docker compose up --detach --wait",

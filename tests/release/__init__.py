@@ -1,1 +1,1 @@
-"""The checks of `make extra NAME=release-check`, without a build."""
+"""The checks of `make release-check`, without a build."""

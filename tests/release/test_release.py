@@ -1,4 +1,4 @@
-"""What `make extra NAME=release-check` finds wrong in artifacts, and what it writes."""
+"""What `make release-check` finds wrong in artifacts, and what it writes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 from release import artifacts, sbom
 from release.bundled import BUNDLED, Bundled, bundled
+from release.central import bundle
 from release.notes import notes
 
 POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
@@ -18,6 +19,7 @@ POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
   <licenses><license><name>Apache-2.0</name><url>https://l</url></license></licenses>
   <developers><developer><name>d</name></developer></developers>
   <scm><url>https://x</url><connection>scm:git:https://x.git</connection></scm>
+  <properties><info.versionScheme>early-semver</info.versionScheme></properties>
   <dependencies><dependency><groupId>g</groupId><artifactId>b</artifactId><version>1</version></dependency></dependencies>
 </project>"""
 METADATA = """Metadata-Version: 2.4
@@ -99,6 +101,18 @@ def test_two_builds_are_compared_byte_for_byte(tmp_path: Path) -> None:
         "x/once.whl differs between two builds",
         "x/other.jar differs between two builds",
     ]
+
+
+def test_the_bundle_has_jars_and_poms_with_their_checksums(tmp_path: Path) -> None:
+    folder = tmp_path / "built" / "io" / "github" / "dynamickafka" / "a" / "1"
+    folder.mkdir(parents=True)
+    for name in ("a-1.jar", "a-1.pom", "maven-metadata-local.xml"):
+        (folder / name).write_text("x")
+    bundle(tmp_path / "built", tmp_path / "central")
+    found = tmp_path / "central" / "io" / "github" / "dynamickafka" / "a" / "1"
+    kinds = ("", ".md5", ".sha1")
+    assert sorted(each.name for each in found.iterdir()) == [f"a-1.{e}{k}" for e in ("jar", "pom") for k in kinds]
+    assert (found / "a-1.jar.md5").read_text() == hashlib.md5(b"x").hexdigest()
 
 
 def library(root: Path, name: str, license: str, parent: str = "") -> Path:
@@ -198,6 +212,7 @@ def test_what_the_page_of_a_driver_contains_is_known(tmp_path: Path) -> None:
 
 def test_notes_are_the_section_of_the_version() -> None:
     assert notes(CHANGES, "0.1.0") == "- First.\n"
+    assert notes(CHANGES, "0.1.0-SNAPSHOT") == "- First.\n"
     assert notes(CHANGES, "0.2.0-SNAPSHOT") == "- New, see a page and [a site](https://kafka.apache.org/).\n"
     with pytest.raises(ValueError, match=r"no section \[0.3.0\]"):
         notes(CHANGES, "0.3.0")
