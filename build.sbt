@@ -189,6 +189,8 @@ lazy val connector = (project in file("jvm/connector"))
     },
     // -DapiDocs=false: `make test` publishes for its own tests, which do not read them.
     Compile / packageDoc / publishArtifact := sys.props.getOrElse("apiDocs", "true").toBoolean,
+    // Test would inherit it from Compile.
+    Test / packageDoc / publishArtifact := false,
     mimaPreviousArtifacts := releases.map(organization.value %% moduleName.value % _).toSet,
     mimaFailOnNoPrevious := false,
     name := s"dynamic-kafka-spark-${SparkLines.current.minor}",

@@ -31,9 +31,10 @@ def maven_faults(repository: Path, lines: list[str], version: str, snapshot: boo
             artifact = f"{name}-{line}_2.13"
             jar = jar_of(repository, artifact, version)
             folder = jar.parent
-            for kind in (".jar", "-sources.jar", "-javadoc.jar", ".pom"):
-                if not (folder / f"{artifact}-{version}{kind}").is_file():
-                    found.append(f"{artifact}: no file {artifact}-{version}{kind}")
+            wanted = {f"{artifact}-{version}{kind}" for kind in (".jar", "-sources.jar", "-javadoc.jar", ".pom")}
+            present = {file.name for file in folder.glob("*") if file.suffix in (".jar", ".pom")}
+            found += [f"{artifact}: no file {file}" for file in sorted(wanted - present)]
+            found += [f"{artifact}: {file} is not to be published" for file in sorted(present - wanted)]
             pom = jar.with_suffix(".pom")
             if pom.is_file():
                 found += [f"{artifact}: {fault}" for fault in pom_faults(pom.read_text(), version, snapshot)]

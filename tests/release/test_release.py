@@ -78,6 +78,14 @@ def test_every_artifact_of_every_line_has_to_be_there(tmp_path: Path) -> None:
     assert "dynamic-kafka-spark-4.1_2.13: no file dynamic-kafka-spark-4.1_2.13-0.1.0-javadoc.jar" in found
 
 
+def test_no_other_file_is_published(tmp_path: Path) -> None:
+    jar = artifacts.jar_of(tmp_path, "dynamic-kafka-spark-4.2_2.13", "0.1.0").with_stem("tests-javadoc")
+    jar.parent.mkdir(parents=True)
+    jar.write_text("")
+    found = artifacts.maven_faults(tmp_path, ["4.2"], "0.1.0", snapshot=False)
+    assert f"dynamic-kafka-spark-4.2_2.13: {jar.name} is not to be published" in found
+
+
 def test_a_fault_of_the_metadata_of_python() -> None:
     assert artifacts.metadata_faults(METADATA, "0.1.0") == []
     assert artifacts.metadata_faults(METADATA, "0.2.0") == ["Version is '0.1.0'"]
