@@ -43,7 +43,7 @@ private[admin] object EditCommands {
         "before, also together with the other streams of the topic, which stay unless they are removed",
       Seq(File, Servers, Topic, Property, Only, Remove, Parameter.Timeout),
       "stream STRING, action STRING",
-      (context, arguments) => new Published(context, arguments),
+      publish,
       changes = true
     )
   )
@@ -95,49 +95,50 @@ private[admin] object EditCommands {
       else changes.map(_.text).mkString("\n")
   }
 
-  private final class Published(context: Context, arguments: Arguments) extends Result {
-    private val removed = arguments.get(Remove).getOrElse(Nil)
-    private val file = arguments(File)
-    private val published = {
-      val text = context.validText(file)
-      arguments.get(Servers) match {
-        case Some(servers) =>
-          val options = properties.map { case (name, value) => s"properties.$name" -> value } ++ Seq(
-            MetadataServiceSpecs.TopicServers.name -> servers,
-            MetadataServiceSpecs.Topic.name -> arguments(Topic),
-            MetadataServiceSpecs.TimeoutMs.name -> arguments(Parameter.Timeout).toString
-          )
-          val service = new KafkaTopicMetadataService(
-            ServiceArguments(MetadataServiceSpecs.KafkaTopic, options.toSeq: _*)
-          )
-          try write(service, text)
-          finally service.close()
-        case None => context.catalog.service match {
-            case service: KafkaTopicMetadataService => write(service, text)
-            case _ =>
-              val own = context.catalog.reading.metadata.service.name
-              throw Errors.metadataReadOnly("publish", own, Seq(MetadataServiceSpecs.KafkaTopic.name))
-          }
-      }
-    }
-
-    private def write(service: KafkaTopicMetadataService, text: String) =
+  private def publish(context: Context, arguments: Arguments): Published = {
+    val removed = arguments.get(Remove).getOrElse(Nil)
+    val file = arguments(File)
+    val text = context.validText(file)
+    def write(service: KafkaTopicMetadataService) =
       refusing(Some(file))(service.publish(text, arguments.get(Only).getOrElse(Nil), removed))
+    val published = arguments.get(Servers) match {
+      case Some(servers) =>
+        val options = properties(arguments).map { case (name, value) => s"properties.$name" -> value } ++ Seq(
+          MetadataServiceSpecs.TopicServers.name -> servers,
+          MetadataServiceSpecs.Topic.name -> arguments(Topic),
+          MetadataServiceSpecs.TimeoutMs.name -> arguments(Parameter.Timeout).toString
+        )
+        val service =
+          new KafkaTopicMetadataService(ServiceArguments(MetadataServiceSpecs.KafkaTopic, options.toSeq: _*))
+        try write(service)
+        finally service.close()
+      case None => context.catalog.service match {
+          case service: KafkaTopicMetadataService => write(service)
+          case _ =>
+            val own = context.catalog.reading.metadata.service.name
+            throw Errors.metadataReadOnly("publish", own, Seq(MetadataServiceSpecs.KafkaTopic.name))
+        }
+    }
+    new Published(arguments.get(Topic), published, removed)
+  }
 
-    private def properties: Map[String, String] = arguments.get(Property).getOrElse(Nil).map { text =>
+  private def properties(arguments: Arguments): Map[String, String] =
+    arguments.get(Property).getOrElse(Nil).map { text =>
       text.split("=", 2) match {
         case Array(name, value) => name -> value
         case _ => throw new WrongUsage(s"'$text' of --property is not NAME=VALUE")
       }
     }.toMap
 
+  /** @param topic only the command line names it */
+  private[admin] final class Published(topic: Option[String], published: Seq[String], removed: Seq[String])
+      extends Result {
     override def rows: Seq[Seq[Any]] = published.map(Seq(_, "published")) ++ removed.map(Seq(_, "removed"))
 
-    override def json: Any =
-      Json.fields("topic" -> arguments(Topic), "published" -> published, "removed" -> removed)
+    override def json: Any = Json.fields("topic" -> topic, "published" -> published, "removed" -> removed)
 
     override def text: String =
-      s"${arguments(Topic)}: ${Text.count(published.size.toLong, "stream")} published" +
+      s"${topic.mkString}: ${Text.count(published.size.toLong, "stream")} published" +
         (if (removed.isEmpty) "" else s", ${Text.count(removed.size.toLong, "stream")} removed")
   }
 }

@@ -12,23 +12,28 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.github.dynamickafka.sink.commit._
 import io.github.dynamickafka.testkit.TimeLimit
 
-/** The output in docs/cli.md is the output of the commands, with scripted brokers. */
+/**
+ * The output in docs/cli.md and in tests/conformance/commands.txt is the output of the commands, with scripted brokers. The second file has
+ * the JSON and the exit code of each command, on which programs of users rely.
+ */
 class CliExamplesSuite extends AnyFunSuite with TimeLimit with Checkpoints {
-
-  /** What this suite runs. */
-  private val Here = Set("streams", "offsets", "lag", "plan", "doctor", "reset", "transactions", "resolve") ++
-    (MetadataCommands.all ++ EditCommands.all ++ MigrationCommands.all).map(_.commandName)
 
   /** What a command is to write. */
   private val Written = "counts-moved"
 
-  private val docs = Path.of(sys.props("dynamickafka.root"), "docs")
+  private val root = Path.of(sys.props("dynamickafka.root"))
   private val folder = Files.createTempDirectory("dynamic-kafka-examples-")
-  private val examples = """(?m)^\$ python -m dynamic_kafka (.+)\n((?:.*\n)*?)```$""".r
-    .findAllMatchIn(Files.readString(docs.resolve("cli.md"))).map(m => m.group(1) -> m.group(2)).toSeq
 
-  private val streams =
-    """(?s)```yaml\n(.*?)```""".r.findFirstMatchIn(Files.readString(docs.resolve("metadata.md"))).get
+  /** Command lines, with their outputs, and after `end` what the end captures. */
+  private def examples(file: String, end: String) =
+    raw"""(?m)^\$$ python -m dynamic_kafka (.+)\n((?:.*\n)*?)$end$$""".r
+      .findAllMatchIn(Files.readString(root.resolve(file))).toSeq
+  private val documented = examples("docs/cli.md", "```").map(m => m.group(1) -> m.group(2))
+  private val contract = examples("tests/conformance/commands.txt", "(exit code \\d)")
+    .map(m => m.group(1) -> s"${m.group(2)}${m.group(3)}")
+
+  private val streams = """(?s)```yaml\n(.*?)```""".r
+    .findFirstMatchIn(Files.readString(root.resolve("docs/metadata.md"))).get
   // The differences of the other files from streams.yaml.
   private val broken =
     Seq(
@@ -116,6 +121,7 @@ class CliExamplesSuite extends AnyFunSuite with TimeLimit with Checkpoints {
           )
       )
     ),
+    "publish" -> new EditCommands.Published(Some("streams"), Seq("orders", "payments"), Nil),
     "transactions" -> new TransactionCommands.Open(Some(decision(
       unreachable,
       Outcome.Open,
@@ -127,32 +133,43 @@ class CliExamplesSuite extends AnyFunSuite with TimeLimit with Checkpoints {
     )
   )
 
-  examples.filter(e => Here(e._1.takeWhile(_ != ' '))).foreach { case (line, output) =>
-    test(line) {
-      prepare()
-      val commands = Commands.all.map(command =>
-        scripted(Context.ofFile(None, None, () => new Configuration)).get(command.name)
-          .fold(command)(result => command.copy(run = (_, _) => result))
-      )
-      val shown = new ByteArrayOutputStream
-      // As a terminal shows it: reasons come first, because standard output is written last.
-      val (out, err) = (new ByteArrayOutputStream, new PrintStream(shown, true, UTF_8))
-      val main = new Main(new PrintStream(out, true, UTF_8), err, commands, new Configuration, contextOf)
-      val words =
-        """'([^']*)'|(\S+)""".r.findAllMatchIn(line).map(m => Option(m.group(1)).getOrElse(m.group(2)))
-      // There, `orders` is a stream, and not the checkpoint.
-      def isStream(word: String) = word == "orders" && line.startsWith("describe")
-      def isPath(word: String) =
-        word == Written || Files.exists(folder.resolve(word)) && !isStream(word)
-      main.run(words.map(w => if (isPath(w)) folder.resolve(w).toString else w).toSeq)
-      out.writeTo(shown)
-      assert(shown.toString(UTF_8).replace(s"$folder/", "") == output)
+  /** @return what the command shows on a terminal, where reasons come first because standard output is written last, and its exit code */
+  private def answer(line: String): (String, Int) = {
+    prepare()
+    val results =
+      scripted(Context.ofFile(Some(s"$folder/streams.yaml"), None, () => new Configuration))
+    val commands = Commands.all.map(command =>
+      results.get(command.name).fold(command)(result => command.copy(run = (_, _) => result))
+    )
+    val shown = new ByteArrayOutputStream
+    val (out, err) = (new ByteArrayOutputStream, new PrintStream(shown, true, UTF_8))
+    val main = new Main(new PrintStream(out, true, UTF_8), err, commands, new Configuration, contextOf)
+    val words =
+      """'([^']*)'|(\S+)""".r.findAllMatchIn(line).map(m => Option(m.group(1)).getOrElse(m.group(2)))
+    // There, `orders` is a stream, and not the checkpoint.
+    def isStream(word: String) = word == "orders" && line.startsWith("describe")
+    def isPath(word: String) = word == Written || Files.exists(folder.resolve(word)) && !isStream(word)
+    val exitCode = main.run(words.map(w => if (isPath(w)) folder.resolve(w).toString else w).toSeq)
+    out.writeTo(shown)
+    shown.toString(UTF_8).replace(s"$folder/", "") -> exitCode
+  }
+
+  documented.foreach { case (line, output) =>
+    test(line)(assert(answer(line)._1 == output))
+  }
+
+  contract.foreach { case (line, output) =>
+    test(s"$line: JSON and exit code") {
+      val (shown, exitCode) = answer(line)
+      assert(s"${shown}exit code $exitCode" == output)
     }
   }
 
-  test("every command has an example") {
+  test("every command has an example in each form") {
     // The schema is a file of its own.
-    val shown = examples.map(_._1.takeWhile(_ != ' ')).toSet + "schema"
-    assert(Commands.all.filter(_.isCommand).map(_.commandName).filterNot(shown).isEmpty)
+    val commands = Commands.all.filter(_.isCommand).map(_.commandName).filterNot(_ == "schema").toSet
+    Seq(documented, contract.filter(_._1.endsWith(" --json"))).foreach(examples =>
+      assert(examples.map(_._1.takeWhile(_ != ' ')).toSet == commands)
+    )
   }
 }
