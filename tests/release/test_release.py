@@ -10,7 +10,6 @@ import pytest
 
 from release import artifacts, sbom
 from release.bundled import BUNDLED, Bundled, bundled
-from release.central import bundle
 from release.notes import notes
 
 POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
@@ -109,18 +108,6 @@ def test_two_builds_are_compared_byte_for_byte(tmp_path: Path) -> None:
         "x/once.whl differs between two builds",
         "x/other.jar differs between two builds",
     ]
-
-
-def test_the_bundle_has_jars_and_poms_with_their_checksums(tmp_path: Path) -> None:
-    folder = tmp_path / "built" / "io" / "github" / "dynamickafka" / "a" / "1"
-    folder.mkdir(parents=True)
-    for name in ("a-1.jar", "a-1.pom", "maven-metadata-local.xml"):
-        (folder / name).write_text("x")
-    bundle(tmp_path / "built", tmp_path / "central")
-    found = tmp_path / "central" / "io" / "github" / "dynamickafka" / "a" / "1"
-    kinds = ("", ".md5", ".sha1")
-    assert sorted(each.name for each in found.iterdir()) == [f"a-1.{e}{k}" for e in ("jar", "pom") for k in kinds]
-    assert (found / "a-1.jar.md5").read_text() == hashlib.md5(b"x").hexdigest()
 
 
 def library(root: Path, name: str, license: str, parent: str = "") -> Path:
