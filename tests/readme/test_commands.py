@@ -48,7 +48,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "bin"
 
 
-@pytest.mark.parametrize("package", named(r"\bpip install (?:--[\w-]+ )*('[^']+'|[\w./-]+)"))
+@pytest.mark.parametrize("package", named(r"\bpip install (?:--[\w-]+ )*('[^']+'|[\w.][\w./-]*)"))
 def test_packages_are_installed_in_a_new_environment(package: str, environment: Path) -> None:
     """The quickstart, which is run as a whole, installs PySpark. A package of another project has to exist."""
     name = package.strip("'")
