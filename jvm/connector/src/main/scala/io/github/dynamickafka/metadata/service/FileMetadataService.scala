@@ -186,7 +186,7 @@ private[metadata] final class SettledFile(location: String, conf: => Configurati
   }
 
   private def replace(file: LocalPath, before: Array[Byte], edited: String): Unit = {
-    // Nobody else may read it, until it has the rights of the file.
+    // Other users may not read it before it has the rights of the file.
     val temporary = Files.createTempFile(file.getParent, s".${file.getFileName}.", "")
     LocalWrite.synced(temporary, edited.getBytes(UTF_8)) { temporary =>
       keepRights(file, temporary)
