@@ -206,7 +206,7 @@ def test_a_builder_is_shown_without_what_may_be_a_secret(builder: Builder) -> No
     builder.set_kafka_metadata_service(service).set_stream_ids("orders").set_option(
         "uiToken", "hunter2hunter2hunter2"
     )
-    builder.set_option("registry.url", "http://user:hunter2@registry").set_options({"password": "hunter2"})
+    builder.set_option("registry.url", "http://user:hunter2@schemas:8081").set_options({"password": "hunter2"})
     builder.set_property("ssl.key.password", "hunter2").set_cluster_property("blue", "sasl.jaas.config", "hunter2")
     assert repr(builder) == (
         "DynamicKafkaReaderBuilder(metadataService='single-cluster', metadataService.clusterId=..., "

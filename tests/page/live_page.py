@@ -117,7 +117,7 @@ def test_a_query_through_a_change_of_its_topology(
         rows.filter(has_text="green").filter(has_text="active").wait_for()
         rows.filter(has_text="blue").filter(has_text="retained may be shut down").wait_for()
         wait(page, TILES, {"clusters": "2", "retained": "1"})
-        # Its last sample is not shown as if it were of now.
+        # The values of the last sample are old: the legend has a dash in their place.
         wait(page, LEGEND, ["blue", "\u2013"])
         world.define(green="active")
         rows.filter(has_text="blue").wait_for(state="detached")
