@@ -33,7 +33,7 @@ private[dynamickafka] object ReplacingClusters {
     val former = for {
       (id, cluster) <- topology.clusters.toMap
       other <- cluster.replaces
-      if start.position(id).isEmpty && lastKnown(start, topology, other) > start.lastRead(id)
+      if start.position(id).isEmpty && knowsMore(start, topology, other, start.retained.get(id))
     } yield id -> other
     if (former.isEmpty) ReplacingClusters(former, start, topology)
     else {
@@ -94,12 +94,21 @@ private[dynamickafka] object ReplacingClusters {
     )
   }
 
-  /** The same, where a cluster that was never read is to take the place of another one: when that was read. */
-  private def lastKnown(start: CompositeOffset, topology: Topology, id: String): Long = {
-    val others = topology.copy(clusters = topology.clusters - id)
-    topology.clusters.get(id).flatMap(_.replaces)
-      .fold(Long.MinValue)(lastKnown(start, others, _)).max(start.lastRead(id))
-  }
+  /**
+   * Whether a topic of a cluster was read later than the same topic of the one that is to take its place, or only there. Topics drain
+   * one by one, so that the latest one of a cluster says nothing of the others. A cluster that was never read may itself be to take the
+   * place of another one.
+   *
+   * @param own what the cluster that is to take the place retains
+   */
+  private def knowsMore(start: CompositeOffset, topology: Topology, id: String, own: Option[Retained]): Boolean =
+    start.position(id).nonEmpty ||
+      start.retained.get(id).exists(_.topics.exists { case (topic, kept) =>
+        own.flatMap(_.topics.get(topic)).forall(_.since < kept.since)
+      }) ||
+      topology.clusters.get(id).flatMap(_.replaces).exists(
+        knowsMore(start, topology.copy(clusters = topology.clusters - id), _, own)
+      )
 
   /** Whether a cluster that is replaced is read further in the same streams: it drains, or its removal is not confirmed. */
   private def isRead(

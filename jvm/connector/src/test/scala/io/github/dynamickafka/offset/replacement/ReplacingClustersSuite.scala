@@ -88,6 +88,23 @@ class ReplacingClustersSuite extends AnyFunSuite with TimeLimit {
     assert(found.start.retained("blue") == taken("green", 30L))
   }
 
+  // History 40243492 of copies.
+  test("on the way back, topics that drained at different times are compared one by one") {
+    def kept(of: (String, Long)*) = Retained(SortedMap.from(of.map { case (topic, at) =>
+      topic -> RetainedTopic(at, SortedMap(0 -> 5L))
+    }))
+    val back = topology(naming("blue", "t", "u", "n")("green"))
+    val start = reading().copy(retained =
+      SortedMap("blue" -> kept("t" -> 10L, "u" -> 30L), "green" -> kept("t" -> 20L, "n" -> 20L))
+    )
+    val found = of(start, back)
+    assert(found.former == Map("blue" -> "green"))
+    assert(found.start.retained("blue").topics.map { case (topic, of) => topic -> of.former.map(_.id).get } ==
+      Map("t" -> "green", "u" -> "blue", "n" -> "green"))
+    val own = SortedMap("blue" -> kept("t" -> 20L), "green" -> kept("t" -> 20L))
+    assert(of(start.copy(retained = own), back).former.isEmpty, "nothing was read later")
+  }
+
   private def read(found: ReplacingClusters) =
     found.topology.clusters.collect { case (id, cluster) if cluster.topics.nonEmpty => id }.toSet
 
