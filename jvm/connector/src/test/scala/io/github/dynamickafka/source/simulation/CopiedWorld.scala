@@ -290,20 +290,23 @@ private[simulation] final class CopiedWorld(
 
   /** The failover did not succeed: what was written to the cluster that was read last is all that there is. */
   def failBack(reached: CompositeOffset): Unit = {
-    val last = lastRead(reached)
-    if (last.contains(active.id)) translate(reached) else last.flatMap(seen.get).foreach(back)
+    val read = seen.view.mapValues(_.cluster).toMap + (active.id -> active)
+    lastRead(reached).filterNot(_ == active.id).flatMap(seen.get).foreach(back)
+    translate(reached, read)
   }
 
-  /** The query reads the new cluster already: MirrorMaker writes checkpoints of topics that it has not read there. */
-  private def translate(reached: CompositeOffset): Unit = for {
-    (name, kept) <- reached.retained.get(id).toSeq.flatMap(_.topics)
-    read <- kept.former.flatMap(_.kafkaId).flatMap(seen.get)
+  /** MirrorMaker writes checkpoints of topics that the query has read in other clusters last. */
+  private def translate(reached: CompositeOffset, read: Map[String, ModelCluster]): Unit = for {
+    (of, retained) <- reached.retained.toSeq
+    (name, kept) <- retained.topics
+    cluster <- kept.former.fold(reached.identity(of).kafkaId)(_.kafkaId).flatMap(read.get)
+    if cluster.id != active.id
     (p, at) <- kept.offsets
-    (from, there) <- read.cluster.topics.get(name).zip(active.topics.get(name))
+    (from, there) <- cluster.topics.get(name).zip(active.topics.get(name))
   } {
     val records = from.logs(p).read(0L, at).toSet
     val log = there.logs(p)
-    checkpoints :+= aliasOf(reached, id, name) ->
+    checkpoints :+= aliasOf(reached, of, name) ->
       MirrorCheckpoint(name, p, at, log.first + log.records.lastIndexWhere(records) + 1)
   }
 
