@@ -268,7 +268,14 @@ private[source] final class ReaderFactory(decoding: Option[Decoding], times: Opt
     val decoder = decoding.map(new TaskDecoder(_))
     partition match {
       case bundle: RangeBundle =>
-        new BundleReader(bundle, ConsumerPool.shared, ReadAhead.shared, new ReaderMetrics, decoder, times)
+        new BundleReader(
+          bundle,
+          ConsumerPool.shared,
+          ReadAhead.shared,
+          new ReaderMetrics(times.map(_.lost)),
+          decoder,
+          times
+        )
       case history: HistoryPartition => new HistoryReader(history, decoder)
       case task: SharedTask =>
         new SharedTaskReader(
@@ -279,7 +286,8 @@ private[source] final class ReaderFactory(decoding: Option[Decoding], times: Opt
           decoder,
           times
         )
-      case task: RealTimeTask => RealTimeReaders.of(new RealTimeReader(task, ConsumerPool.shared, decoder))
+      case task: RealTimeTask =>
+        RealTimeReaders.of(new RealTimeReader(task, ConsumerPool.shared, decoder, times.map(_.lost)))
       case other =>
         throw new IllegalArgumentException(s"not a partition of this source: ${other.getClass.getName}")
     }

@@ -101,7 +101,12 @@ private[dynamickafka] object ReplacingClusters {
    *
    * @param own what the cluster that is to take the place retains
    */
-  private def knowsMore(start: CompositeOffset, topology: Topology, id: String, own: Option[Retained]): Boolean =
+  private def knowsMore(
+      start: CompositeOffset,
+      topology: Topology,
+      id: String,
+      own: Option[Retained]
+  ): Boolean =
     start.position(id).nonEmpty ||
       start.retained.get(id).exists(_.topics.exists { case (topic, kept) =>
         own.flatMap(_.topics.get(topic)).forall(_.since < kept.since)

@@ -19,11 +19,10 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.metric.CustomTaskMetric
 import org.apache.spark.sql.connector.read.PartitionReader
 import org.apache.spark.{TaskContext, TaskKilledException}
-import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.base.{Clock, DaemonThreads}
 import io.github.dynamickafka.kafka.ClusterFailure
-import io.github.dynamickafka.offset.{LogKey, Loss}
+import io.github.dynamickafka.offset.LogKey
 
 /**
  * Reads the ranges of a [[RangeBundle]] as rows. The rows of one partition are in offset order; the order of partitions
@@ -44,7 +43,6 @@ private[source] final class BundleReader(
     decoder: Option[TaskDecoder] = None,
     recordTimes: Option[TaskTimes] = None
 ) extends PartitionReader[InternalRow] {
-  import BundleReader._
 
   private val rows = bundle.rows(decoder)
 
@@ -142,7 +140,8 @@ private[source] final class BundleReader(
     }
   }
 
-  private def next(from: RangeConsumer) = from.next(bundle.settings.silenceMs, lost, () => check())
+  private def next(from: RangeConsumer) =
+    from.next(bundle.settings.silenceMs, metrics.lost(bundle), () => check())
 
   private def opened(): RangeConsumer = consumer.getOrElse {
     val made = open()
@@ -179,29 +178,12 @@ private[source] final class BundleReader(
   /** Spark interrupts the thread of a cancelled task only if configured to; otherwise the task must check. */
   private def check(): Unit = if (closed || task.exists(_.isInterrupted())) throw new TaskKilledException
 
-  private def lost(loss: Loss): Unit = {
-    if (bundle.settings.failOnDataLoss) throw loss.error
-    log.warn(loss.warning)
-    metrics.lost()
-    recordTimes.foreach(_.lost.add(records(loss)))
-  }
-
-  /** How many records of the ranges are missing. What was cut off had been read, and what a new topic has is read. */
-  private def records(loss: Loss): Long = (for {
-    (p, from, until) <- loss.missing
-    range <- bundle.ranges.map(_.range).find(range => range.topic == loss.topic && range.partition == p)
-  } yield math.max(0L, math.min(range.until, until) - from)).sum
-
   /** Adds the cluster to an error of the client, and redacts secrets, because the message may contain properties. */
   private val failure: PartialFunction[Throwable, Nothing] = {
     case e: InterruptException => throw e
     case e @ (_: KafkaException | _: TimeoutException) =>
       throw ClusterFailure(bundle.cluster, bundle.consumer.properties, e)
   }
-}
-
-private[source] object BundleReader {
-  private val log = LoggerFactory.getLogger(classOf[BundleReader])
 }
 
 /**
@@ -223,7 +205,7 @@ private[source] final class SharedTaskReader(
 ) extends PartitionReader[InternalRow] {
   import SharedTaskReader._
 
-  private val metrics = new ReaderMetrics
+  private val metrics = new ReaderMetrics(recordTimes.map(_.lost))
   private val readers =
     task.bundles.map(new BundleReader(_, pool, ahead, metrics, decoder, recordTimes)).toIndexedSeq
   // Finds the classes in the properties of the user.

@@ -6,9 +6,11 @@ import org.apache.kafka.common.TopicPartition
 import org.apache.spark.sql.connector.metric.CustomTaskMetric
 import org.apache.spark.sql.connector.read.InputPartition
 import org.apache.spark.unsafe.types.UTF8String
+import org.apache.spark.util.LongAccumulator
+import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.kafka.ConsumerSettings
-import io.github.dynamickafka.offset.OffsetRange
+import io.github.dynamickafka.offset.{Loss, OffsetRange}
 
 /** A range of one partition, and the stream of its topic. */
 private[source] final case class StreamRange(stream: String, range: OffsetRange) {
@@ -60,6 +62,12 @@ private[source] final case class RangeBundle(
   /** The number of records, calculated from offsets. */
   def size: Long = ranges.iterator.map(_.range.size).sum
 
+  /** How many records of the ranges are missing. What was cut off had been read, and what a new topic has is read. */
+  def missing(loss: Loss): Long = (for {
+    (p, from, until) <- loss.missing
+    range <- ranges.map(_.range).find(range => range.topic == loss.topic && range.partition == p)
+  } yield math.max(0L, math.min(range.until, until) - from)).sum
+
   override def preferredLocations(): Array[String] = locations.toArray
 
   override def toString: String =
@@ -74,17 +82,29 @@ private[source] final case class SharedTask(bundles: Seq[RangeBundle]) extends I
   override def toString: String = bundles.mkString("SharedTask(", ", ", ")")
 }
 
-/** Counts the losses after which a task continued, with the metric names of Spark's Kafka reader. Thread-safe. */
-private[source] final class ReaderMetrics {
+/**
+ * What a task does about lost records: it fails, or logs and counts the loss and continues. Has the metric names of Spark's Kafka reader.
+ * Thread-safe.
+ *
+ * @param records counts the records
+ */
+private[source] final class ReaderMetrics(records: Option[LongAccumulator] = None) {
   private val losses = new AtomicLong
 
-  def lost(): Unit = { val _ = losses.incrementAndGet() }
+  def lost(bundle: RangeBundle)(loss: Loss): Unit = {
+    if (bundle.settings.failOnDataLoss) throw loss.error
+    ReaderMetrics.log.warn(loss.warning)
+    val _ = losses.incrementAndGet()
+    records.foreach(all => all.synchronized(all.add(bundle.missing(loss))))
+  }
 
-  /** Both metrics are equal in this reader, because it detects lost records only by an offset that is out of range. */
+  /** Both metrics of Spark's reader have the same value: this reader counts every loss alike. */
   def values: Array[CustomTaskMetric] =
     Array("offsetOutOfRange", "dataLoss").map(ReaderMetrics.Metric(_, losses.get))
 }
 
 private[source] object ReaderMetrics {
+  private val log = LoggerFactory.getLogger(classOf[ReaderMetrics])
+
   private final case class Metric(name: String, value: Long) extends CustomTaskMetric
 }

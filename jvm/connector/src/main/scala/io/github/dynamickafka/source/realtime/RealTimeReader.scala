@@ -12,12 +12,13 @@ import org.apache.kafka.clients.consumer.ConsumerRecord
 import org.apache.kafka.common.errors.{InterruptException, RetriableException, WakeupException}
 import org.apache.kafka.common.{KafkaException, TopicPartition}
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.util.LongAccumulator
 import org.apache.spark.{TaskContext, TaskKilledException}
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.base.DaemonThreads
 import io.github.dynamickafka.kafka.ClusterFailure
-import io.github.dynamickafka.offset.{Loss, OffsetRange, Positions}
+import io.github.dynamickafka.offset.{OffsetRange, Positions}
 import io.github.dynamickafka.source.read.{
   ConsumerPool,
   RangeBundle,
@@ -33,17 +34,19 @@ import io.github.dynamickafka.source.read.{
  * delay those of another one by more than [[RealTimeReader.Turn]] rows. Used by the thread of the task.
  *
  * @param decoder decodes the records; None: the columns of Spark's Kafka source, then `cluster` and `stream`
+ * @param lostRecords counts the records that are missing, where the query continues without them
  */
 private[source] final class RealTimeReader(
     task: RealTimeTask,
     pool: ConsumerPool,
-    decoder: Option[TaskDecoder]
+    decoder: Option[TaskDecoder],
+    lostRecords: Option[LongAccumulator]
 ) {
   import RealTimeReader._
 
   private val context = Option(TaskContext.get())
   private val arrived = new Semaphore(0)
-  private val metrics = new ReaderMetrics
+  private val metrics = new ReaderMetrics(lostRecords)
   @volatile private var batchEnded = false
   @volatile private var closed = false
   private var started = false
@@ -272,7 +275,7 @@ private[realtime] object RealTimeReader {
  * @param isRetried whether the task is: it gets a consumer that has read nothing before
  * @param skipUnreachable whether to try again if no consumer can be opened
  * @param arrived called when there is something to take, or when the lane has failed
- * @param closed called when a range is complete while the batch runs: its end is reached, or its position is lost
+ * @param closed called when a range is complete while the batch runs: its end is reached, or its log is gone
  */
 private[realtime] final class ClusterLane(
     bundle: RangeBundle,
@@ -374,7 +377,7 @@ private[realtime] final class ClusterLane(
       var checkedAt = System.nanoTime()
       while (!stopped) {
         val slices =
-          try consumer.follow(PollMs, lost)
+          try consumer.follow(PollMs, metrics.lost(bundle))
           catch {
             // The driver decides when a cluster has been silent for too long.
             case _: RetriableException => Nil
@@ -383,7 +386,7 @@ private[realtime] final class ClusterLane(
         hand(slices)
         if (!stopped && System.nanoTime() - checkedAt > CheckNanos) {
           checkedAt = System.nanoTime()
-          val _ = consumer.closeRecreated(lost)
+          val _ = consumer.closeRecreated(metrics.lost(bundle))
         }
         if (open.size != consumer.following.size) {
           val now = consumer.following
@@ -409,11 +412,6 @@ private[realtime] final class ClusterLane(
     var isHanded = false
     while (!isHanded && !stopped) isHanded = handed.offer(slice, PollMs, TimeUnit.MILLISECONDS)
     if (isHanded) arrived() else left :+= slice
-  }
-
-  private def lost(loss: Loss): Unit = {
-    if (bundle.settings.failOnDataLoss) throw loss.error
-    metrics.lost()
   }
 }
 

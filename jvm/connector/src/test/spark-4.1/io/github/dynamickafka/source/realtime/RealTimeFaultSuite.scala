@@ -10,7 +10,7 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.streaming.StreamingQuery
 
 import io.github.dynamickafka.DynamicKafka
-import io.github.dynamickafka.source.Entry
+import io.github.dynamickafka.source.{Entry, Query}
 import io.github.dynamickafka.testkit.Record
 
 /** What goes wrong inside a batch: tasks fail, logs have holes, records are deleted before they are read. */
@@ -118,25 +118,30 @@ class RealTimeFaultSuite extends RealTimeTest {
   }
 
   test("failOnDataLoss=false: records that are deleted inside a batch are passed, and the query continues") {
-    purged("failOnDataLoss" -> "false") { (rows, query, topic) =>
+    purged("failOnDataLoss" -> "false") { (s, rows, query, topic) =>
       waitFor("the rows after the deleted ones")(rows.seen.lastOption.exists(_.value == "c39"))
       val offsets = rows.seen.map(_.offset)
       assert(offsets == offsets.distinct.sorted)
       assert(stored("blue", blue, topic).toSet.subsetOf(rows.seen.toSet))
-      assert(offsets.size < offsets.last + 1, "some were deleted before they were read")
-      assert(query.isActive)
+      val lost = offsets.last + 1 - offsets.size
+      assert(lost > 0L && query.isActive, "some were deleted before they were read")
+      DynamicKafka.stop(query)
+      eventually(assert(s.metrics(query)("lostRecords") == lost.toString))
     }
   }
 
   test("failOnDataLoss: records that are deleted inside a batch fail the query") {
-    purged() { (rows, query, _) =>
+    purged() { (_, rows, query, _) =>
       assert(condition(failure(query)) == "DATA_LOSS")
       assert(!rows.seen.exists(_.value == "c39"))
     }
   }
 
   /** The task waits at its first row, while the records behind those that it has fetched are deleted. */
-  private def purged(options: (String, String)*)(body: (HandedRows, StreamingQuery, String) => Any): Unit =
+  private def purged(options: (
+      String,
+      String
+  )*)(body: (Query, HandedRows, StreamingQuery, String) => Any): Unit =
     realTime { (s, rows) =>
       val topic = newTopicOn(1, blue)
       s.orders(Entry("blue", blue, topic))
@@ -153,7 +158,7 @@ class RealTimeFaultSuite extends RealTimeTest {
       (0 until 40).foreach(i => produce(blue, topic, 1, values("c", i, i + 1)))
       blue.deleteRecords(topic, 0, 35L)
       release.countDown()
-      body(rows, query, topic)
+      body(s, rows, query, topic)
       ()
     }
 
