@@ -80,7 +80,7 @@ private[source] final class ReaderMetrics {
 
   def lost(): Unit = { val _ = losses.incrementAndGet() }
 
-  /** Both metrics are equal in this reader, because it detects lost records only by an offset that is out of range. */
+  /** Both metrics of Spark's reader have the same value: this reader counts every loss alike. */
   def values: Array[CustomTaskMetric] =
     Array("offsetOutOfRange", "dataLoss").map(ReaderMetrics.Metric(_, losses.get))
 }
