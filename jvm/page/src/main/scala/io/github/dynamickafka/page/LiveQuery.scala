@@ -110,7 +110,7 @@ private[page] final case class ShownState(name: String, isUnreachable: Boolean =
 
 private[page] object ShownState {
 
-  /** Of the values of its gauges. What a query writes to is active. */
+  /** From the gauges of a cluster. A cluster that is written to is active. */
   def apply(values: Map[String, Long]): ShownState =
     ShownState(
       ClusterState.names(values.getOrElse("state", ClusterState.Active)),

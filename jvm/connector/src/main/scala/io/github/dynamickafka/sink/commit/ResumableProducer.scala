@@ -305,8 +305,8 @@ private[sink] final class TransactionPool(
     idle.put(new Idle(settings, producer))
 
   /**
-   * Closes a producer after an error. If its credentials may be outdated, all idle ones are closed too: the next one reads credentials
-   * again that are behind references.
+   * Closes a producer after an error. If its credentials may be outdated, all idle ones are closed too: the next one reads the
+   * credentials behind references again.
    */
   def discard(settings: ProducerSettings, producer: ResumableProducer, error: Throwable): Unit = {
     close(settings, producer)

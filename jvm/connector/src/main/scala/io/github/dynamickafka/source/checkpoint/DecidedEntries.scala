@@ -87,7 +87,7 @@ private[dynamickafka] final case class DecidedEntries(
         case other => other
       }
 
-  /** With what is lost of topics that were recreated before a batch with their positions was committed. */
+  /** Adds the losses of topics that were recreated before a batch with their positions was committed. */
   def losses(views: Map[String, ClusterView], next: NextOffset): NextOffset = {
     val entering = next.spans.iterator.filter(_.enters).map(span => span.cluster -> span.topic).toSet
     val lost = for {

@@ -186,7 +186,7 @@ private[source] final class BundleReader(
     recordTimes.foreach(_.lost.add(records(loss)))
   }
 
-  /** How many records of the ranges are missing. What was cut off had been read, and what a new topic has is read. */
+  /** The number of missing records of the ranges. Records that were cut off below the position had been read. */
   private def records(loss: Loss): Long = (for {
     (p, from, until) <- loss.missing
     range <- bundle.ranges.map(_.range).find(range => range.topic == loss.topic && range.partition == p)

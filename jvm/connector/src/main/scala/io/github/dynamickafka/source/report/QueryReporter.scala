@@ -374,7 +374,7 @@ private[source] class QueryMetrics(
     "commitsFailed" -> (() => commits.total.failed)
   )
 
-  /** Of a cluster that is not read any more: values of its records would be of the past. */
+  /** The gauges of a cluster that is not read any more: it has no current records. */
   private def ofRetained(id: String): Map[String, () => Long] = Map("state" -> (() => current.state(id)))
 
   private def ofCluster(id: String): Map[String, () => Long] = {

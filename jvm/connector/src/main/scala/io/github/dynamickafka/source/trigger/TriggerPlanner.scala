@@ -183,8 +183,8 @@ private[source] final class TriggerPlanner(state: QueryState, replaced: Replaced
 
   /**
    * The responses that decide, and what they mean. A response that was requested before this trigger decides nothing for
-   * good: it is requested again. Which Kafka cluster it is, is asked again where a topic has another id: a cluster that was
-   * replaced behind its address while the query runs is otherwise recognized by its topics only.
+   * good: it is requested again. If a topic has another id, the cluster's id is asked for again: otherwise only its topics show
+   * that a cluster was replaced behind its address.
    */
   private def confirmed(
       trigger: TriggerContext,
