@@ -32,7 +32,7 @@ private[dynamickafka] final case class FieldDefinition(
     features: Map[String, String] = Map.empty
 ) {
 
-  /** With `optional` before it in proto3, which a descriptor has as a oneof of its own. */
+  /** The field with `optional` before it in proto3, which a descriptor has as a oneof of its own. */
   def explicit: FieldDefinition = copy(oneof = -1, features = features.updated("field_presence", "EXPLICIT"))
 }
 
