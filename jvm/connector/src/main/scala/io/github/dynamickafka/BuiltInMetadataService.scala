@@ -128,7 +128,7 @@ final case class HttpMetadataService(
     oauth: Option[ClientCredentials] = None
 ) extends BuiltInMetadataService(MetadataServiceSpecs.Http.name) {
 
-  /** Without user and query, which may be credentials. */
+  /** The address without user and query, which may be credentials. */
   protected override def shown: Seq[String] = Try(new URI(url)).toOption.map { uri =>
     s"${uri.getScheme}://${Option(uri.getRawAuthority).fold("")(_.split('@').last)}${uri.getRawPath}"
   }.toSeq

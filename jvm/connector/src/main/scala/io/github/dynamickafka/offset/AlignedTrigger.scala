@@ -204,7 +204,7 @@ private[dynamickafka] final case class Alignment(
   def reported(read: LogKey => Option[ReadTime]): Alignment =
     copy(times = times.map { case (key, known) => key -> read(key).fold(known)(known.reported) })
 
-  /** With the positions after a batch. */
+  /** The alignment with the positions after a batch. */
   def after(positions: Map[LogKey, Long]): Alignment =
     copy(times = positions.foldLeft(times) { case (all, (key, to)) =>
       all.updatedWith(key)(_.map(known => known.moved(to, known.end)))

@@ -25,7 +25,7 @@ private[dynamickafka] object CompositeOffsetJson {
   /** No partition takes less text, so that a large offset is not written twice. */
   private val LeastPerPartition = """"0":1,""".length
 
-  /** As a part of another JSON text. */
+  /** The offset as a part of another JSON text. */
   val form: JsonForm[CompositeOffset] =
     JsonForm[CompositeOffset]((json, offset) => json.writeRawValue(offset.json))((node, _) =>
       read(node.toString)

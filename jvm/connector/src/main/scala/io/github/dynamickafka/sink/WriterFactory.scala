@@ -54,7 +54,7 @@ private[sink] final case class WriterFactory(
     with DataWriterFactory {
   import rules._
 
-  /** Without a delay before a record is sent. */
+  /** The factory of producers without a delay before a record is sent. */
   def forRealTime: WriterFactory = copy(producers = producers.map { case (id, p) => id -> p.forRealTime })
 
   /** For a job, whose only batch has number 0. */

@@ -200,7 +200,7 @@ private[storage] sealed class ManagedWrite(manager: SparkFileManager.Of) extends
     try manager.createAtomic(path, overwrite)
     catch {
       case _: FileNotFoundException =>
-        // It was deleted since.
+        // The folder was deleted since.
         makeFolder(folder)
         manager.createAtomic(path, overwrite)
     }
@@ -270,7 +270,7 @@ private[storage] final class LocalWrite(fs: LocalFileSystem, link: (LocalPath, L
     Files.createDirectories(file.getParent)
     LocalWrite.synced(file.resolveSibling(s".${path.getName}.${UUID.randomUUID()}.tmp"), content) {
       temporary =>
-        // It would be one of a former file of this name, which this one does not match.
+        // The checksum would be that of a former file of this name, which this one does not match.
         Files.deleteIfExists(fs.pathToFile(fs.getChecksumFile(path)).toPath)
         val _ = place(temporary, file)
     }

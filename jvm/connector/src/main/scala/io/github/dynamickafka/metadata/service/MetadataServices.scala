@@ -36,7 +36,7 @@ private[dynamickafka] object MetadataServices {
     ServiceRegistry.Spec -> ((arguments, _) => registered(arguments(ServiceRegistry.Handle)))
   )
 
-  /** Also those of other modules of the jar. */
+  /** The constructors of all services, also of other modules of the jar. */
   val constructors: Map[MetadataServiceSpec, Constructor] =
     own ++ NamedClass.registered(classOf[ServiceConstructors]).flatMap(_.all)
 

@@ -198,7 +198,7 @@ private[sink] final class Clusters(
 private[sink] object Clusters {
   private val LongestQuestionMs = 15000L
 
-  /** With the properties that the options give to a cluster that has left the metadata. */
+  /** Clusters with the properties that the options give to a cluster that has left the metadata. */
   def of(options: SinkOptions, commitTimeoutMs: Long): Clusters = new Clusters(
     (id, known) => new ClusterScope(options.clusters, Set(id)).producer(id, known),
     options.clusters.requestTimeoutMs,

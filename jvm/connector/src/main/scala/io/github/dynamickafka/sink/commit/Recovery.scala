@@ -319,7 +319,7 @@ private[commit] final class Leftovers(names: () => TransactionName, context: Com
     }
   }
 
-  /** On all clusters at once, because one that does not respond takes as long as a request may take. */
+  /** Searches all clusters at once, because one that does not respond takes as long as a request may take. */
   private def search(ids: Seq[String], isOwn: Boolean): Unit = {
     def isLeft(id: String) = names().isOwn(id) == isOwn && (isOwn || names().isOfEarlier(id))
     silent ++= clusters.each(ids) { cluster =>

@@ -320,7 +320,7 @@ private[sink] final class TransactionPool(
       case NonFatal(e) => log.warn(s"Failed to close a producer of Kafka cluster '${settings.cluster}'", e)
     }
 
-  /** On another thread, because this may hang, and without end: Kafka's client has no limit for a log-in. */
+  /** Opens a producer on another thread, because this may hang without end: Kafka's client has no limit for a log-in. */
   private def opened(settings: ProducerSettings): ResumableProducer = {
     val opening = Opening(create(settings))(close(settings, _))
     try opening.await(settings.maxBlockMs)

@@ -29,7 +29,7 @@ private[dynamickafka] final case class DecidedEntries(
 ) {
   def isEmpty: Boolean = positions.isEmpty
 
-  /** As an offset, to store it. */
+  /** The entries as an offset, to store them. */
   def offset: CompositeOffset = CompositeOffset(positions, identities = identities)
 
   /** The first decision about a log stays. */
@@ -60,7 +60,7 @@ private[dynamickafka] final case class DecidedEntries(
     add(end.copy(entered = entered, identities = identities))
   }
 
-  /** Without the logs that this offset has. */
+  /** The entries without the logs that this offset has. */
   def committed(end: CompositeOffset): DecidedEntries = {
     val left = positions.map { case (id, of) =>
       val identity = end.identity(id)

@@ -107,7 +107,7 @@ private[source] final class ClusterStreams(
     }
   }
 
-  /** As [[ask]], for some of its clusters: their responses are requested now. */
+  /** Asks some of the clusters of [[ask]] again: their responses are requested now. */
   def askAfterwards(
       questions: Map[String, ClusterQuestion],
       superseded: Set[String] => Boolean

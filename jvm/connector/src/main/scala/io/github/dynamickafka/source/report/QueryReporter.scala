@@ -66,7 +66,7 @@ private[source] final class QueryReporter(
   // Up to where each partition can be read.
   private var ends = SortedMap.empty[String, Positions]
   private var consumed = CompositeOffset.empty
-  // Also of a batch 0 that is not complete.
+  // The position that is reached, also with a batch 0 that is not complete.
   private var position = CompositeOffset.empty
   private var planned: Option[(CompositeOffset, SortedMap[String, Long])] = None
   private var read = Map.empty[String, Long]
@@ -275,7 +275,7 @@ private object LateClusters {
  */
 private[source] final case class OffsetChange(what: String, cluster: String, positions: Positions) {
 
-  /** Without offsets, for people. */
+  /** The topics with the numbers of their partitions, for people. */
   def topics: String = positions.byTopic.map { case (topic, partitions) =>
     s"$topic: ${partitions.size} partition${if (partitions.size == 1) "" else "s"}"
   }.mkString(", ")
