@@ -202,7 +202,7 @@ private[admin] object DoctorCommand {
         )
     }
 
-    /** With the topics that the first start would miss. */
+    /** Adds the topics that the first start would miss. */
     def topics(found: Finding): Finding =
       if (missingTopics.isEmpty) found
       else {

@@ -167,7 +167,7 @@ private[page] final case class QueryHistory(
     )
   }
 
-  /** With a point of the charts, of the clusters that have such values: one that is retained has none. */
+  /** Adds a point of the charts. A cluster that is retained has no such values. */
   def point(reading: Reading): QueryHistory = read(reading).copy(points =
     (points :+ Point(
       reading.atMs,
