@@ -26,7 +26,7 @@ sealed abstract class BuiltInMetadataService private[dynamickafka] (service: Str
   private[dynamickafka] final def spec: MetadataServiceSpec =
     MetadataServiceSpecs.all.find(_.name == service).get
 
-  /** By name, without the prefix `metadataService.`. */
+  /** The arguments by name, without the prefix `metadataService.`. */
   private[dynamickafka] def arguments: Map[String, String] = BuiltInMetadataService.texts(this).toMap
 
   /** What `toString` shows. */

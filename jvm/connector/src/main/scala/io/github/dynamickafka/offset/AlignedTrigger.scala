@@ -73,7 +73,7 @@ private[dynamickafka] final case class AlignedTrigger(
     Aligned(bound, open.map { case (key, p) => key -> endOf(p) } ++ unknown, this)
   }
 
-  /** Until when the others are read because of this cluster. */
+  /** The time up to which the other clusters are read because of this one. */
   private def hold(id: String): Option[Hold] = {
     def isWaitedFor(since: Map[String, Long]) =
       rules.waits && since.get(id).exists(monotonicMs - _ < rules.idleMs)

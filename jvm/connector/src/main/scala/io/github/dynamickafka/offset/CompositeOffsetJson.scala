@@ -22,7 +22,7 @@ private[dynamickafka] object CompositeOffsetJson {
 
   private val PackAbove = 64 * 1024
 
-  /** No partition takes less text, so that a large offset is not written twice. */
+  /** The least text of a partition, so that a large offset is not written twice. */
   private val LeastPerPartition = """"0":1,""".length
 
   /** The offset as a part of another JSON text. */

@@ -116,7 +116,7 @@ private[sink] final class SinkRun(
   )
   private val loggedWarnings = mutable.Set.empty[String]
 
-  /** For the tasks of real-time mode, whose reports do not reach [[commit]]. */
+  /** Gets what tasks of real-time mode have written: their reports do not reach [[commit]]. */
   lazy val written: FromTasks[Map[String, Written]] = fromTasks(task => gauges.committed(Seq(task), 0))
 
   private def fromTasks[A](onTask: A => Unit): FromTasks[A] = {

@@ -193,7 +193,7 @@ private[sink] final class RowWriter(batch: WriterFactory, routing: RecordRouting
   override def close(): Unit = sender.close()
 }
 
-/** For a batch that an earlier run has written. */
+/** Discards the rows of a batch that is committed. */
 private[sink] final class DiscardingWriter(partition: Int) extends DataWriter[InternalRow] {
   override def write(row: InternalRow): Unit = ()
   override def commit(): WriterCommitMessage =

@@ -137,7 +137,7 @@ private[storage] object AtomicWrite {
   /** What Spark reads from the configuration of the session: the class of its file manager. */
   private val ManagerClass = "spark.sql.streaming.checkpointFileManagerClass"
 
-  /** One of which a second writer fails, where the store has it, unless the user has chosen how files are written. */
+  /** A write of which a second writer fails, where the store has it, unless the user has chosen how files are written. */
   def in(folder: Path, hadoop: Configuration, manager: SparkFileManager.Of): AtomicWrite = {
     def managed = new ManagedWrite(manager)
     if (hadoop.get(ManagerClass) != null) managed

@@ -63,7 +63,7 @@ private[source] final class QueryReporter(
   private var begun = Seq.empty[OffsetChange]
   private var last: Option[TriggerSnapshot] = None
   private var latestOffsets = SortedMap.empty[String, Positions]
-  // Up to where each partition can be read.
+  // The offsets up to which each partition can be read.
   private var ends = SortedMap.empty[String, Positions]
   private var consumed = CompositeOffset.empty
   // The position that is reached, also with a batch 0 that is not complete.

@@ -287,7 +287,7 @@ private[dynamickafka] object JsonSchemaColumns {
       MapType(StringType, typeOf(node.get("additionalProperties"), scope))
     else StringType
 
-  /** One type or null. */
+  /** The type of a choice between one type and null; of any other one, text. */
   private def choice(node: JsonNode, scope: Scope): DataType =
     node.elements.asScala.filterNot(_.path("type").asText == "null").toSeq match {
       case Seq(one) => typeOf(one, scope)
