@@ -55,7 +55,7 @@ def _read(spark: SparkSession, streams: str, folder: Path, checkpoint: str) -> l
 
 
 def _decoded(source: DynamicKafkaReaderBuilder) -> DynamicKafkaReaderBuilder:
-    """With the fields of orders, and of shipments, as columns: the metadata has their format."""
+    """The builder with the fields of orders, and of shipments, as columns: the metadata has their format."""
     return page.shown(source.set_format("metadata"))
 
 

@@ -21,7 +21,7 @@ def free_port() -> int:
 
 
 def shown(builder: Builder) -> Builder:
-    """The same builder, of a query that is on the page of its driver."""
+    """The builder, of a query that is on the page of its driver."""
     if UI_PORT in os.environ:
         builder.set_option("ui", True).set_option("uiPort", os.environ[UI_PORT])
     return builder

@@ -19,7 +19,7 @@ from demo.query import Query
 from demo.screen import Row, View
 from demo.verdict import Verdict, compare
 
-# Of each partition: the copy has other offsets.
+# The expired records of each partition: the copy has other offsets.
 EXPIRED = 500
 
 

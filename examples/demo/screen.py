@@ -51,7 +51,7 @@ class View:
         return sum(row.produced - row.read for row in self.rows)
 
     def lag_of(self, row: Row) -> str:
-        """The same of one cluster, as text."""
+        """The lag of one cluster, as text."""
         return "-" if self.shipped else f"{row.produced - row.read:,}"
 
     @property

@@ -16,7 +16,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 def _java_options() -> str:
-    """Those of tests/class_data.py, which makes the archive: `make` does so before these tests."""
+    """The options of tests/class_data.py, which makes the archive: `make` runs it before these tests."""
     options = "-XX:TieredStopAtLevel=1"
     archive = REPOSITORY / "target" / "class-data" / f"spark-{pyspark.__version__}.jsa"
     return f"{options} -XX:SharedArchiveFile={archive} -Xlog:cds*=off" if archive.exists() else options

@@ -51,7 +51,7 @@ def _run(folder: Path, server: ConnectServer) -> None:
     assert done.returncode == 0 and "Run is COMPLETED" in done.stdout, done.stdout[-6000:]
 
 
-# It starts a server, and a JVM for each of two runs.
+# The test starts a server, and a JVM for each of two runs.
 @pytest.mark.test_all
 @pytest.mark.timeout(1500)
 def test_a_pipeline_reads_and_writes_formats_and_continues(brokers: dict[str, Cluster], tmp_path: Path) -> None:

@@ -29,9 +29,9 @@ STEPS = {
         "commands",
     ),
 }
-# They need another version of the package.
+# These measurements need another version of the package.
 COMPARED = {"commands.validate", "commands.offsets"}
-# They apply to the real sizes, like targets with 64 cluster ids.
+# These measurements apply to the real sizes, like targets with 64 cluster ids.
 REAL_SIZES = {"ids.65", "ids.128", "ids.256", "latency.16", "faults.frozen", "faults.leaderless"} | {
     f"latency.{sink}.{rate}.4.{share}"
     for sink in ("foreach", "kafka")

@@ -41,7 +41,7 @@ def test_a_type_checker_refuses_each_slip_and_nothing_else(tmp_path: Path) -> No
         text = text.replace(right, wrong)
     (tmp_path / "slips.py").write_text(text)
     (tmp_path / "mypy.ini").write_text("[mypy]\n[mypy-pyspark.*]\nfollow_imports = skip\n")
-    # Without PySpark, which takes longer than everything else; `make lint-python` checks the program with it.
+    # PySpark is left out, which takes longer than everything else; `make lint-python` checks the program with it.
     options = ["--strict", "--config-file", str(tmp_path / "mypy.ini"), "--cache-dir", str(tmp_path / "cache")]
     shown, problems, _ = api.run([*options, str(tmp_path / "slips.py")])
     found = {int(line) for line in re.findall(r"slips\.py:(\d+): error: ", shown)}

@@ -63,7 +63,7 @@ def test_a_start_at_latest_is_kept_when_batch_0_is_not(scene: Scene) -> None:
     start = positions(query.checkpoint.last())
     scene.produce("blue", topic, 4)
     query.await_event("stuck")
-    # It kills itself when the test is gone.
+    # The driver kills itself when the test is gone.
     doomed.abandon()
     scene.produce("blue", topic, 4)
     query.start(scene.drivers.shared())

@@ -26,7 +26,7 @@ def test_two_drivers_on_one_checkpoint(pipelines: Pipelines) -> None:
         pipelines.await_written(*second.values())
         for query in first.values():
             query.release()
-        # Its transactions are aborted, and another run has claimed the journal.
+        # The transactions of the first run are aborted, and another run has claimed the journal.
         assert "started after this run" in first["before-decision"].fails_with("JOURNAL_CONFLICT")
         # Committing a committed transaction has no effect; Spark's own log has the batch already.
         assert "CONCURRENT_STREAM_LOG_UPDATE" in first["decided"].failure(300)

@@ -51,7 +51,7 @@ def test_attempts_of_tasks(pipelines: Pipelines) -> None:
         pipelines.await_written(raced)
         assert {_attempt(t) for t in _first(raced)} == {"0"}
         for query in (failed, killed, slow):
-            # Of one of two tasks, a later attempt has won.
+            # A later attempt of one of two tasks has won.
             assert {_attempt(t) for t in _first(query)} == {"0", "1"}, query.name
         # Readers do not wait for transactions of other attempts, whose threads Spark has interrupted.
         assert "could not be aborted" not in _executors_log(pipelines)

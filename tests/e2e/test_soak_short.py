@@ -94,11 +94,11 @@ def test_what_later_runs_repeat_of_unfinished_batches_is_no_anomaly() -> None:
     [
         ({"blue-0": 1, "blue-1": 1, "blue-3": 1}, [{}], "1 lost"),
         ({"blue-0": 1, "blue-1": 1, "blue-2": 1}, [{}], "1 unseen"),
-        # Without another run, of a finished batch, and more often than there were runs.
+        # Duplicates without another run, of a finished batch, and more often than there were runs.
         ({"blue-0": 1, "blue-1": 1, "blue-2": 2, "blue-3": 1}, [{}], "1 duplicate"),
         ({"blue-0": 1, "blue-1": 2, "blue-2": 1, "blue-3": 1}, [{}, FINISHED], "1 duplicate"),
         ({"blue-0": 1, "blue-1": 1, "blue-2": 3, "blue-3": 1}, [{}, FINISHED], "1 duplicate"),
-        # Of a cluster that has left the metadata.
+        # A duplicate of a cluster that has left the metadata.
         (
             {"blue-0": 1, "blue-1": 2, "blue-2": 1, "blue-3": 1},
             [{}, {"retained": {"blue": {"topics": {"orders": {"offsets": {"0": 2}}}}}}],

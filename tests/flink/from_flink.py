@@ -20,7 +20,7 @@ from tests.harness.metadata import MetadataFile
 from tests.harness.session import session
 from tests.harness.waiting import until
 
-# With its connector for Kafka, and the compiled job.
+# Flink with its connector for Kafka, and the compiled job.
 _FLINK = REPOSITORY / "target" / "flink"
 _STREAM = "payments"
 _GROUP = "flink-totals"
@@ -28,7 +28,7 @@ _GROUP = "flink-totals"
 
 @pytest.fixture(scope="module")
 def clusters(testkit: Testkit) -> dict[str, Cluster]:
-    """With the topic."""
+    """The clusters, with the topic."""
     named = dict(zip(("blue", "green"), testkit.start_all("blue", "green"), strict=True))
     for cluster in named.values():
         cluster.create_topic(_STREAM, 2)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import TypeVar
 
 R = TypeVar("R", bound=Hashable)
-# Of the records of each anomaly in a report.
+# The most records of each anomaly in a report.
 SHOWN = 5
 
 Reports = dict[str, Sequence[object]]

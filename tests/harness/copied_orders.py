@@ -14,7 +14,7 @@ from .watcher import Watcher
 PROGRAM = Path(__file__).with_name("copy_orders.py")
 SOURCES = ("blue", "green")
 TARGETS = ("green", "red")
-# Of each cluster, at each time.
+# The number of records of each cluster, at each time.
 RECORDS = 40
 
 

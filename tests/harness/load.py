@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from dynamic_kafka_testkit import Cluster
 
 
-# Of each partition.
+# The number of keys of each partition.
 KEYS = 3
 
 

@@ -28,7 +28,7 @@ def unchanged(source: DataFrame, fault: dict[str, Any], marker: str) -> DataFram
     """The rows as they are, with a fault in a task at a row if desired."""
     if "task" not in fault:
         return source
-    # Of the type of `value`.
+    # The added value has the type of `value`.
     return source.withColumn("value", functions.expr(f"concat(value, cast({_hit(fault, marker)} as binary))"))
 
 

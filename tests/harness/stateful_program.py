@@ -131,7 +131,7 @@ def _ended(spark: SparkSession, writer: DataStreamWriter, transformed: bool) -> 
     try:
         query.awaitTermination()
     except StreamingQueryException as e:
-        # It fails before the batch.
+        # The worker fails before the batch.
         if "Python worker failed to connect back" not in str(e):
             raise
         return False

@@ -190,5 +190,5 @@ def test_each_rule_fires_once_things_are_bad(tmp_path: Path) -> None:
         assert labels["query"] in (query, f"{query}_{source}")
         assert labels["severity"] == rules[name]["labels"]["severity"]
         assert ("cluster" in labels) == ("_cluster_" in rules[name]["expr"])
-        # It names what it is about.
+        # The summary names what the alert is about.
         assert all(labels[of] in alert["annotations"]["summary"] for of in labels.keys() & {"query", "cluster"})

@@ -31,7 +31,7 @@ scrape_configs:
 
 @dataclass(frozen=True)
 class Prometheus:
-    """Its HTTP interface."""
+    """The HTTP interface of Prometheus."""
 
     address: str
 

@@ -61,7 +61,7 @@ def test_a_program_in_cluster_mode(scene: Scene) -> None:
         os.kill(hanging, signal.SIGKILL)
         copies.await_exact()
 
-        # Its worker starts it again.
+        # The worker of the driver starts it again.
         os.kill(driver, signal.SIGKILL)
         copies.produce()
         copies.await_exact()

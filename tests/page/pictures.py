@@ -22,7 +22,7 @@ from tests.page.world import World, session
 
 LARGEST = 150_000
 WAIT_MS = 600_000
-# Of the charts: a minute and a half.
+# The points of the charts: a minute and a half.
 POINTS = 45
 HAS_POINTS = """async n => (await (await fetch('data.json')).json()).queries
   .some(q => q.part === '0' && q.ended == null && q.points.at.length >= n)"""

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from dynamic_kafka_testkit import Cluster
 
 JARS = sorted(docs.ROOT.glob("jvm/connector/target/jars/*.jar"))
-# Their steps take two minutes and more.
+# The documents whose steps take two minutes and more.
 LONG = {"docs/moving.md", "docs/change-data.md"}
 PYTHON_DOCUMENTS = [
     pytest.param(document, marks=pytest.mark.test_all if document in LONG else ())
@@ -54,7 +54,7 @@ STANDBY = {"standby": "localhost:39092"}
 WRITTEN = "shipments"
 AUDIT = "audit"
 ORDERS = 200
-# Its metadata files replace each other.
+# The document whose metadata files replace each other.
 MOVING = "docs/moving.md"
 COMMAND = "$ python -m dynamic_kafka "
 STATEMENT = "sql> "
@@ -191,7 +191,7 @@ def test_python_runs(
                 if isinstance(names.get(frame), DataFrame):
                     _run(names.pop(frame), here / f"checkpoint-{frame}-{block.line}")
     if standby is not None:
-        # Of each partition 60 payments on the old cluster and 5 on the copy, where they begin at another offset.
+        # Each partition has 60 payments on the old cluster and 5 on the copy, where they begin at another offset.
         assert {row.partition: row["count"] for row in session.table("totals").collect()} == {0: 65, 1: 65}
 
 

@@ -46,7 +46,7 @@ def test_a_page_without_faults(tmp_path: Path) -> None:
 
 
 def test_the_picture_of_the_demo() -> None:
-    """It is on the first screen of README.md, and shows the verdict."""
+    """The picture is on the first screen of README.md, and shows the verdict."""
     picture = docs.ROOT / "docs" / "assets" / "demo.svg"
     text = picture.read_text()
     assert len(text.encode()) < LARGEST

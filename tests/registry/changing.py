@@ -27,7 +27,7 @@ class ChangingService(KafkaMetadataService):
         self._states = states
 
     def change(self, **states: State) -> None:
-        """The same; return when the running query uses the answer from its next batch on."""
+        """Define the states; return when the running query uses the answer from its next batch on."""
         self.define(**states)
         before = self._calls
         until("answers of the service", lambda: self._calls >= before + CALLS)

@@ -15,7 +15,7 @@ from tests.registry.server import Registry
 
 @pytest.fixture(scope="session")
 def registries(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Registry, Registry]]:
-    """Of blue and of green."""
+    """The registries of blue and of green."""
     logs = tmp_path_factory.mktemp("registries")
     with Registry(logs / "one.log") as one, Registry(logs / "two.log") as two:
         yield one, two

@@ -112,7 +112,7 @@ def maxwell(_: str, i: int) -> list[Any]:
 
 
 def ogg(_: str, i: int) -> list[Any]:
-    """With the names of GoldenGate's formatter."""
+    """An envelope with the names of GoldenGate's formatter."""
     before, after, kind = _images(i, sql)
     images = {name: image for name, image in (("before", before), ("after", after)) if image is not None}
     about = {"table": "SHOP.ORDERS", "op_type": "IUD"[kind], "op_ts": "2026-11-23 01:02:03.000000"}

@@ -98,7 +98,7 @@ def encoder(request: Request) -> Encode:
 
 
 def _framed(request: Request, context: SerializationContext) -> Encode:
-    """With the id that the registry gives to the schema."""
+    """An encoder of records with the id that the registry gives to the schema."""
     kind, text = request["encoding"], json.dumps(request["schema"])
     client = SchemaRegistryClient({"url": request["registry"]})
     if kind == "protobuf-confluent":

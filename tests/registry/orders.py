@@ -22,17 +22,17 @@ def order(i: int) -> Fields:
 
 
 def sql(fields: Fields) -> Fields:
-    """With the timestamp as text, as databases write it."""
+    """The fields with the timestamp as text, as databases write it."""
     return {**fields, "at": fields["at"].strftime("%Y-%m-%d %H:%M:%S.%f")}
 
 
 def iso(fields: Fields) -> Fields:
-    """With the timestamp as text with its zone."""
+    """The fields with the timestamp as text with its zone."""
     return {**fields, "at": fields["at"].strftime("%Y-%m-%dT%H:%M:%S.%fZ")}
 
 
 def micros(fields: Fields) -> Fields:
-    """With the timestamp as a number."""
+    """The fields with the timestamp as a number."""
     return {
         **fields,
         "at": (fields["at"] - datetime(1970, 1, 1, tzinfo=timezone.utc)) // timedelta(microseconds=1),
@@ -40,7 +40,7 @@ def micros(fields: Fields) -> Fields:
 
 
 def csv_fields(fields: Fields) -> list[str]:
-    """As texts; null is empty."""
+    """The fields as texts; null is empty."""
     found = iso(fields)
     return [
         str(found["id"]),
@@ -52,12 +52,12 @@ def csv_fields(fields: Fields) -> list[str]:
 
 
 def without_nulls(fields: Fields) -> Fields:
-    """As an object of JSON without null fields."""
+    """The fields as an object of JSON without null fields."""
     return {name: value for name, value in fields.items() if value is not None}
 
 
 def row(fields: Fields) -> tuple[Any, ...]:
-    """As a query reads it with `COLUMNS`."""
+    """The row as a query reads it with `COLUMNS`."""
     return tuple(sql(fields).values())
 
 

@@ -65,7 +65,7 @@ class Orders:
         self._foreign.produce(*place, codec, [("k", value) for value in values], partitions=1)
 
     def send_bytes(self, cluster: str, data: bytes) -> None:
-        """As they are."""
+        """Sends the bytes as they are."""
         place = (self.clusters[cluster], self.registries[cluster], self.topic)
         self._foreign.produce(*place, {"encoding": "bytes"}, [("k", data.hex())], partitions=1)
 

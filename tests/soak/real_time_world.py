@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 ARCHIVE = CLUSTERS[0]
 # Refused in this mode.
 REFUSED = "maxOffsetsPerTrigger"
-# Of transactions.
+# The options of writes, without those of transactions.
 WITHOUT_TRANSACTIONS = {name: value for name, value in WRITE.items() if name != "commitTimeoutMs"}
 
 
@@ -40,7 +40,7 @@ class RealTimeWorld(World):
 
     settle_s = 400.0
     writes = True
-    # Of a broker that was killed or frozen.
+    # The errors of a broker that was killed or frozen.
     outages = ("WRITE_FAILED", "CLUSTER_UNREACHABLE")
 
     def __init__(

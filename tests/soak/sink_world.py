@@ -42,7 +42,7 @@ DISTURBANCES = ("restart_broker", "freeze_broker", "move_cluster", *OF_NODES)
 RESTARTS_PER_OUTAGE = 2
 # All output is read at each look.
 WATCH_S = 30.0
-# Of the records that are sent at once, the last one of which stops a task.
+# The number of records that are sent at once, the last one of which stops a task.
 SENT = 8
 
 
@@ -61,7 +61,7 @@ class SinkWorld(World):
 
     settle_s = 400.0
     writes = True
-    # Of a broker that was killed or frozen.
+    # The errors of a broker that was killed or frozen.
     outages = ("WRITE_FAILED", "COMMIT_INCOMPLETE", "TRANSACTIONS_ABORTED")
 
     def __init__(

@@ -139,4 +139,4 @@ PLACES: dict[str, Callable[[Context], AbstractContextManager[Place]]] = {
     "strimzi": _strimzi,
 }
 POLLED = {"file", "http"}
-"""Their services do not notice changes."""
+"""The kinds of metadata whose services do not notice changes."""

@@ -57,7 +57,7 @@ REDACTED = "(redacted)"
 
 
 def invalid_option(option: str, value: str, reason: str) -> DynamicKafkaValueError:
-    """As the connector's INVALID_OPTION, for what is known before there is a session.
+    """A value is invalid, as in the connector's INVALID_OPTION. Needs no session.
 
     Args:
         option: The name of the option.

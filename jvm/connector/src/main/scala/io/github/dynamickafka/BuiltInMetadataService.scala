@@ -26,7 +26,7 @@ sealed abstract class BuiltInMetadataService private[dynamickafka] (service: Str
   private[dynamickafka] final def spec: MetadataServiceSpec =
     MetadataServiceSpecs.all.find(_.name == service).get
 
-  /** By name, without the prefix `metadataService.`. */
+  /** The arguments by name, without the prefix `metadataService.`. */
   private[dynamickafka] def arguments: Map[String, String] = BuiltInMetadataService.texts(this).toMap
 
   /** What `toString` shows. */
@@ -128,7 +128,7 @@ final case class HttpMetadataService(
     oauth: Option[ClientCredentials] = None
 ) extends BuiltInMetadataService(MetadataServiceSpecs.Http.name) {
 
-  /** Without user and query, which may be credentials. */
+  /** The address without user and query, which may be credentials. */
   protected override def shown: Seq[String] = Try(new URI(url)).toOption.map { uri =>
     s"${uri.getScheme}://${Option(uri.getRawAuthority).fold("")(_.split('@').last)}${uri.getRawPath}"
   }.toSeq

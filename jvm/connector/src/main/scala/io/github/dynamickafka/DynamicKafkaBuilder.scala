@@ -28,7 +28,7 @@ abstract class DynamicKafkaBuilder[B <: DynamicKafkaBuilder[B]] private[dynamick
   self: B =>
   import FormatOptionSpecs.{ChangeData, KeyFields, KeyFormat, Schema, ValueFormat}
 
-  /** By normalized name: the name and the value as the user wrote them, in the order in which they were set. */
+  /** The options by normalized name: the name and the value as the user wrote them, in the order in which they were set. */
   private val entries = mutable.LinkedHashMap.empty[String, (String, String)]
 
   /**

@@ -105,7 +105,7 @@ final class DynamicKafkaCatalog extends TableCatalog with ProcedureCatalog {
   override def loadProcedure(ident: Identifier): UnboundProcedure =
     CatalogProcedures.ofJar.load(ident, streams, () => SparkSession.active.sparkContext.sparkUser)
 
-  /** For `SHOW PROCEDURES`. Spark 4.0 has neither, so nothing is overridden there. */
+  /** Called by `SHOW PROCEDURES`. Spark 4.0 has neither, so nothing is overridden there. */
   def listProcedures(namespace: Array[String]): Array[Identifier] =
     CatalogProcedures.ofJar.list(namespace)
 

@@ -183,7 +183,7 @@ private[admin] final class CheckpointEdit(val log: SparkCheckpoint, val files: C
 
 private[admin] object CheckpointEdit {
 
-  /** For a checkpoint without a link, and without a file outside of it. */
+  /** Edits of a checkpoint that has neither a link nor a file outside of it. */
   def apply(context: Context, checkpoint: String): CheckpointEdit = {
     val log = SparkCheckpoint(checkpoint, context.hadoop)
     log.logged
@@ -199,7 +199,7 @@ private[admin] object CheckpointEdit {
   private val After = "after"
   private val Done = "done"
 
-  /** A start of the query deletes it, and a stop writes it again, without a batch in between. */
+  /** The file that a start of the query deletes, and a stop writes again, without a batch in between. */
   private val Latest = "latest.json"
   private val mapper = new ObjectMapper
 
@@ -213,7 +213,7 @@ private[admin] object CheckpointEdit {
   ) {
     def folder: String = s"$Folder/$number"
 
-    /** Without the checksums of the file system. */
+    /** The paths of the files, without checksums of the file system. */
     def names: Seq[String] = files.keys.toSeq.filterNot(CheckpointFiles.isChecksum)
   }
 

@@ -41,7 +41,7 @@ private[admin] final class CheckpointFiles(val location: String, hadoop: Configu
   /** The whole path, with the scheme of the file system. */
   val root: Path = fs.makeQualified(new Path(location))
 
-  /** Without links in the way to the checkpoint itself. */
+  /** The checkpoint's path without links on the way to it. */
   private lazy val place: Path = if (isLocal) new Path(root, resolved(local(root)).toUri.getPath) else root
 
   def isSame(other: CheckpointFiles): Boolean = place == other.place
@@ -204,7 +204,7 @@ private[admin] final class CheckpointFiles(val location: String, hadoop: Configu
   private def at(name: String): Path = {
     val whole = s"${root.toUri.getPath.stripSuffix("/")}/$name"
     val path = new Path(root.toUri.getScheme, root.toUri.getAuthority, whole)
-    // Without '..' and the like.
+    // A name with '..' or the like leads elsewhere.
     if (path.toUri.getPath != whole) throw new Refusal(s"'$name' is not the name of a file in $location")
     if (isLocal) Iterator.iterate(path)(_.getParent).takeWhile(p => p != null && p != root).map(local)
       .find(Files.isSymbolicLink).foreach(link => refuseLink(link.toString))

@@ -53,7 +53,7 @@ private[admin] final class ClusterRename(old: String, now: String) {
   private def keys[A](all: SortedMap[String, A]): SortedMap[String, A] =
     all.map { case (cluster, value) => id(cluster) -> value }
 
-  /** The same object, which keeps its text, if the offset does not have the cluster. */
+  /** The offset with the new id: the same object, which keeps its text, if the offset does not have the cluster. */
   private def renamed(offset: CompositeOffset): CompositeOffset = {
     val found = offset.copy(
       keys(offset.clusters),

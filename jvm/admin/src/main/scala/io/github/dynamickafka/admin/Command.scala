@@ -72,7 +72,7 @@ private[admin] final class ExitCode(val code: Int, cause: Throwable) extends Run
  */
 private[admin] trait Result {
 
-  /** With Scala's values, by the columns of the command; None is NULL. */
+  /** The rows with Scala's values, by the columns of the command; None is NULL. */
   def rows: Seq[Seq[Any]]
 
   def json: Any
@@ -82,7 +82,7 @@ private[admin] trait Result {
 
   def reasons: Seq[String] = Nil
 
-  /** Beside the JSON, which may have them. */
+  /** The reasons beside the JSON, which may have them. */
   def reasonsWithJson: Seq[String] = reasons
   def exitCode: Int = 0
 }

@@ -60,7 +60,7 @@ private[dynamickafka] final class Context(
 
 private[dynamickafka] object Context {
 
-  /** What the options of a command need that has no file. */
+  /** The options of a command that has no file. */
   private val NoStreams =
     Map("metadataService" -> "static", "metadataService.document" -> "{version: 1, streams: {}}")
 

@@ -202,7 +202,7 @@ private[admin] object DoctorCommand {
         )
     }
 
-    /** With the topics that the first start would miss. */
+    /** Adds the topics that the first start would miss. */
     def topics(found: Finding): Finding =
       if (missingTopics.isEmpty) found
       else {
@@ -215,7 +215,7 @@ private[admin] object DoctorCommand {
       }
   }
 
-  /** By cluster, with checks of clusters that the metadata lack. */
+  /** The checks by cluster, also of clusters that the metadata lack. */
   private def knownOf(
       context: Context,
       checkpoint: String,
@@ -279,7 +279,7 @@ private[admin] final class Network(servers: Seq[(String, Int)], timeoutMs: Int) 
     )
   }
 
-  /** By which addresses brokers want to be reached. */
+  /** Whether the addresses can be reached by which brokers want to be reached. */
   def advertised(addresses: Seq[(String, Int)]): Finding = {
     val bad = unreachable(addresses)
     if (bad.isEmpty) Finding.ok(s"${addresses.size} of ${addresses.size} brokers can be reached")

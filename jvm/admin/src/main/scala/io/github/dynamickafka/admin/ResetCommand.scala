@@ -132,7 +132,7 @@ private[admin] object ResetCommand {
     }
   }
 
-  /** With other positions of partitions, whose leader epochs become unknown. */
+  /** The offset with other positions of partitions, whose leader epochs become unknown. */
   def movedTo(offset: CompositeOffset, cluster: String, moved: Positions): CompositeOffset = {
     val known = offset.identity(cluster)
     val identities = offset.identities.updated(cluster, known.copy(epochs = known.epochs -- moved))

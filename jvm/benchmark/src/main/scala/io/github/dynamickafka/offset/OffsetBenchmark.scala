@@ -46,7 +46,7 @@ object OffsetBenchmark {
 
   private val random = new Random(1)
 
-  /** As random as they are after a long time: they cannot be compressed. */
+  /** An offset as random as after a long time: offsets cannot be compressed. */
   private def anyOffset(): Long = (random.nextDouble() * 1e12).toLong
 
   private def anyId(): String = {

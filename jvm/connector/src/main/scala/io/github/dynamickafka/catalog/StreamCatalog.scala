@@ -96,7 +96,7 @@ private[dynamickafka] final class StreamCatalog(
 
   def has(stream: String): Boolean = lookup.stream(stream).isDefined
 
-  /** The stream that was probably meant by the name of one that does not exist; None also if the service cannot list its streams. */
+  /** The stream that the name of no stream probably means; None also if the service cannot list its streams. */
   def nearest(stream: String): Option[String] =
     Try(lookup.knownIds()).toOption.flatMap(ids => Suggestions.closest(stream, ids.filter(_ != stream)))
 
@@ -186,7 +186,7 @@ private[catalog] object PastTable {
         SourceOptionSpecs.Ending.contains(option._2)
       )
 
-  /** The time itself, as an option of `spark.read`, which Spark passes on. */
+  /** Whether the option is the time itself, which Spark passes on as an option of `spark.read`. */
   private def isOfSpark(name: String) =
     SparkSession.active.conf.get("spark.sql.timeTravelTimestampKey").equalsIgnoreCase(name)
 }

@@ -33,7 +33,7 @@ private[dynamickafka] final class StreamTable(
     with SupportsWrite
     with ReportsSinkMetrics {
 
-  /** One for all batches of a query. */
+  /** The sink of all batches of a query. */
   private lazy val sink = write
 
   override def name(): String = tableName

@@ -89,7 +89,7 @@ private[dynamickafka] final case class ClusterOptions(
     refuseMisspelled: Boolean
 ) {
 
-  /** With the prefix of the gauges of a query. */
+  /** The options with the prefix of the gauges of a query. */
   def named(prefix: String): ClusterOptions =
     copy(clients = clients.copy(metrics = clients.metrics.map(_ => prefix)))
 
@@ -138,7 +138,7 @@ private[dynamickafka] final case class PropertyOptions(
     table: OptionTable
 ) {
 
-  /** Without values, which may be secrets. */
+  /** Omits values, which may be secrets. */
   override def toString: String = s"PropertyOptions(${(shared.keySet ++ perCluster.keySet).mkString(", ")})"
 }
 

@@ -60,7 +60,7 @@ private[dynamickafka] final class ClusterScope(options: ClusterOptions, val ids:
       .collectFirst { case (key, value) if spec.named(key) => value }
       .map(spec.parse(_, s"${OptionName.Cluster}$id.${spec.name}"))
 
-  /** As [[value]], for offsets: JSON without the level of the cluster is about this cluster. */
+  /** The value of an option for offsets, as [[value]]: JSON without the level of the cluster is about this cluster. */
   def offsets(id: String, spec: OptionSpec[OffsetsPolicy]): Option[OffsetsPolicy] =
     value(id, spec).map(ClusterOffsets(id, _, s"${OptionName.Cluster}$id.${spec.name}"))
 

@@ -89,7 +89,7 @@ private[dynamickafka] final case class DiscoveryOptions(
     removalConfirmations: Int = 2
 ) {
 
-  /** Without polling: the metadata is read once. */
+  /** The options without polling: the metadata is read once. */
   def once: DiscoveryOptions = copy(intervalMs = -1L)
 }
 

@@ -16,7 +16,7 @@ private[config] trait PositionSpecs extends OptionSpecs {
     text => OffsetsFunctions.parse(text).getOrElse(OffsetsParser.starting(text))
   )
 
-  /** Without JSON and functions: clusters and topics that are added later cannot be named in advance. */
+  /** The forms without JSON and functions: clusters and topics that are added later cannot be named in advance. */
   private val enteringOffsets = OptionType[OffsetsPolicy](
     "`earliest`, `latest`, `committed`, `timestamp:<epoch ms>`",
     OffsetsParser.entering

@@ -207,7 +207,7 @@ private[dynamickafka] final case class DeliveryOptions(
 private[dynamickafka] object SinkOptions {
   import SinkOptionSpecs._
 
-  /** With the contract of [[SourceOptions.parse]]. */
+  /** Parses the options, with the contract of [[SourceOptions.parse]]. */
   def parse(
       options: CaseInsensitiveStringMap,
       isCatalogTable: Boolean = false,

@@ -54,10 +54,10 @@ private[dynamickafka] final case class ServiceOptions(name: String, arguments: M
 private[dynamickafka] sealed trait Subscription extends Product with Serializable {
   def includes(stream: String): Boolean
 
-  /** For users, in progress, UI and logs. */
+  /** The text for users, in progress, UI and logs. */
   def text: String
 
-  /** In place of the name of a query that has none. */
+  /** What stands for the name of a query that has none. */
   def name: String
 }
 private[dynamickafka] object Subscription {

@@ -71,8 +71,8 @@ private[dynamickafka] final class ConsumerSettings(cluster: String, properties: 
     new ConsumerSettings(cluster, properties + (ConsumerConfig.ISOLATION_LEVEL_CONFIG -> "read_uncommitted"))
 
   /**
-   * For a consumer that waits for records: brokers reply as soon as there are any, and a poll returns few of them, so that other
-   * clusters have their turn. Not where the user has set something else than the defaults.
+   * Settings for a consumer that waits for records: brokers reply as soon as there are any, and a poll returns few of them, so that
+   * other clusters have their turn. What the user has set remains.
    */
   def forRealTime: ConsumerSettings = {
     val replaced = ClientDefaults.consumerFetch.toMap
@@ -82,10 +82,10 @@ private[dynamickafka] final class ConsumerSettings(cluster: String, properties: 
     new ConsumerSettings(cluster, properties ++ waiting)
   }
 
-  /** With Spark's delegation token for the cluster, if this process has one: a token that is renewed makes other settings. */
+  /** The settings with Spark's delegation token for the cluster, if this process has one. A renewed token makes other settings. */
   def withToken: ConsumerSettings = new ConsumerSettings(cluster, DynamicKafkaTokens.in(properties))
 
-  /** For a consumer that is assigned partitions and offsets, and keeps no positions of its own. */
+  /** The properties of a consumer that is assigned partitions and offsets, and keeps no positions of its own. */
   def forConsumer: ju.Map[String, AnyRef] = clientProperties(
     "dynamic-kafka",
     // Reading a topic that was deleted must not recreate it.
@@ -113,13 +113,13 @@ private[dynamickafka] final class ProducerSettings(
   def and(more: (String, String)*): ProducerSettings =
     new ProducerSettings(cluster, properties ++ more, limits -- more.map(_._1))
 
-  /** With these time limits, except for those that the user has set. */
+  /** The settings with these time limits, except for those that the user has set. */
   def limitedTo(more: (String, String)*): ProducerSettings = {
     val unset = more.filter { case (name, _) => limits(name) || !properties.contains(name) }
     new ProducerSettings(cluster, properties ++ unset, limits ++ unset.map(_._1))
   }
 
-  /** Without the delay that collects records, unless the user has set one. */
+  /** The settings without the delay that collects records, unless the user has set one. */
   def forRealTime: ProducerSettings = {
     val linger = ProducerConfig.LINGER_MS_CONFIG
     if (properties.get(linger) == ClientDefaults.producerBatches.toMap.get(linger)) and(linger -> "0")

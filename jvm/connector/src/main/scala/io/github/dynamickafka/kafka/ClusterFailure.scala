@@ -121,8 +121,8 @@ private[dynamickafka] object ClusterFailure {
 }
 
 /**
- * Why a client of Kafka gets no answer from the addresses of a cluster, which its time-out does not say: asks each address, in
- * parallel and for a limited time. Called when a query or task fails, on the thread that fails.
+ * Finds why a Kafka client gets no answer, which its time-out does not say: asks each address of the cluster, in parallel, for a
+ * limited time. Called when a query or task fails, on the thread that fails.
  */
 private[dynamickafka] object UnansweredAddresses {
 
@@ -158,7 +158,7 @@ private[dynamickafka] object UnansweredAddresses {
 
   private def withTls(address: (String, Int), protocol: String): String =
     handshake(address) match {
-      case Success(_) => log(address, protocol, isTls = true)
+      case Success(_) => logIn(address, protocol, isTls = true)
       case Failure(_: SocketTimeoutException) => Silent
       case Failure(_) if metadata(address).isSuccess =>
         s"the TLS handshake failed: the listener has no TLS, but 'security.protocol' is $protocol"
@@ -167,15 +167,15 @@ private[dynamickafka] object UnansweredAddresses {
 
   private def withoutTls(address: (String, Int), protocol: String): String =
     metadata(address) match {
-      case Success(_) => log(address, protocol, isTls = false)
+      case Success(_) => logIn(address, protocol, isTls = false)
       case Failure(_: SocketTimeoutException) => Silent
       case Failure(e) =>
         if (handshake(address).isSuccess) s"the listener has TLS, but 'security.protocol' is $protocol"
         else s"it accepts connections, but does not answer as a Kafka broker: ${text(e)}"
     }
 
-  /** Whether a log-in is missing. A log-in that the broker refuses is another error of the client. */
-  private def log(address: (String, Int), protocol: String, isTls: Boolean): String =
+  /** Names a log-in that is missing. A refused log-in is another error of the client. */
+  private def logIn(address: (String, Int), protocol: String, isTls: Boolean): String =
     Try(BrokerSocket.using(address, isTls, StepMs)(BrokerSocket.saslMechanisms)) match {
       case Success(Some(found)) if !protocol.startsWith("SASL") =>
         s"the listener requires a log-in by SASL (${found.mkString(", ")}), but 'security.protocol' is $protocol"
@@ -194,7 +194,7 @@ private[dynamickafka] object UnansweredAddresses {
     case other => FailureText.of(other)
   }
 
-  /** Names may take longer to resolve than a time limit of the socket can end. */
+  /** A socket's time limit does not end the resolution of a host name. */
   private def inThread(body: => String): CompletableFuture[String] =
     CompletableFuture.supplyAsync[String](() => body, new DaemonThreads("dynamic-kafka-addresses"))
 

@@ -90,7 +90,7 @@ private[dynamickafka] final class IdlePool[C <: AnyRef](
 
 private object IdlePool {
 
-  /** Longer than the batches of a query that opens its clients again and again would take. */
+  /** The time of a turn: longer than the batches of a query that opens its clients again and again would take. */
   val TurnMs = 10000L
 
   private final case class Idle[C](client: C, sinceMs: Long)

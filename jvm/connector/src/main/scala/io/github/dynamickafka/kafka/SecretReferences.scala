@@ -53,7 +53,7 @@ private[dynamickafka] object SecretReferences {
   }
 }
 
-/** With the properties and the implementations of Kafka's clients. Found as a service: `META-INF/services`. */
+/** TLS and references by the implementations of Kafka's clients. Found as a service: `META-INF/services`. */
 private[dynamickafka] final class KafkaRegistrySecurity extends RegistrySecurity {
 
   override def resolve(values: Map[String, String]): Map[String, String] =

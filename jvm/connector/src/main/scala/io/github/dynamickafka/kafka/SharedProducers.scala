@@ -66,8 +66,8 @@ private[dynamickafka] final class SharedProducers(
   }
 
   /**
-   * Ensures that this producer is not used by others any more, because it has failed for good: the next one reads credentials
-   * again that are behind references. It is closed when its last user has released it.
+   * Ensures that this producer is not used by others any more, because it has failed for good: the next one reads the
+   * credentials behind references again. It is closed when its last user has released it.
    */
   def retire(lease: Lease): Unit = synchronized {
     lease.isRetired = true

@@ -97,10 +97,10 @@ private[dynamickafka] object TransactionTimeLimits {
   private val firstMs = 2500L
   private val longestMs = 30000L
 
-  /** For producers of tasks, which also send the records. */
+  /** Limits producers of tasks, which also send the records. */
   def ofTasks(settings: ProducerSettings): ProducerSettings = limited(settings, taskMs)
 
-  /** For another attempt of a task: the records may be too many for the time limit and the distance of the cluster. */
+  /** Limits producers of another attempt of a task: the records may be too many for the time limit and the distance of the cluster. */
   def ofRetry(settings: ProducerSettings): ProducerSettings = limited(settings, longestMs)
 
   /** Within the user's `delivery.timeout.ms`, which Kafka requires to be at least as long as a request and `linger.ms`. */

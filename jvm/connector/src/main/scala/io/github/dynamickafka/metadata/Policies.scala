@@ -31,7 +31,7 @@ private[dynamickafka] object OffsetsPolicy {
    *
    * @param offsets by partition
    * @param times the first record with this timestamp or a later one, by partition; the latest offset if there is none
-   * @param time the same for all other partitions
+   * @param time the timestamp for all other partitions
    * @param rest for partitions without offset and time
    */
   final case class After(
@@ -46,7 +46,7 @@ private[dynamickafka] object OffsetsPolicy {
    *
    * @param by identifies stopping offsets that were resolved by it, also after a restart
    * @param id distinguishes functions within this driver
-   * @param function gets it; its parameters are cluster id, topic and partitions
+   * @param function returns the function, whose parameters are cluster id, topic and partitions
    */
   final case class Computed(by: String, id: String)(
       val function: () => (String, String, Seq[Int]) => Map[Int, Long]
@@ -54,7 +54,7 @@ private[dynamickafka] object OffsetsPolicy {
 
   val AnyCluster = "*"
 
-  /** The same policy, with offsets without cluster level assigned to this cluster. */
+  /** The policy, with offsets without cluster level assigned to this cluster. */
   def about(cluster: String, policy: OffsetsPolicy): OffsetsPolicy =
     renamed(policy)(id => if (id == AnyCluster) cluster else id)
 

@@ -18,7 +18,7 @@ private[dynamickafka] final case class TopicDataset private (
 
 private[dynamickafka] object TopicDataset {
 
-  // As Kafka's clients read an address: anything else, as a reference to a value, is not a name.
+  // An address as Kafka's clients read it: anything else, as a reference to a value, is not a name.
   private val Address = """(?:[0-9a-zA-Z\-%._]*://)?(\[?[0-9a-zA-Z\-%._:]*]?:[0-9]+)""".r
 
   /** None: `bootstrapServers` does not begin with an address. */
@@ -41,7 +41,7 @@ private[dynamickafka] trait HasDatasets {
   def datasets: Seq[TopicDataset]
 }
 
-/** The same of a stream, whose batches differ. */
+/** A stream in Spark's plans that says which topics each of its batches reads. */
 private[dynamickafka] trait HasDatasetsOfBatch {
 
   /** @param end the end offset of the batch */

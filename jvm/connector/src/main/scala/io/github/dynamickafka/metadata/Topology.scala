@@ -44,7 +44,7 @@ private[dynamickafka] final case class Topology(
   def names(cluster: String, topic: String): Boolean =
     clusters.get(cluster).exists(_.topics.contains(topic)) && !unconfirmed.get(cluster).exists(_(topic))
 
-  /** Without these topics, (cluster id, name), as if the metadata removed them explicitly. */
+  /** The topology without these topics, (cluster id, name), as if the metadata removed them explicitly. */
   def without(topics: Set[(String, String)]): Topology =
     topics.groupMap(_._1)(_._2).foldLeft(this) { case (all, (id, names)) =>
       val removal = all.removals.getOrElse(id, Removal.none)
@@ -59,7 +59,7 @@ private[dynamickafka] final case class Topology(
   /** Whether the metadata removes this topic explicitly, so that it is not drained. */
   def removes(cluster: String, topic: String): Boolean = removals.get(cluster).exists(_(topic))
 
-  /** The same clusters and topics, with the properties of the clusters that `other` has too. */
+  /** The topology with the properties of the clusters that `other` has too. */
   def withPropertiesOf(other: Topology): Topology = copy(clusters = clusters.map { case (id, cluster) =>
     id -> other.clusters.get(id).fold(cluster)(o =>
       cluster.copy(properties = o.properties, withheld = o.withheld)
@@ -125,7 +125,7 @@ private[dynamickafka] final case class TopologyCluster(
 ) {
   def bootstrapServers: String = properties.getOrElse("bootstrap.servers", "")
 
-  /** It has to wait for another one. */
+  /** The cluster without topics, while it waits for another one. */
   def withoutTopics: TopologyCluster = copy(topics = SortedMap.empty, patterns = Nil)
 
   /**
@@ -169,7 +169,7 @@ private[dynamickafka] final case class TopologyTopic(
 ) {
   def reads(partition: Int): Boolean = partitions.forall(_(partition))
 
-  /** Without the options of registries, which may be secrets. */
+  /** Omits the options of registries, which may be secrets. */
   override def toString: String = {
     val options = registry.keys.toSeq.sorted.mkString(", ")
     s"TopologyTopic($stream, $draining, $startingOffsets, $stoppingOffsets, $partitions, $matched, $options)"
@@ -178,7 +178,7 @@ private[dynamickafka] final case class TopologyTopic(
 
 private[dynamickafka] object TopologyTopic {
 
-  /** Topics that several streams or patterns may name. */
+  /** Merges topics that several streams or patterns may name. */
   def byName(all: Seq[(String, TopologyTopic)]): SortedMap[String, TopologyTopic] =
     SortedMap.from(all.groupMap(_._1)(_._2).map { case (name, naming) => name -> merge(naming) })
 
@@ -227,7 +227,7 @@ private[dynamickafka] final case class WriteStream(
   /** The ids of the clusters that take writes, in the order of the metadata. */
   def open: Seq[String] = clusters.filter(_.closed.isEmpty).map(_.cluster)
 
-  /** Sorted by cluster id, so that the order of the metadata does not affect routing by key. */
+  /** The entries to route to, sorted by cluster id, so that the order of the metadata does not affect routing by key. */
   val writable: IndexedSeq[WriteEntry] = clusters.filter(isRouted).sortBy(_.cluster).toIndexedSeq
 
   val first: Option[WriteEntry] = clusters.find(isRouted)
@@ -262,7 +262,7 @@ private[dynamickafka] final case class WriteEntry(
 
   def partitions(topic: String): Option[IndexedSeq[Int]] = topics.get(topic).flatten
 
-  /** Without the options of registries, which may be secrets. */
+  /** Omits the options of registries, which may be secrets. */
   override def toString: String =
     s"WriteEntry($cluster, $topics, $pattern, $closed, ${registry.keys.toSeq.sorted.mkString(", ")})"
 }

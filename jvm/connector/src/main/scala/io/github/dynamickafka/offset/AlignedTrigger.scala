@@ -73,7 +73,7 @@ private[dynamickafka] final case class AlignedTrigger(
     Aligned(bound, open.map { case (key, p) => key -> endOf(p) } ++ unknown, this)
   }
 
-  /** Until when the others are read because of this cluster. */
+  /** The time up to which the other clusters are read because of this one. */
   private def hold(id: String): Option[Hold] = {
     def isWaitedFor(since: Map[String, Long]) =
       rules.waits && since.get(id).exists(monotonicMs - _ < rules.idleMs)
@@ -204,7 +204,7 @@ private[dynamickafka] final case class Alignment(
   def reported(read: LogKey => Option[ReadTime]): Alignment =
     copy(times = times.map { case (key, known) => key -> read(key).fold(known)(known.reported) })
 
-  /** With the positions after a batch. */
+  /** The alignment with the positions after a batch. */
   def after(positions: Map[LogKey, Long]): Alignment =
     copy(times = positions.foldLeft(times) { case (all, (key, to)) =>
       all.updatedWith(key)(_.map(known => known.moved(to, known.end)))

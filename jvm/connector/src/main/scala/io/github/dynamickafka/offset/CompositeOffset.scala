@@ -79,7 +79,7 @@ private[dynamickafka] final case class CompositeOffset(
     earlier.filterNot(start.follows).foldLeft(Entries.none)(_ ++ _.entries) ++ entries
 
   /**
-   * With what entered up to `start`, the end of the batch before, so that the batches from `logged` to this offset can be read as one.
+   * Adds what entered up to `start`, the end of the batch before, so that the batches from `logged` to this offset can be read as one.
    *
    * @param logged an offset up to `start` that Spark has certainly logged
    */
@@ -103,11 +103,11 @@ private[dynamickafka] final case class CompositeOffset(
     entered.isEmpty && clusters == start.clusters && retained == start.retained &&
       until == start.until && hasNamesOf(start) && start.hasNamesOf(this)
 
-  /** Without leader epochs: an election changes no position, so it starts no batch. */
+  /** Compares ids, without leader epochs: an election changes no position, so it starts no batch. */
   private def hasNamesOf(other: CompositeOffset): Boolean =
     identities.forall { case (id, identity) => identity.hasNamesOf(other.identity(id)) }
 
-  /** With another Kafka cluster under this id: what is known of the former one, but for the positions, does not apply to it. */
+  /** The offset with another Kafka cluster under this id. Of the former one, only the positions of what is read are kept. */
   def inKafka(cluster: String, kafkaId: String): CompositeOffset = copy(
     retained = retained - cluster,
     until = ReadUntil(draining - cluster, ends - cluster),
@@ -161,7 +161,7 @@ private[dynamickafka] object ReadUntil {
  * @param epochs the leader epochs of the positions in `clusters`. Such an epoch is one of the leader that had all records
  *               below the position: none of them has a higher one. If another leader has records of a higher epoch below the
  *               position, the log was truncated there (KIP-320)
- * @param entered the same of positions in `entered`
+ * @param entered the leader epochs of the positions in `entered`
  */
 private[dynamickafka] final case class ClusterIdentity(
     kafkaId: Option[String] = None,
@@ -208,14 +208,14 @@ private[dynamickafka] final case class Retained(
 
   def isEmpty: Boolean = topics.isEmpty && drained.isEmpty && past.isEmpty
 
-  /** As positions of a cluster that was replaced, as far as they are not of an earlier one. */
+  /** These positions as those of a cluster that was replaced, unless they are of an earlier one. */
   def of(cluster: FormerCluster): Retained =
     map((_, of) => of.copy(former = of.former.orElse(Some(cluster))))
 
   def map(f: (String, RetainedTopic) => RetainedTopic): Retained =
     copy(topics = topics.map { case (topic, kept) => topic -> f(topic, kept) }.filter(_._2.offsets.nonEmpty))
 
-  /** With the positions of `that`, whose time and topic id apply where both have a topic. */
+  /** Adds the positions of `that`, whose time and topic id apply where both have a topic. */
   def ++(that: Retained): Retained = Retained(
     that.topics.foldLeft(topics) { case (all, (topic, kept)) =>
       all.updated(topic, all.get(topic).fold(kept)(_ ++ kept))
@@ -262,7 +262,7 @@ private[dynamickafka] final case class RetainedTopic(
     copy(offsets = offsets.filter(entry => keep(entry._1)), epochs = epochs.filter(entry => keep(entry._1)))
 
   /**
-   * With later positions of the same name. Positions of another topic id are dropped: Kafka never uses the id of a
+   * Adds later positions of the same name. Positions of another topic id are dropped: Kafka never uses the id of a
    * deleted topic again.
    */
   def ++(later: RetainedTopic): RetainedTopic =
@@ -295,7 +295,7 @@ private[dynamickafka] final case class Entries(
   def of(cluster: String): Positions = positions.getOrElse(cluster, Positions.empty)
   def epochsOf(cluster: String): Positions = epochs.getOrElse(cluster, Positions.empty)
 
-  /** With later entries, which take precedence. */
+  /** Adds later entries, which take precedence. */
   def ++(later: Entries): Entries = Entries(
     NextOffset.merge(positions, later.positions),
     NextOffset.merge(epochs.map { case (id, known) => id -> (known -- later.of(id)) }, later.epochs)

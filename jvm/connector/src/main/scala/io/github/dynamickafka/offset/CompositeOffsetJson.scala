@@ -22,10 +22,10 @@ private[dynamickafka] object CompositeOffsetJson {
 
   private val PackAbove = 64 * 1024
 
-  /** No partition takes less text, so that a large offset is not written twice. */
+  /** The least text of a partition, so that a large offset is not written twice. */
   private val LeastPerPartition = """"0":1,""".length
 
-  /** As a part of another JSON text. */
+  /** The offset as a part of another JSON text. */
   val form: JsonForm[CompositeOffset] =
     JsonForm[CompositeOffset]((json, offset) => json.writeRawValue(offset.json))((node, _) =>
       read(node.toString)

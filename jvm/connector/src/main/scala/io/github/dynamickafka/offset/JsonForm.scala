@@ -23,7 +23,7 @@ private[dynamickafka] trait JsonForm[A] {
   final def as[B](from: A => B)(to: B => A): JsonForm[B] =
     JsonForm[B]((json, value) => write(json, to(value)))((node, where) => from(read(node, where)))
 
-  /** In one line. */
+  /** The text in one line. */
   final def text(value: A): String = {
     val out = new StringWriter
     val json = JsonForm.mapper.getFactory.createGenerator(out)

@@ -338,7 +338,7 @@ private[offset] final class SilentCluster(
 ) extends ClusterPart {
   private val kept = start.retained.getOrElse(id, Retained.empty)
   private val known = start.identity(id)
-  // What returns with `same-offsets` is looked at when the cluster responds: until then it is retained as what a copy still continues.
+  // With `same-offsets`, returning positions are checked when the cluster responds. Until then they stay retained, as of a former cluster.
   private val isChecked = ifReplaced == ReplacedClusterPolicy.SameOffsets
   private val (own, copied) = kept.topics.partition { case (_, of) => of.former.isEmpty && !isChecked }
   private val back = work.returning.filterTopics(own.contains)

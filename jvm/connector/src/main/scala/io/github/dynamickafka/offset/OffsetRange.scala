@@ -56,7 +56,7 @@ private[dynamickafka] object OffsetRange {
     ranges(start, end, isLogged = true)
 
   /**
-   * The same for an offset that is not logged yet. An offset that could not be planned would fail each later start of the
+   * The ranges of a batch that is not logged yet. An offset that could not be planned would fail each later start of the
    * query, so it must not be logged. Only logs that have another leader epoch than their position are compared with it: a
    * leader does not truncate its own log.
    *

@@ -31,11 +31,11 @@ private[dynamickafka] final case class Positions private (byTopic: SortedMap[Str
       topic -> partitions.filter { case (p, _) => keep(topic, p) }
     }.filter(_._2.nonEmpty))
 
-  /** Only the partitions of `that`. */
+  /** The positions of the partitions of `that`. */
   def at(that: Positions): Positions =
     if (isEmpty || that.isEmpty) Positions.empty else filter((topic, p) => that.get(topic, p).isDefined)
 
-  /** Without the partitions of `that`. */
+  /** The positions without the partitions of `that`. */
   def --(that: Positions): Positions = filter((topic, p) => that.get(topic, p).isEmpty)
 
   /** The union; for a partition in both, the offset of `that`. */

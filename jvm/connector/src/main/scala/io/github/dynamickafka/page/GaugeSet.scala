@@ -63,10 +63,10 @@ private[dynamickafka] object ClusterState {
   val Active = 0L
   val Draining = 1L
 
-  /** It has drained, and its positions are kept. */
+  /** The cluster has drained, and its positions are kept. */
   val Retained = 2L
 
-  /** The words for them, as the metadata, commands and procedures have them. */
+  /** The words for the states, as the metadata, commands and procedures have them. */
   val names: Map[Long, String] = Map(Active -> "active", Draining -> "draining", Retained -> "retained")
 }
 

@@ -204,7 +204,7 @@ private[sink] class SinkWrite(sink: QuerySink)
     if (DynamicKafkaQueries.isRealTime(SparkSession.active)) made.forRealTime else made
   }
 
-  /** For a writer whose tasks send no message to [[commit]]. */
+  /** The factory and the counter of a writer whose tasks send no message to [[commit]]. */
   def ofForeach(): (WriterFactory, FromTasks[Map[String, Written]]) = (factory(), sink.streaming().written)
 
   /** Only with exactly-once must the records of other task attempts stay invisible. */

@@ -358,7 +358,7 @@ private[sink] final class WriteFailover(
 
   private var failed = Map.empty[String, Failed]
 
-  /** @param properties of all clusters: one that has others now is asked again at once */
+  /** @param properties of all clusters; a cluster with new ones is asked again at once */
   def notResponding(topology: Topology, properties: Map[String, ProducerProperties]): Set[String] = {
     val streams = topology.streams.values.toSeq
     val now = clock.monotonicMs()
@@ -418,7 +418,7 @@ private[sink] object WriteFailover {
 
   /**
    * The clusters to ask next: with `key` all that take writes; with `first` the first one of each stream, and if it does not
-   * respond, all others at once. None: it is known where records go.
+   * respond, all others at once. Empty: all destinations are known.
    */
   def unknown(streams: Seq[WriteStream], routing: ClusterRouting, known: Map[String, Boolean]): Set[String] =
     streams.flatMap { stream =>

@@ -116,7 +116,7 @@ private[sink] final class SinkRun(
   )
   private val loggedWarnings = mutable.Set.empty[String]
 
-  /** For the tasks of real-time mode, whose reports do not reach [[commit]]. */
+  /** Gets what tasks of real-time mode have written: their reports do not reach [[commit]]. */
   lazy val written: FromTasks[Map[String, Written]] = fromTasks(task => gauges.committed(Seq(task), 0))
 
   private def fromTasks[A](onTask: A => Unit): FromTasks[A] = {
@@ -129,7 +129,7 @@ private[sink] final class SinkRun(
     val known = current()
     val properties = connected.filter(_._1 eq known).fold(connect(known))(_._2)
     connected = Some(known -> properties)
-    // Before anything else is asked of a cluster: what is decided does not depend on the clusters of the next batch.
+    // Before other requests to a cluster: a decision does not depend on the clusters of the next batch.
     for (kept <- journal if commits.isEmpty) commits = Some(recovered(kept))
     val topology = responding(known, properties)
     val next = plan.filter(_.topology == topology).getOrElse(newPlan(known, topology, properties))
@@ -422,7 +422,7 @@ private[sink] final class ClusterFrames(
 private[sink] final class TransactionTimeouts(clusters: Clusters) {
   import TransactionTimeouts._
 
-  // The maximum of each cluster, and the topics that it was asked for. It may have none of the name, which is not asked in each batch.
+  // The maximum of each cluster, and the topics that it was asked for. A topic that does not exist is not asked for in each batch.
   private var known = Map.empty[(String, ProducerProperties), (Option[Long], Set[String])]
 
   /**

@@ -45,7 +45,7 @@ private[dynamickafka] final class StreamWriter(frame: DataFrame) extends DataStr
 
   override def queryName(name: String): this.type = set(_.queryName(name))
 
-  /** Without `override`: since Spark 4.2. */
+  /** The method exists since Spark 4.2, so it has no `override`. */
   def name(sinkName: String): this.type = set { writer =>
     val _ = writer.getClass.getMethod("name", classOf[String]).invoke(writer, sinkName)
     writer

@@ -54,7 +54,7 @@ private[sink] final case class WriterFactory(
     with DataWriterFactory {
   import rules._
 
-  /** Without a delay before a record is sent. */
+  /** The factory of producers without a delay before a record is sent. */
   def forRealTime: WriterFactory = copy(producers = producers.map { case (id, p) => id -> p.forRealTime })
 
   /** For a job, whose only batch has number 0. */
@@ -193,7 +193,7 @@ private[sink] final class RowWriter(batch: WriterFactory, routing: RecordRouting
   override def close(): Unit = sender.close()
 }
 
-/** For a batch that an earlier run has written. */
+/** Discards the rows of a batch that is committed. */
 private[sink] final class DiscardingWriter(partition: Int) extends DataWriter[InternalRow] {
   override def write(row: InternalRow): Unit = ()
   override def commit(): WriterCommitMessage =

@@ -81,7 +81,7 @@ private[source] final class DynamicKafkaScan(
 
   override def readSchema(): StructType = schema
 
-  /** In plans and in the UI: the text that progress has. */
+  /** The text in plans and in the UI, which progress has too. */
   override def description(): String = s"DynamicKafka[${options.metadata.subscription.text}]"
 
   override def toMicroBatchStream(checkpointLocation: String): MicroBatchStream = {

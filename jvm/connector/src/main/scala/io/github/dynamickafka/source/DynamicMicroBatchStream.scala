@@ -85,7 +85,7 @@ private[source] final class DynamicMicroBatchStream(
 
   private val lastRecords = new LastRecords(
     checkpoint,
-    // With the time that the record has in Kafka.
+    // The time of a record is the one that it has in Kafka.
     (at, key) =>
       read(at.identities, key).filter(_.written >= 0).map(t => LastRecord(t.last.offset, t.written))
   )
@@ -206,7 +206,7 @@ private[source] final class DynamicMicroBatchStream(
     )
   }
 
-  /** The same text is the same object: Spark reads the start offset again for each trigger. */
+  /** Returns the same object for the same text: Spark reads the start offset again for each trigger. */
   override def deserializeOffset(json: String): CompositeOffset =
     deserialized.collect { case (`json`, known) => known }.getOrElse {
       val read = CompositeOffsetJson.read(json)
@@ -352,7 +352,7 @@ private[source] final class BatchPartitions(
 
   private var last: Option[((CompositeOffset, CompositeOffset), Array[InputPartition])] = None
 
-  /** The same partitions for the same batch: Spark plans a batch several times. */
+  /** Returns the same partitions for the same batch: Spark plans a batch several times. */
   def of(start: CompositeOffset, end: CompositeOffset): Array[InputPartition] =
     last.collect { case ((`start`, `end`), partitions) => partitions }.getOrElse {
       val ranges =
@@ -385,7 +385,7 @@ private[source] final class StartOffset(
 
   private val log = LoggerFactory.getLogger(classOf[StartOffset])
 
-  /** The one in the checkpoint, or the one that is determined now. */
+  /** The start offset in the checkpoint, or the one that is determined now. */
   def get(): InitialOffset = {
     checkpoint.refusePlainKafka()
     checkpoint.initial.getOrElse(determine())

@@ -137,7 +137,7 @@ private[storage] object AtomicWrite {
   /** What Spark reads from the configuration of the session: the class of its file manager. */
   private val ManagerClass = "spark.sql.streaming.checkpointFileManagerClass"
 
-  /** One of which a second writer fails, where the store has it, unless the user has chosen how files are written. */
+  /** A write of which a second writer fails, where the store has it, unless the user has chosen how files are written. */
   def in(folder: Path, hadoop: Configuration, manager: SparkFileManager.Of): AtomicWrite = {
     def managed = new ManagedWrite(manager)
     if (hadoop.get(ManagerClass) != null) managed
@@ -200,7 +200,7 @@ private[storage] sealed class ManagedWrite(manager: SparkFileManager.Of) extends
     try manager.createAtomic(path, overwrite)
     catch {
       case _: FileNotFoundException =>
-        // It was deleted since.
+        // The folder was deleted since.
         makeFolder(folder)
         manager.createAtomic(path, overwrite)
     }
@@ -270,7 +270,7 @@ private[storage] final class LocalWrite(fs: LocalFileSystem, link: (LocalPath, L
     Files.createDirectories(file.getParent)
     LocalWrite.synced(file.resolveSibling(s".${path.getName}.${UUID.randomUUID()}.tmp"), content) {
       temporary =>
-        // It would be one of a former file of this name, which this one does not match.
+        // The checksum would be that of a former file of this name, which this one does not match.
         Files.deleteIfExists(fs.pathToFile(fs.getChecksumFile(path)).toPath)
         val _ = place(temporary, file)
     }

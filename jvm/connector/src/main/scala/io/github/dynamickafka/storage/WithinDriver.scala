@@ -8,7 +8,7 @@ import org.apache.hadoop.fs.Path
 
 /**
  * The deferrals that the sources of queries know when they plan the tasks of a batch, for the sinks of the same queries. The
- * checkpoint does not say it: after this run has planned the tasks, another run may defer a part of the batch.
+ * checkpoint does not show them: after this run has planned the tasks, another run may defer a part of the batch.
  *
  * Thread-safe.
  */

@@ -26,7 +26,7 @@ object DynamicKafkaQueries {
   def isRealTime(session: SparkSession): Boolean =
     current(session).flatMap(active(session, _)).exists(query => isRealTime(query.trigger))
 
-  /** By its name: Spark 4.0 does not have the class. */
+  /** Compares the name of the class, which Spark 4.0 does not have. */
   def isRealTime(trigger: Trigger): Boolean = trigger.getClass.getSimpleName == "RealTimeTrigger"
 
   /**

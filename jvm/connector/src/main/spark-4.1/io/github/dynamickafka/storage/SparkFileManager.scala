@@ -9,6 +9,6 @@ private[storage] object SparkFileManager {
   type Of = CheckpointFileManager
   type Stream = CheckpointFileManager.CancellableFSDataOutputStream
 
-  /** The one that Spark uses for a checkpoint, which the session may have set. */
+  /** The file manager that Spark uses for a checkpoint, which the session may have set. */
   def of(folder: Path, hadoop: Configuration): Of = CheckpointFileManager.create(folder, hadoop)
 }

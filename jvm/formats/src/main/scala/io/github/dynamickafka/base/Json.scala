@@ -20,7 +20,7 @@ private[dynamickafka] object Json {
   /** A field whose value is None is null. */
   def fields(all: (String, Any)*): Fields = Fields(all)
 
-  /** Without the fields whose value is None or empty. */
+  /** The fields whose value is neither None nor empty. */
   def present(all: (String, Any)*): Fields = Fields(all.filter {
     case (_, None) => false
     case (_, some: Iterable[_]) => some.nonEmpty
@@ -28,10 +28,10 @@ private[dynamickafka] object Json {
     case _ => true
   })
 
-  /** In one line. */
+  /** The text in one line. */
   def write(value: Any): String = write(value, None)
 
-  /** With a line for each value. */
+  /** The text with a line for each value. */
   def pretty(value: Any): String = write(value, Some(""))
 
   /** @param indent of the line where the value begins; None: all is in one line */

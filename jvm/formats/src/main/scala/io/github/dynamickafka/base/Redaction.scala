@@ -64,7 +64,7 @@ private[dynamickafka] object Redaction {
 
   private def isReference(value: String): Boolean = value.trim.matches(reference)
 
-  /** One log-in module, of which each option is a reference or harmless. */
+  /** Whether the value is one log-in module, of which each option is a reference or harmless. */
   private def isReferringJaas(value: String): Boolean =
     value.matches(jaasModule + jaasOptions) && JaasOption.findAllMatchIn(value).forall { m =>
       val text = m.subgroups.drop(1).filter(_ != null).mkString

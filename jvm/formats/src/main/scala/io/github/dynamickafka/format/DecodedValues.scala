@@ -99,7 +99,7 @@ private[dynamickafka] object DecodedValues {
     case _ => Objects
   }
 
-  /** By the name, because later lines of Spark have more types that are a long, such as TIME. */
+  /** Compares the name, because later lines of Spark have more types that are a long, such as TIME. */
   private def isLong(dataType: DataType): Boolean = dataType match {
     case _: DayTimeIntervalType => true
     case other =>

@@ -189,7 +189,7 @@ private[dynamickafka] object FormatSetting {
       )
   }
 
-  /** The same for a query that writes. */
+  /** Why a query that writes refuses an option of the format. */
   def refusedInWrites(format: Format, option: String): Option[String] = {
     val name = OptionName.normalize(option)
     format.settings.find(_.named(option)).map(_.refusedInWrites)

@@ -15,7 +15,7 @@ private[dynamickafka] object ColumnOrigin {
   final case class OfValue(index: Int) extends ColumnOrigin
   final case class OfRecord(column: MetadataColumn) extends ColumnOrigin
 
-  /** About the change that a row is a part of, see [[ChangeLayout]]. */
+  /** A column about the change that a row is a part of, see [[ChangeLayout]]. */
   final case class OfChange(index: Int) extends ColumnOrigin
   case object CorruptRecord extends ColumnOrigin
   case object DecodeError extends ColumnOrigin
@@ -70,7 +70,7 @@ private[dynamickafka] final case class Layout(
 
   def schema: StructType = StructType(columns.map(_.field))
 
-  /** The same table, of a cluster about whose registries the metadata says this. */
+  /** The layout for a cluster about whose registry the metadata says this. */
   def in(registry: Map[String, String]): Layout = {
     def of(side: SideLayout) =
       if (!side.format.format.hasRegistry) side
@@ -81,7 +81,7 @@ private[dynamickafka] final case class Layout(
   def has(metadata: MetadataColumn): Boolean = columns.exists(_.origin == OfRecord(metadata))
 
   /**
-   * The same table with only these columns, for a query that reads no other. A field of another column is not decoded, if a bad
+   * The layout with only these columns, for a query that reads no other. A field of another column is not decoded, if a bad
    * record ends the query: otherwise what is left of the record would depend on the query.
    */
   def pruned(names: Seq[String]): Layout = {

@@ -72,7 +72,7 @@ private[format] trait RecordBody {
    */
   def decode(bytes: Array[Byte], from: Int, into: DecodedValues): DecodeFailure
 
-  /** For records without a header. */
+  /** The decoder of records without a header. */
   final def whole: Decoder = (bytes, into) => decode(bytes, 0, into)
 }
 

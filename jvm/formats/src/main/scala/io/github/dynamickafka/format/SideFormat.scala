@@ -28,7 +28,7 @@ private[dynamickafka] object ParseErrors {
   /** The record yields no row. */
   case object Drop extends ParseErrors(drops = true)
 
-  /** As [[Nulls]], with the bytes and the reason in two columns. */
+  /** What cannot be decoded is null. Two columns have the bytes and the reason. */
   case object Keep extends ParseErrors()
 
   /** The record yields no row, and is written to a topic. */
@@ -159,7 +159,7 @@ private[dynamickafka] object MetadataColumn {
   case object TimestampKind extends MetadataColumn("timestampType", IntegerType, false, TimestampTypeCode)
   case object LeaderEpoch extends MetadataColumn("leaderEpoch", IntegerType, true, LeaderEpochCode)
 
-  /** As the option `includeHeaders` of Spark's Kafka source. Without a value of this object, whose list would lack the column then. */
+  /** Headers as with Spark's `includeHeaders`. Their type uses no value of this object, whose list would lack the column then. */
   case object Headers extends MetadataColumn(
         "headers",
         ArrayType(new StructType().add("key", StringType).add("value", BinaryType)),
@@ -221,7 +221,7 @@ private[dynamickafka] object ChangeKind {
   val Delete: UTF8String = UTF8String.fromString("delete")
   val All: Set[UTF8String] = ListSet(Insert, Postimage, Preimage, Delete)
 
-  /** For error messages. */
+  /** The kinds, for error messages. */
   val Names: String = All.map(kind => s"'$kind'").mkString(", ")
 }
 

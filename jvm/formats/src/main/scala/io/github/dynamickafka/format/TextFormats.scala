@@ -50,7 +50,7 @@ private[dynamickafka] object Csv extends Format("csv") {
   override def forDecoder(set: Map[String, String]): Map[String, String] =
     Option.when(disableQuotes.isOn(set))("quote" -> "").toMap ++ (set - disableQuotes.name)
 
-  /** As in `from_csv`, so that a line break does not end a record (SPARK-38955): no text has it, because it is not a character. */
+  /** The separator of `from_csv`, so that a line break does not end a record (SPARK-38955): it is not a character. */
   private[format] val LineSeparator = "\uffff"
 
   private[format] def parsed(options: Map[String, String]) =

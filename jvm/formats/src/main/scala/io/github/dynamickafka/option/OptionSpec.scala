@@ -60,7 +60,7 @@ private[dynamickafka] object Default {
 private[dynamickafka] trait OptionSpecs {
   private val declared = mutable.ArrayBuffer.empty[OptionSpec[_]]
 
-  /** In the order of the documentation, which is that of the declarations. */
+  /** All options in the order of the documentation, which is that of the declarations. */
   final def all: Seq[OptionSpec[_]] = declared.toSeq
 
   /** @param default as a user writes it */

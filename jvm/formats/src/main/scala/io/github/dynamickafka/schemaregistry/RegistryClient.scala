@@ -44,7 +44,7 @@ private[schemaregistry] final class RegistryClient(
 ) {
   import RegistryClient._
 
-  /** For requests about one schema, with one time limit for all of them, which starts now. */
+  /** The requests about one schema, with one time limit for all of them, which starts now. */
   def about(settings: RegistrySettings): SchemaRequests = {
     val deadline = clock.monotonicMs() + settings.timeoutMs
     new SchemaRequests(settings, new Exchange(settings, _, deadline).answer())

@@ -46,7 +46,7 @@ private[dynamickafka] object RegistryOptionSpecs extends OptionSpecs {
   val OAuth: Seq[OptionSpec[String]] =
     Seq(TokenUrl, ClientId, ClientSecret, Scope, LogicalCluster, IdentityPool)
 
-  /** By Kafka's names of the properties. */
+  /** The options of TLS, by Kafka's names of the properties. */
   val Tls: Seq[(String, OptionSpec[String])] = Seq(
     ("truststore.location", text),
     ("truststore.password", password),

@@ -25,7 +25,7 @@ private[dynamickafka] final case class RegistrySettings(cluster: String, values:
   val identity: RegistryIdentity =
     RegistryIdentity(values -- Seq(TimeoutMs, Subject, AutoRegister).map(_.key))
 
-  /** For error messages. */
+  /** The address, for error messages. */
   val shown: String = RegistryUrl.shown(url)
   val timeoutMs: Long = find(TimeoutMs).orElse(TimeoutMs.default.value).get
   val subject: Option[String] = find(Subject)
@@ -75,7 +75,7 @@ private[schemaregistry] final class ResolvedRegistry(values: Map[String, String]
 
   val urls: Seq[String] = RegistryUrl.split(text(Url).get)
 
-  /** By Kafka's names of the properties. */
+  /** The properties of TLS, by Kafka's names. */
   val tls: Map[String, String] = Tls.flatMap { case (property, spec) => text(spec).map(property -> _) }.toMap
 
   /** The value of the header, if there is no log-in. */
@@ -83,7 +83,7 @@ private[schemaregistry] final class ResolvedRegistry(values: Map[String, String]
     text(UserInfo).map(user => s"Basic ${Base64.getEncoder.encodeToString(user.getBytes(UTF_8))}")
   )
 
-  /** Each request with a log-in has them. */
+  /** The headers that each request has. */
   val headers: Seq[(String, String)] =
     Seq("target-sr-cluster" -> LogicalCluster, "Confluent-Identity-Pool-Id" -> IdentityPool)
       .flatMap { case (header, spec) => text(spec).map(header -> _) }
@@ -125,7 +125,7 @@ private[dynamickafka] final case class Registries(
     RegistrySettings(cluster, in(own).shared)
   }
 
-  /** With these options over those of all clusters. */
+  /** The registries with these options over those of all clusters. */
   def in(own: Map[String, String]): Registries = {
     // A log-in takes precedence over a token, and that over a user: what a cluster has replaces what precedes it.
     val (user, token) = (RegistryOptionSpecs.UserInfo.key, RegistryOptionSpecs.Token.key)

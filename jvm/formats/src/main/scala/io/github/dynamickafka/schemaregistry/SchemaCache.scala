@@ -92,7 +92,7 @@ private[dynamickafka] object SchemaCache {
   private val UnknownMs = 10000L
   private val MostUnknown = 10000
 
-  /** The one of this process. */
+  /** The cache of this process. */
   lazy val shared: SchemaCache = apply(Clock.System)
 
   def apply(clock: Clock): SchemaCache = new SchemaCache(new RegistryClient(clock), clock)

@@ -110,7 +110,7 @@ private[page] final case class ShownState(name: String, isUnreachable: Boolean =
 
 private[page] object ShownState {
 
-  /** Of the values of its gauges. What a query writes to is active. */
+  /** From the gauges of a cluster. A cluster that is written to is active. */
   def apply(values: Map[String, Long]): ShownState =
     ShownState(
       ClusterState.names(values.getOrElse("state", ClusterState.Active)),
@@ -167,7 +167,7 @@ private[page] final case class QueryHistory(
     )
   }
 
-  /** With a point of the charts, of the clusters that have such values: one that is retained has none. */
+  /** Adds a point of the charts. A cluster that is retained has no such values. */
   def point(reading: Reading): QueryHistory = read(reading).copy(points =
     (points :+ Point(
       reading.atMs,

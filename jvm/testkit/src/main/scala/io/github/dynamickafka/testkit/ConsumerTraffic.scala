@@ -41,6 +41,6 @@ object ConsumerTraffic {
       catch { case _: InstanceNotFoundException => None } // The consumer was closed in the meantime.
     }
 
-  /** From `node-17`. */
+  /** The number in a name such as `node-17`. */
   private def nodeId(name: ObjectName): Int = name.getKeyProperty("node-id").stripPrefix("node-").toInt
 }

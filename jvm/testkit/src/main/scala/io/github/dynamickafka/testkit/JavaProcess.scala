@@ -71,7 +71,7 @@ private[testkit] class JavaProcess(name: String) {
 
   def failure(what: String): BrokerFailure = new BrokerFailure(s"$name $what", logTail(4000))
 
-  /** With the threads of the process, if it can still print them. */
+  /** A failure with the threads of the process, if it can still print them. */
   def silence(what: String): BrokerFailure = {
     printThreads()
     new BrokerFailure(s"$name $what", logTail(40000))

@@ -69,7 +69,7 @@ object JsonBenchmark {
         decoder.run()
         threads.getCurrentThreadCpuTime - begin
       }
-      // The one that is first may affect the other one.
+      // The reader that is first may affect the other one.
       val all = (1 to 2 * rounds).map(n =>
         (if (n % 2 == 0) decoders else decoders.reverse).map { case (name, d) => name -> measured(d) }.toMap
       )

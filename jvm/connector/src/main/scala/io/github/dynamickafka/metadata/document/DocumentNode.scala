@@ -30,7 +30,7 @@ private[metadata] final class DocumentNode(
     value
   }
 
-  /** As `fail`, if what is read has a value all the same. */
+  /** Adds an error, where `fail` would throw it: what is read has a value all the same. */
   def report(reason: String): Unit = problems.error(Problem(Some(line), place, reason))
 
   def warn(reason: => Option[String]): Unit = problems.warn(line, place)(reason)

@@ -111,7 +111,7 @@ private[metadata] object JsonText {
   }
 
   /**
-   * As text that every JSON library reads to the same values: numbers that one could round are text, which means the same in a document.
+   * The tree as text that every JSON library reads to the same values: numbers that one could round are text, which means the same here.
    */
   def write(tree: DocumentTree): String = write(tree, quoted) {
     case Scalar(_, Truth, value) => value
@@ -120,7 +120,7 @@ private[metadata] object JsonText {
     case Scalar(_, _, value) => quoted(value)
   }
 
-  /** With keys and scalars as these functions write them. */
+  /** The tree as text, with keys and scalars as these functions write them. */
   def write(tree: DocumentTree, key: String => String)(scalar: Scalar => String): String = tree match {
     case Mapping(_, all) =>
       all.map { case (name, value) => s"${key(name.value)}: ${write(value, key)(scalar)}" }

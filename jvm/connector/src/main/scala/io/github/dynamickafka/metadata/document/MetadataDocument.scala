@@ -38,7 +38,7 @@ private[dynamickafka] object MetadataDocument {
    */
   def parse(text: String, origin: String): Map[String, KafkaStream] = accepted(check(text), origin)
 
-  /** As `parse`, with all errors in place of the first one. */
+  /** Parses like `parse`, with all errors in place of the first one. */
   def check(text: String): Checked = check(DocumentText.tree(text))
 
   def check(tree: => DocumentTree): Checked = {
@@ -382,7 +382,7 @@ private[metadata] object DocumentParts {
 
   val Bootstrap = "bootstrap.servers"
 
-  // As Kafka's clients read an entry of bootstrap.servers, and a port that exists.
+  // An entry of bootstrap.servers as Kafka's clients read it, with a port that exists.
   private val Address = """(?:[0-9A-Za-z%._-]*://)?\[?[0-9A-Za-z%._:-]+\]?:([0-9]{1,5})""".r
   private val LargestPort = 65535
 

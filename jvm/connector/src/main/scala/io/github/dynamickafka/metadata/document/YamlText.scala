@@ -91,7 +91,7 @@ private[document] object PlainScalars {
 private final class YamlTree(parser: Parser) {
   import YamlTree._
 
-  /** By name, which could be a part of a password. */
+  /** Anchors by name, which could be a part of a password. */
   private val anchors = mutable.HashMap.empty[String, Anchor]
   private var depth = 0
 

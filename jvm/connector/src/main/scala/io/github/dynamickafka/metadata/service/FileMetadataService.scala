@@ -71,7 +71,7 @@ private[dynamickafka] object FileMetadataService {
 private[metadata] final class SettledFile(location: String, conf: => Configuration, clock: Clock) {
   import SettledFile._
 
-  /** Without a scheme it is local, regardless of `fs.defaultFS`. */
+  /** A path without a scheme is local, regardless of `fs.defaultFS`. */
   private val path = {
     val named = new Path(location)
     if (named.toUri.getScheme == null) new Path(new File(location).getAbsoluteFile.toURI) else named

@@ -36,7 +36,7 @@ private[dynamickafka] object MetadataServices {
     ServiceRegistry.Spec -> ((arguments, _) => registered(arguments(ServiceRegistry.Handle)))
   )
 
-  /** Also those of other modules of the jar. */
+  /** The constructors of all services, also of other modules of the jar. */
   val constructors: Map[MetadataServiceSpec, Constructor] =
     own ++ NamedClass.registered(classOf[ServiceConstructors]).flatMap(_.all)
 
@@ -171,7 +171,7 @@ private[dynamickafka] object ServiceRegistry {
   val Handle: OptionSpec[String] =
     OptionSpec("handle", OptionType.text, Default.Required, "The value that `register` returned.")
 
-  /** For services that are found here; the builders name it, no user does. */
+  /** The declaration of services that are registered here. The builders name it, no user does. */
   val Spec: MetadataServiceSpec = MetadataServiceSpec("registered", Seq(Handle))
 
   private val services = mutable.HashMap.empty[String, SharedMetadataService]
@@ -200,7 +200,7 @@ private[dynamickafka] object ServiceRegistry {
 private[dynamickafka] final class ServiceArguments(options: ServiceOptions, spec: MetadataServiceSpec) {
   import ServiceArguments._
 
-  /** By their declared names; the user's part of a name is after a prefix. */
+  /** The arguments by their declared names. The user's part of a name is after a prefix. */
   private val named: Map[String, String] = {
     val read = options.arguments.toSeq.sortBy(_._1).map { case (name, value) =>
       canonical(name).getOrElse(throw Errors.unknownOption(

@@ -20,8 +20,8 @@ import io.github.dynamickafka.metadata.{
 
 /**
  * Guards a query against incomplete answers: what an answer lacks is removed only if the next answers lack it too, and an
- * answer that lacks too many clusters is a failure. What the metadata removes explicitly is removed at once. Otherwise a cluster
- * could lack the records of a batch for good. Used by one thread.
+ * answer that lacks too many clusters is a failure. What the metadata removes explicitly is removed at once. Unguarded, a cluster
+ * could lack records of a batch for good. Used by one thread.
  *
  * @param name the name of the service, for logs
  * @param most the number of clusters that an answer may lack; None: half of those in use, at least one
@@ -113,11 +113,11 @@ private[dynamickafka] final case class Guarded(topology: Topology, open: Boolean
 private object RemovalGuard {
 
   /**
-   * What an answer lacks that the query uses.
+   * What the query uses and an answer lacks.
    *
-   * @param stream the stream that it is of; None: what a query lacks that reads, of any stream
+   * @param stream the stream of what is missing; None: of any stream
    * @param cluster the id, if it is a whole cluster of the query or of the stream
-   * @param keep puts it into an answer, as it was before
+   * @param keep puts what is missing into an answer, as it was before
    */
   private final case class Missing(
       text: String,
@@ -125,13 +125,13 @@ private object RemovalGuard {
       cluster: Option[String] = None
   )(val keep: Topology => Topology)
 
-  /** What a query lacks that reads. */
+  /** What a reading query uses and an answer lacks. */
   private def lacks(before: Topology, answer: Topology): Seq[Missing] =
     before.clusters.values.toSeq.flatMap { old =>
       val id = old.id
       val removed = answer.removals.getOrElse(id, Removal.none)
 
-      /** It is marked as missing in the last answer. */
+      /** Keeps what is missing, and marks it as unconfirmed. */
       def keep(change: TopologyCluster => TopologyCluster)(mark: Removal => Removal)(all: Topology) =
         all.copy(
           clusters = all.clusters.updated(id, change(all.clusters.getOrElse(id, old))),
@@ -162,7 +162,7 @@ private object RemovalGuard {
       }
     }
 
-  /** What a query lacks that writes. */
+  /** What a writing query uses and an answer lacks. */
   private def lacksStreams(before: Topology, answer: Topology): Seq[Missing] =
     before.streams.values.toSeq.flatMap { old =>
       val stream = Some(old.id)

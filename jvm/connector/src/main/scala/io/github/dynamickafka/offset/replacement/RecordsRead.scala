@@ -9,7 +9,7 @@ private[dynamickafka] final case class LastRecord(offset: Long, time: Long)
 private[dynamickafka] final case class RecordsRead(partitions: Map[LogKey, LastRecord]) {
 
   /**
-   * The same object if nothing has changed.
+   * The records after a batch; the same object if nothing has changed.
    *
    * @param reached the positions after a batch
    * @param reported the last record that tasks have read of a partition, perhaps of a former log
@@ -56,7 +56,7 @@ private[dynamickafka] object RecordsRead {
 /**
  * A Kafka cluster that replaces another one.
  *
- * @param replaced which
+ * @param replaced the cluster that is replaced, and the id of the new one
  * @param former the id of the cluster that is replaced; that of `replaced` if the new one has the same id
  * @param positions the next offsets to read in the former cluster
  * @param read the last records that were read below these positions, as far as their times are known

@@ -141,8 +141,8 @@ private[sink] final class Clusters(
   }
 
   /**
-   * Asks a cluster. If it refuses the credentials of a client that was open before, a new client asks, which reads credentials again
-   * that are behind references.
+   * Asks a cluster. If it refuses the credentials of a client that was open before, a new client asks, which reads the credentials
+   * behind references again.
    */
   def ask[A](id: String)(question: TransactionAdmin => A): A = {
     val wasOpen = synchronized(admins.get(id).exists(_._1 == current(id)))
@@ -157,7 +157,7 @@ private[sink] final class Clusters(
     catch { case NonFatal(e) if wasOpen && ClusterFailure.isRefused(e) => once() }
   }
 
-  /** Closes the client of a cluster: the next one reads credentials again that are behind references. */
+  /** Closes the client of a cluster: the next one reads the credentials behind references again. */
   def disconnect(id: String): Unit = synchronized {
     for ((_, admin) <- admins.get(id) if !admin.isBeingMade) {
       admins -= id
@@ -198,7 +198,7 @@ private[sink] final class Clusters(
 private[sink] object Clusters {
   private val LongestQuestionMs = 15000L
 
-  /** With the properties that the options give to a cluster that has left the metadata. */
+  /** Clusters with the properties that the options give to a cluster that has left the metadata. */
   def of(options: SinkOptions, commitTimeoutMs: Long): Clusters = new Clusters(
     (id, known) => new ClusterScope(options.clusters, Set(id)).producer(id, known),
     options.clusters.requestTimeoutMs,
@@ -313,7 +313,7 @@ private[commit] final class KafkaTransactionAdmin(properties: ProducerProperties
     )
   }
 
-  /** Twice, because after the first time the client asks another broker: one of them may be frozen. */
+  /** Asks twice, because one broker may be frozen: the client asks another one the second time. */
   override def respond(timeoutMs: Long): Unit = {
     val admin = opened(timeoutMs)
     def ask(): Unit = {
@@ -344,7 +344,7 @@ private[commit] final class KafkaTransactionAdmin(properties: ProducerProperties
     )
   }
 
-  /** Without the topic, or the right to see it, there is nothing to be seen. */
+  /** None if the topic or broker does not exist, or may not be seen. */
   private def ifThere[A](ask: => A): Option[A] =
     try Some(ask)
     catch { case _: UnknownTopicOrPartitionException | _: AuthorizationException => None }

@@ -209,7 +209,7 @@ private[sink] final class Committer(
         }
       }.headOption
     catch {
-      // Not the writer's right, and the leaders alone know.
+      // Writers need not have this right, and only leaders know.
       case e: AuthorizationException =>
         log.warn(
           s"It cannot be determined whether all records of a batch are visible on Kafka cluster '$id': the right to READ " +

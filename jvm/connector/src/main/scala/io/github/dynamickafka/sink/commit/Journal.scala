@@ -129,7 +129,7 @@ private[sink] final class Journal(
     catch { case e: ExecutionException => throw e.getCause }
   }
 
-  /** Deletes a decision. Only if Kafka has aborted all its transactions. */
+  /** Deletes a decision none of whose transactions gets committed. */
   def retract(entry: JournalEntry): Unit = remove((entry.batch, entry.round))
 
   /**

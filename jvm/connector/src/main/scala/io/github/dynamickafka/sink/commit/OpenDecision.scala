@@ -92,7 +92,7 @@ private[dynamickafka] final class Refused(val reasons: Seq[String])
  *
  * No step before the last one changes what a start of the query does: until the decision is marked as finished or deleted,
  * by one file, a start continues with what it finds in Kafka, as after any interruption. The claim is taken before the first
- * step, so that a run that was paused stops, and is checked before each later one, so that this stops if a run starts.
+ * step, so that a run that was paused stops. It is checked before later steps, so that the resolution stops if a run starts.
  *
  * @param watch waits for as long as a run that ends transactions may take to show itself
  */

@@ -7,9 +7,8 @@ import org.slf4j.LoggerFactory
 import io.github.dynamickafka.error.Errors
 
 /**
- * Completes the decisions of earlier runs and jobs, and compares what they are about with what Spark has planned since: only then
- * a batch with the same number is the one that is written. The journal of a job is new, and has no decision yet. Called by a start
- * before its first batch.
+ * Completes the decisions of earlier runs and jobs, and compares their input with Spark's plan: a batch with the same number may
+ * be another one. The journal of a job is new, and has no decision yet. Called by a start before its first batch.
  */
 private[commit] final class Recovery(context: CommitContext, decisions: Decisions) {
   import Recovery._
@@ -19,8 +18,8 @@ private[commit] final class Recovery(context: CommitContext, decisions: Decision
   private val batches = journal.batches
 
   /**
-   * @return the decision about a batch that is committed, and that Spark runs again: its rows are discarded; and the parts of a batch
-   *         that Spark runs again that are written again
+   * @return the decision about a committed batch that Spark runs again, whose rows are discarded; and the lost parts of a batch,
+   *         which are written again
    */
   def apply(earlier: Seq[Journal]): (Option[JournalEntry], Option[LostParts]) = {
     earlier.foreach(completeOther)
@@ -320,7 +319,7 @@ private[commit] final class Leftovers(names: () => TransactionName, context: Com
     }
   }
 
-  /** On all clusters at once, because one that does not respond takes as long as a request may take. */
+  /** Searches all clusters at once, because one that does not respond takes as long as a request may take. */
   private def search(ids: Seq[String], isOwn: Boolean): Unit = {
     def isLeft(id: String) = names().isOwn(id) == isOwn && (isOwn || names().isOfEarlier(id))
     silent ++= clusters.each(ids) { cluster =>

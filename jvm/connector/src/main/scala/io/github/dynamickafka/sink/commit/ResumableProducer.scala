@@ -305,8 +305,8 @@ private[sink] final class TransactionPool(
     idle.put(new Idle(settings, producer))
 
   /**
-   * Closes a producer after an error. If its credentials may be outdated, all idle ones are closed too: the next one reads credentials
-   * again that are behind references.
+   * Closes a producer after an error. If its credentials may be outdated, all idle ones are closed too: the next one reads the
+   * credentials behind references again.
    */
   def discard(settings: ProducerSettings, producer: ResumableProducer, error: Throwable): Unit = {
     close(settings, producer)
@@ -320,7 +320,7 @@ private[sink] final class TransactionPool(
       case NonFatal(e) => log.warn(s"Failed to close a producer of Kafka cluster '${settings.cluster}'", e)
     }
 
-  /** On another thread, because this may hang, and without end: Kafka's client has no limit for a log-in. */
+  /** Opens a producer on another thread, because this may hang without end: Kafka's client has no limit for a log-in. */
   private def opened(settings: ProducerSettings): ResumableProducer = {
     val opening = Opening(create(settings))(close(settings, _))
     try opening.await(settings.maxBlockMs)

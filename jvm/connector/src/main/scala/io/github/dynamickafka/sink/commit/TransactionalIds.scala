@@ -92,7 +92,7 @@ private[sink] final class TransactionalIds(
     }
   }
 
-  /** On another thread, which may hang while it makes the producer: the thread of the query can be interrupted. */
+  /** Runs on another thread, which may hang while it makes the producer: the thread of the query can be interrupted. */
   private def initialized(cluster: String, slot: String): Handle =
     clusters.each(Seq(cluster))(id => pool.fence(clusters.committing(id), s"$slot-$Guard")).head
 }

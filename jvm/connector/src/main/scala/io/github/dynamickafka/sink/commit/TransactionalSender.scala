@@ -120,7 +120,7 @@ private[sink] final class TransactionalSender(
 
   override def close(): Unit = {
     abort()
-    // Their message is dropped.
+    // Spark drops the message of a killed task.
     if (killed()) for (left <- prepared)
       try {
         val _ = pool.fence(settings(left.cluster), left.transactionalId)

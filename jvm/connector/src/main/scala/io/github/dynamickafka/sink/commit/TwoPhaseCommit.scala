@@ -234,7 +234,7 @@ private[sink] final class TwoPhaseCommit(
       journal.retract(stale)
     }
 
-  /** A later run aborts the transactions of this one, if it was taken for dead: then a longer time-out does not help. */
+  /** Throws JOURNAL_CONFLICT if a later run may have aborted the transactions: a longer time-out would not help. */
   private def unlessReplaced(body: => Unit): Unit =
     try body
     catch {

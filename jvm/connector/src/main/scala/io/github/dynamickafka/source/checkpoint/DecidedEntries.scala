@@ -29,7 +29,7 @@ private[dynamickafka] final case class DecidedEntries(
 ) {
   def isEmpty: Boolean = positions.isEmpty
 
-  /** As an offset, to store it. */
+  /** The entries as an offset, to store them. */
   def offset: CompositeOffset = CompositeOffset(positions, identities = identities)
 
   /** The first decision about a log stays. */
@@ -60,7 +60,7 @@ private[dynamickafka] final case class DecidedEntries(
     add(end.copy(entered = entered, identities = identities))
   }
 
-  /** Without the logs that this offset has. */
+  /** The entries without the logs that this offset has. */
   def committed(end: CompositeOffset): DecidedEntries = {
     val left = positions.map { case (id, of) =>
       val identity = end.identity(id)
@@ -87,7 +87,7 @@ private[dynamickafka] final case class DecidedEntries(
         case other => other
       }
 
-  /** With what is lost of topics that were recreated before a batch with their positions was committed. */
+  /** Adds the losses of topics that were recreated before a batch with their positions was committed. */
   def losses(views: Map[String, ClusterView], next: NextOffset): NextOffset = {
     val entering = next.spans.iterator.filter(_.enters).map(span => span.cluster -> span.topic).toSet
     val lost = for {

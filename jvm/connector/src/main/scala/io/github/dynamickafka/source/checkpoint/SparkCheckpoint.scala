@@ -216,7 +216,7 @@ private[dynamickafka] final case class SourceId(name: String, index: Int) {
   /** The number; of a source with a name, its place. The name `01` is not the number 1. */
   def number: Int = name.toIntOption.filter(_.toString == name).getOrElse(index)
 
-  /** In JSON, a number where Spark has numbered the source. */
+  /** The value in JSON: a number where Spark has numbered the source. */
   def shown: Any = name.toIntOption.filter(_.toString == name).getOrElse(name)
 }
 

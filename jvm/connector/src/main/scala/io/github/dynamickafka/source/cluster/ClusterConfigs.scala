@@ -21,7 +21,7 @@ private[dynamickafka] final class ClusterConfigs(options: SourceOptions, scope: 
   private var made = Map.empty[String, (Map[String, String], ClusterConfig)]
 
   /**
-   * Resolved once for each change of the properties, because each trigger asks for it.
+   * Resolves the configuration once for each change of the properties, because each trigger asks for it.
    *
    * @param properties the properties of the cluster in the metadata or the checkpoint
    */
@@ -99,7 +99,7 @@ private[dynamickafka] final class ClusterConfigs(options: SourceOptions, scope: 
     }
   }
 
-  /** The same for partitions, after the clusters have responded. */
+  /** Refuses starting offsets of partitions that are not read, after the clusters have responded. */
   def checkFirst(topology: Topology, views: Map[String, ClusterView]): Unit = for {
     (id, topics) <- starting
     cluster <- named(topology, id)
@@ -125,7 +125,7 @@ private[dynamickafka] final class ClusterConfigs(options: SourceOptions, scope: 
   private def named(topology: Topology, id: String) =
     if (id == OffsetsPolicy.AnyCluster) topology.clusters.values.toSeq else topology.clusters.get(id).toSeq
 
-  /** @param name for a suggestion, which there is none for an empty one */
+  /** @param name for a suggestion; empty: there is none */
   private def refuseStarting(what: String, name: String, known: Iterable[String]) =
     throw Errors.invalidOption(
       SourceOptionSpecs.StartingOffsets.name,
@@ -208,7 +208,7 @@ private[dynamickafka] object ClusterConfigs {
       }.map(_.id).toSet
     }
 
-  /** Creates one for each set of known clusters, and keeps the newest few. Used by one thread. */
+  /** Creates the configurations for each set of known clusters, and keeps the newest few. Used by one thread. */
   final class ByScope(options: SourceOptions) {
     private var kept = Map.empty[Set[String], ClusterConfigs]
 

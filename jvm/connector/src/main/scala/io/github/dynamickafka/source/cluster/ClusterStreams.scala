@@ -107,7 +107,7 @@ private[source] final class ClusterStreams(
     }
   }
 
-  /** As [[ask]], for some of its clusters: their responses are requested now. */
+  /** Asks some of the clusters of [[ask]] again: their responses are requested now. */
   def askAfterwards(
       questions: Map[String, ClusterQuestion],
       superseded: Set[String] => Boolean
@@ -431,7 +431,7 @@ private[source] object ClusterStreams {
 
   private val named = new DaemonThreads("dynamic-kafka-cluster")
 
-  /** For pending commits, because the process may exit right after the stop. */
+  /** How long a stop waits for pending commits, because the process may exit right after it. */
   private val CommitWaitMs = 3000L
 
   private def known(kafkaId: String): Option[String] = Option(kafkaId).filter(_.nonEmpty)

@@ -81,7 +81,7 @@ private[history] final class HistorySource(
     layout: Option[Layout]
 ) {
 
-  /** For errors. */
+  /** The place, for errors. */
   val where: String = s"stream '$stream', history '$path'"
 
   private val caseSensitive = SQLConf.get.caseSensitiveAnalysis

@@ -156,7 +156,7 @@ private[history] final class FileHistory(provider: TableProvider) extends Histor
     def isSet(name: String) = history.options.keys.exists(_.equalsIgnoreCase(name))
     // Columns in the names of folders, also for single files.
     val base = Option.when(status.isDirectory && !isSet("basePath"))("basePath" -> status.getPath.toString)
-    // Otherwise a bad line is a row without values.
+    // By default, a bad line is a row without values.
     val mode = Option.when(history.format.equalsIgnoreCase("json") && !isSet("mode"))("mode" -> "FAILFAST")
     history.options ++ base ++ mode
   }
@@ -197,7 +197,7 @@ private[history] object FileHistory {
   /** Paths are names, and not patterns. */
   private val plainPaths: (String, String) = "__globPaths__" -> "false"
 
-  /** As `DataFrameReader.load` passes paths to a data source. */
+  /** The options with which `DataFrameReader.load` passes paths to a data source. */
   private def paths(files: Seq[String]) = Map("paths" -> mapper.writeValueAsString(files.asJava), plainPaths)
 
   def scanBuilder(table: Table, options: CaseInsensitiveStringMap): ScanBuilder = table match {

@@ -185,7 +185,7 @@ private[source] final class HistoryListing(layout: Option[Layout]) {
       }
     }
 
-    /** In the order of their greatest times, so that event time advances. */
+    /** The files in the order of their greatest times, so that event time advances. */
     def files(frame: DataFrame): Vector[HistoryFile] = {
       val cluster = named(Cluster).map(_.cast("string").as("cluster"))
       val rows = frame.groupBy(fileOf(frame) +: cluster.toSeq: _*)

@@ -21,8 +21,8 @@ import io.github.dynamickafka.kafka.{ConsumerSettings, IdlePool}
  *
  * @param capacity idle consumers that are kept at most
  * @param idleMs how long an idle consumer is kept, in milliseconds
- * @param maxBytes most memory, in bytes, for what idle consumers have fetched for later tasks, about: one that is given back
- *                 beyond it stays connected, and fetches again
+ * @param maxBytes about the most memory, in bytes, for what idle consumers have fetched for later tasks. A consumer that is given
+ *                 back beyond it stays connected, and fetches again
  */
 private[source] final class ConsumerPool(
     open: ConsumerSettings => RangeConsumer,
@@ -50,7 +50,7 @@ private[source] final class ConsumerPool(
     }.getOrElse(open(now))
   }
 
-  /** As [[acquire]], but never a consumer that has read before. */
+  /** A consumer as with [[acquire]], but one that has read nothing before. */
   def create(settings: ConsumerSettings): RangeConsumer = open(settings.withToken)
 
   def release(consumer: RangeConsumer): Unit = {
@@ -141,7 +141,7 @@ private[dynamickafka] object FetchedTopicIds {
     field
   }
 
-  /** The text of the same ids is made once: each poll asks for it. */
+  /** Makes the text of the same ids once, because each poll asks for it. */
   private final class Texts(metadata: Metadata) extends (String => Option[String]) {
     private var ids: ju.Map[String, Uuid] = ju.Map.of()
     private var texts = Map.empty[String, String]

@@ -62,7 +62,7 @@ private[source] final case class RangeBundle(
   /** The number of records, calculated from offsets. */
   def size: Long = ranges.iterator.map(_.range.size).sum
 
-  /** How many records of the ranges are missing. What was cut off had been read, and what a new topic has is read. */
+  /** The number of missing records of the ranges. Records that were cut off below the position had been read. */
   def missing(loss: Loss): Long = (for {
     (p, from, until) <- loss.missing
     range <- ranges.map(_.range).find(range => range.topic == loss.topic && range.partition == p)

@@ -83,8 +83,8 @@ private[source] final class RangeConsumer(
   def heldBytes: Long = measured
 
   /**
-   * Estimates the memory, in bytes, of what was fetched beyond the last range: records that are kept for the next one, and
-   * the client's buffers, whose size Kafka does not tell: no more than is left of the log, and than it may fetch.
+   * Estimates the bytes of what was fetched beyond the last range: records kept for the next one, and the client's buffers.
+   * Kafka does not tell the size of the buffers: the rest of the log counts, up to the fetch limits.
    */
   def measure(): Long = {
     val kept = rests.valuesIterator.map(_.records.asScala.iterator.map(sizeOf(_)).sum).sum

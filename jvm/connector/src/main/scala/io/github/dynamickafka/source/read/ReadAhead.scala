@@ -100,6 +100,6 @@ private[source] object ReadAhead {
 
   private def key(bundle: RangeBundle): Key = bundle.consumer -> bundle.ranges.map(_.range).toSet
 
-  /** The one of this JVM. */
+  /** The instance of this JVM. */
   lazy val shared: ReadAhead = new ReadAhead(ConsumerPool.shared, SharedTaskReader.threads, Clock.System)
 }

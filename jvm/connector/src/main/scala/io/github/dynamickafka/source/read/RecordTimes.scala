@@ -42,7 +42,7 @@ private[source] final class RecordTimes(
     }
   }
 
-  /** The same object until a task has found out something. */
+  /** What tasks have found out: the same object until a task adds something. */
   def found: LogTimes = known
 
   /**
@@ -199,7 +199,7 @@ private[source] final case class TimedOffset(offset: Long, time: Long)
  * @param greatest the greatest time of the records that were read and have no time in the future, which would hide all others; -1:
  *                 there is none
  * @param next the record after it, if it had been fetched too
- * @param size of the records that were read, if it is measured
+ * @param size the mean size of the records that were read, if it is measured
  * @param written the time of the last record as it was written, perhaps in the future; -1: there is none
  */
 private[source] final case class ReportedTimes(

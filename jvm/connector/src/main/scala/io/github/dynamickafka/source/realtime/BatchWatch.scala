@@ -20,7 +20,7 @@ import io.github.dynamickafka.base.{Clock, DaemonThreads}
  * @param minBatchMs how long a batch lasts at least
  * @param latencies gets what tasks report
  * @param fits whether the start of the batch still fits; called every [[BatchWatch.TickMs]], never while the batch does not run
- * @param prepare called once before the tasks of a batch are ended that does not fit any more
+ * @param prepare called once before the tasks of a batch are ended early
  */
 private[realtime] final class BatchWatch(
     minBatchMs: Long,
@@ -175,7 +175,7 @@ private[realtime] final class BatchEnds(requested: () => Unit, latencies: BatchL
 
 private[realtime] object BatchEnds {
 
-  /** Longer than batches are, because a question has no cost while it waits. */
+  /** A time longer than batches are: a question has no cost while it waits. */
   private val Within = 24.hours
 
   /** Reports latencies of a batch to the driver. */

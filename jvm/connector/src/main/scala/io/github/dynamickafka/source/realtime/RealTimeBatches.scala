@@ -102,7 +102,7 @@ private[source] final class RealTimeBatches(
   /** Whether the thread of the query is held, and so its last batch is logged and committed. Waits for it. */
   def awaitHeld(time: Long, unit: TimeUnit): Boolean = held.await(time, unit)
 
-  /** Until the query is stopped, which interrupts its thread. */
+  /** Waits until the query is stopped, which interrupts its thread. */
   private def hold(): Unit = {
     held.countDown()
     new CountDownLatch(1).await()
@@ -137,7 +137,7 @@ private[source] final class RealTimeBatches(
   private def plan(start: CompositeOffset): Array[InputPartition] = {
     val from = deferred.reached(start)
     val snapshot = settled.collect { case Settled(`start`, snapshot) => snapshot }.getOrElse(next(from))
-    // Otherwise the batch ends at once: what is decided now is in its end, before a record is read.
+    // If not, the batch ends at once: what is decided now is in its end, before a record is read.
     val isSettled = from == start && snapshot.position.sameAs(start)
     // The end of the batch before has stored it: only what no offset has any more is left out, while this batch runs.
     if (settled.exists(_.snapshot eq snapshot)) untidy = Some(snapshot.topology)

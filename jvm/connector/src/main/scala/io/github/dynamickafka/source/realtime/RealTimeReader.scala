@@ -98,7 +98,7 @@ private[source] final class RealTimeReader(
       }
     }
 
-  /** Tells the driver the latencies, unless it has learned others a moment ago. */
+  /** Reports the latencies to the driver, at most once in `ReportNanos`. */
   private def reportIfDue(now: Long): Unit = if (now - reportedAt > ReportNanos) {
     reportedAt = now
     val counts = takeLatencies()
@@ -272,7 +272,7 @@ private[realtime] object RealTimeReader {
  * Polls the partitions of one cluster for one task, on a thread of its own, and hands the records over to the thread of the task. It
  * polls no further while the task has not taken what was handed over.
  *
- * @param isRetried whether the task is: it gets a consumer that has read nothing before
+ * @param isRetried whether the task is a retry, which gets a new consumer
  * @param skipUnreachable whether to try again if no consumer can be opened
  * @param arrived called when there is something to take, or when the lane has failed
  * @param closed called when a range is complete while the batch runs: its end is reached, or its log is gone
@@ -403,7 +403,7 @@ private[realtime] final class ClusterLane(
       positions = consumer.reached()
       sound = true
     } catch {
-      // In a request that is sent again by the next one who reads these ranges.
+      // The next reader of these ranges sends the request again.
       case _: WakeupException if stopped => ()
     } finally if (sound) pool.release(consumer) else pool.discard(consumer)
   }

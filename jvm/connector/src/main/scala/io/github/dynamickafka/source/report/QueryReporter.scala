@@ -63,10 +63,10 @@ private[source] final class QueryReporter(
   private var begun = Seq.empty[OffsetChange]
   private var last: Option[TriggerSnapshot] = None
   private var latestOffsets = SortedMap.empty[String, Positions]
-  // Up to where each partition can be read.
+  // The offsets up to which each partition can be read.
   private var ends = SortedMap.empty[String, Positions]
   private var consumed = CompositeOffset.empty
-  // Also of a batch 0 that is not complete.
+  // The position that is reached, also with a batch 0 that is not complete.
   private var position = CompositeOffset.empty
   private var planned: Option[(CompositeOffset, SortedMap[String, Long])] = None
   private var read = Map.empty[String, Long]
@@ -275,7 +275,7 @@ private object LateClusters {
  */
 private[source] final case class OffsetChange(what: String, cluster: String, positions: Positions) {
 
-  /** Without offsets, for people. */
+  /** The topics with the numbers of their partitions, for people. */
   def topics: String = positions.byTopic.map { case (topic, partitions) =>
     s"$topic: ${partitions.size} partition${if (partitions.size == 1) "" else "s"}"
   }.mkString(", ")
@@ -374,7 +374,7 @@ private[source] class QueryMetrics(
     "commitsFailed" -> (() => commits.total.failed)
   )
 
-  /** Of a cluster that is not read any more: values of its records would be of the past. */
+  /** The gauges of a cluster that is not read any more: it has no current records. */
   private def ofRetained(id: String): Map[String, () => Long] = Map("state" -> (() => current.state(id)))
 
   private def ofCluster(id: String): Map[String, () => Long] = {

@@ -36,7 +36,7 @@ private[source] final case class QuerySnapshot(
 
   def retained: Int = at.retained.count(_._2.positions.nonEmpty)
 
-  /** Of a cluster that has gauges; one that is unreachable has a state too. */
+  /** The state of a cluster that has gauges, also of an unreachable one. */
   def state(id: String): Long =
     if (clusters.retained(id)) ClusterState.Retained
     else if (at.draining.getOrElse(id, Positions.empty).nonEmpty) ClusterState.Draining

@@ -41,7 +41,7 @@ private[source] final class TimeLags(
   private var isOpen = false
   private var triedAt = Long.MinValue
 
-  /** By cluster that is read; the same object as long as nothing has changed. */
+  /** The times of the clusters that are read; the same object as long as nothing has changed. */
   def clusters: Map[String, ClusterTimes] = found
 
   /**
@@ -79,7 +79,7 @@ private[source] final class TimeLags(
   def reads(from: CompositeOffset): Unit =
     if (from.history.nonEmpty && historyFrom.isEmpty) historyFrom = Some(from)
 
-  /** No task runs: forgets what is about other logs. */
+  /** Called when no task runs: forgets what is about other logs. */
   def retain(reached: CompositeOffset): Unit =
     if (last.reached ne reached) records.retain(reached)
 

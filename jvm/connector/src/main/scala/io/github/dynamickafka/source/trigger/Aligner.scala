@@ -88,7 +88,7 @@ private[source] final class Aligner(
   /**
    * The batch of the trigger reads these numbers of records of its spans.
    *
-   * @param files those that are not read after the batch
+   * @param files the files that the batch leaves unread
    */
   def planned(spans: IndexedSeq[Span], granted: IndexedSeq[Long], files: Option[UnreadFiles]): Unit =
     current.foreach { trigger =>
@@ -115,7 +115,7 @@ private[source] final class Aligner(
       }
   }
 
-  /** With the answers to what was asked ahead; a request that has failed is sent again where it is needed. */
+  /** Adds the answers to what was asked ahead. A request that has failed is sent again where it is needed. */
   private def collected(trigger: AlignedTrigger): AlignedTrigger = {
     val answers = pending.take().flatMap { case (id, (request, found)) =>
       val (questions, ends) = request.question
@@ -173,7 +173,7 @@ private[source] object Aligner {
    */
   final case class Readable(spans: IndexedSeq[Span], left: Option[UnreadFiles])
 
-  /** More than any search needs. */
+  /** More rounds than any search needs. */
   private val MostRounds = 100
 
   /** The times that are asked for, and the latest offsets that were known when the request was sent. */

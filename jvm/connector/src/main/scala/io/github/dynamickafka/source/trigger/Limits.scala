@@ -72,7 +72,7 @@ private[dynamickafka] final class Limits {
       else spans.indices.iterator.map(i => spans(i).key -> (if (granted(i) > 0L) turn else last(i))).toMap
   }
 
-  /** As in Spark's Kafka source, the first trigger never waits. */
+  /** Whether the batch waits for more records. As in Spark's Kafka source, the first one never waits. */
   private def putOff(lags: IndexedSeq[Long], limit: ReadLimit, now: Long): Boolean =
     Limits.fewest(limit).exists { fewest =>
       lastBatch.exists(

@@ -203,8 +203,8 @@ private[source] object UnansweredPartitions {
 
 /**
  * The records that the query has given up since it was started: `failOnDataLoss=false`, `unreachableReplayPolicy=skip`,
- * `replacedClusterPolicy`; and those that it reads again in a cluster that was replaced. As far as the driver knows their number: of a log that is gone it knows the last
- * end that was found. Used only by the thread of the query.
+ * `replacedClusterPolicy`; and those that it reads again in a cluster that was replaced. The driver knows the number; of a log
+ * that is gone, up to the last end that it has found. Used only by the thread of the query.
  */
 private[source] final class LostRecords {
   private var count = 0L

@@ -47,7 +47,7 @@ private[source] final class PlannedBatches(
       now: Long,
       wait: Boolean
   ): CompositeOffset = {
-    // Otherwise a batch of Kafka comes after all files.
+    // Without alignment, a batch of Kafka comes after all files.
     val files = if (aligner.isAligned(limit)) unread(start) else None
     if (files.isEmpty && last.exists(_.isIdle(start, snapshot))) {
       aligner.idle()
@@ -68,7 +68,7 @@ private[source] final class PlannedBatches(
       val left = readable.left.orElse(files)
       aligner.planned(spans, granted, left)
       val computed = snapshot.next.offset(granted)
-      // With the history: what is deferred enters again by an offset that has another text than the one before.
+      // The offset includes the history: what is deferred enters again by an offset that has another text than the one before.
       val withFiles = left.fold(computed)(files => computed.copy(history = files.read))
       val (end, ranges) = endOf(start, withFiles, isBatch = readable.left.isDefined)
       checkpoint.remember(snapshot.topology, logged.named)

@@ -23,7 +23,7 @@ import io.github.dynamickafka.source.cluster.{ClusterConfig, ClusterReads, Clust
 /**
  * Where a trigger continues in clusters that replace others.
  *
- * @param views the responses of the clusters, without those that do not respond meanwhile
+ * @param views the responses of the clusters; pending where a cluster does not respond meanwhile
  * @param continued positions in these clusters, by cluster id
  */
 private[dynamickafka] final case class DecidedReplacements(
@@ -146,7 +146,7 @@ private[source] final class ReplacedClusters(
       next: NextOffset
   ): Unit = next.replaced.filter(isContinued(next, _)).foreach { c =>
     if (c.of.isEmpty) ids = ids.replaced(c, clock.monotonicMs())
-    // A copy of this one is compared with them, although nothing may be read here before.
+    // A copy of this cluster is compared with the former records, although nothing may be read here before.
     if (policy == ReplacedClusterPolicy.SameOffsets && c.former != c.cluster)
       lastRecords.continued(c.former, c.cluster, c.positions(start))
     log.warn(
@@ -200,7 +200,7 @@ private[source] object ReplacedClusters {
   def refused(cluster: ReplacedCluster, reason: String): Errors.Runtime =
     Errors.clusterReplaced(cluster.cluster, cluster.known, cluster.found, reason)
 
-  /** Otherwise it keeps its positions until all of its partitions have answered. */
+  /** Whether the query continues in the cluster now. If not, it keeps its positions until all partitions have answered. */
   private def isContinued(next: NextOffset, cluster: ReplacedCluster): Boolean =
     next.rest.identities.get(cluster.cluster).exists(_.kafkaId.contains(cluster.found))
 }

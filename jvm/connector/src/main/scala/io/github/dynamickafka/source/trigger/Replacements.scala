@@ -69,7 +69,7 @@ private[source] trait RecordsAt {
 
 private[source] object RecordsAt {
 
-  /** With a consumer that is closed afterwards, within the request timeout of the cluster. */
+  /** Reads with a consumer that is closed afterwards, within the request timeout of the cluster. */
   object Consumer extends RecordsAt {
     override def apply(
         config: ClusterConfig,
@@ -132,7 +132,7 @@ private[source] trait MirrorCheckpoints {
    * Reads the topic from its beginning to its end: the newest checkpoints are there.
    *
    * @param question what is looked for
-   * @return or why there are none
+   * @return what is found, or why there are no checkpoints
    */
   def apply(
       config: ClusterConfig,
@@ -143,7 +143,7 @@ private[source] trait MirrorCheckpoints {
 
 private[source] object MirrorCheckpoints {
 
-  /** With a consumer that is closed afterwards, within the request timeout of the cluster. */
+  /** Reads with a consumer that is closed afterwards, within the request timeout of the cluster. */
   object Consumer extends MirrorCheckpoints {
     override def apply(
         config: ClusterConfig,

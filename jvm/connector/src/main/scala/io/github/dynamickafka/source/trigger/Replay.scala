@@ -175,7 +175,7 @@ private[source] final class Replay(state: QueryState) {
 
 private[source] object Replay {
 
-  /** With these, records of the former cluster are not looked for in the new one. */
+  /** With these policies, records of the former cluster are not looked for in the new one. */
   private val GivingUp =
     Set[ReplacedClusterPolicy](
       ReplacedClusterPolicy.Fail,

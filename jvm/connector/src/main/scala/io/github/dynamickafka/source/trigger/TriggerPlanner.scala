@@ -183,8 +183,8 @@ private[source] final class TriggerPlanner(state: QueryState, replaced: Replaced
 
   /**
    * The responses that decide, and what they mean. A response that was requested before this trigger decides nothing for
-   * good: it is requested again. Which Kafka cluster it is, is asked again where a topic has another id: a cluster that was
-   * replaced behind its address while the query runs is otherwise recognized by its topics only.
+   * good: it is requested again. If a topic has another id, the cluster's id is asked for again: otherwise only its topics show
+   * that a cluster was replaced behind its address.
    */
   private def confirmed(
       trigger: TriggerContext,
@@ -246,7 +246,7 @@ private[source] final class TriggerPlanner(state: QueryState, replaced: Replaced
     }
   }
 
-  /** With the positions in clusters that take the place of others. */
+  /** Adds the positions in clusters that take the place of others. */
   private def continued(
       trigger: TriggerContext,
       transition: Transition,
@@ -304,7 +304,7 @@ private[source] final class TriggerPlanner(state: QueryState, replaced: Replaced
     }
   }
 
-  /** One that is lost, and not removed explicitly, is waited for as long as another one that does not respond. */
+  /** A cluster that is lost, and not removed explicitly, is waited for as long as another one that does not respond. */
   private def logReplacing(views: Map[String, ClusterView]): Unit = {
     val silent = replacing.filter { case (_, former) => views.get(former).contains(ClusterView.Unreachable) }
     (silent.toSet -- loggedReplacing).foreach { case (id, former) =>
@@ -526,7 +526,7 @@ private[dynamickafka] final case class TriggerContext(
     case TriggerContext.Started(_, decided) => decided
   }
 
-  /** The same at what was read since, if it began as a trigger of a running query. */
+  /** This context at the positions that are reached now; None at the first start, and with pinned responses. */
   def readFurther(reached: CompositeOffset, now: Long, decided: DecidedEntries): Option[TriggerContext] =
     origin match {
       case started: TriggerContext.Started if pinned.isEmpty =>

@@ -56,7 +56,7 @@ private[format] final class AvroBody(writer: Schema, reader: Schema, show: (Any,
 
 private[format] object AvroBody {
 
-  /** With the fields of the reader's schema as columns, by Spark's conversion. */
+  /** A body with the fields of the reader's schema as columns, by Spark's conversion. */
   def apply(writer: Schema, reader: Schema, side: SideLayout): AvroBody = {
     val wanted = side.wanted.toArray
     val wantedSchema = side.wantedSchema

@@ -59,7 +59,7 @@ private[dynamickafka] object AvroConfluent extends Format("avro-confluent") with
   private object Writer extends FormatWriter {
     override def encoder(fields: SideLayout): Encoder = new AvroEncoder(fields)
 
-    /** With the schemas that it refers to in its text. */
+    /** The schema, with the schemas that it refers to in its text. */
     override def schema(fields: SideLayout): Option[RegisteredSchema] =
       Some(fields.registered.filter(_.references.isEmpty).getOrElse(
         RegisteredSchema(

@@ -84,7 +84,7 @@ private[dynamickafka] object RegistryAvro {
   def difference(writer: Schema, reader: Schema): Option[String] =
     find(Resolver.resolve(writer, reader), "", ju.Collections.newSetFromMap(new ju.IdentityHashMap))
 
-  /** In what Avro does, which also tells the branches of unions that it takes. */
+  /** Looks into what Avro does, which also tells the branches of unions that it takes. */
   private def find(action: Action, path: String, seen: ju.Set[Action]): Option[String] = {
     def below(name: String) = if (path.isEmpty) name else s"$path.$name"
     if (!seen.add(action)) None

@@ -106,7 +106,7 @@ private[dynamickafka] object DebeziumAvro {
     Schema.createRecord(writer.getFullName, null, null, false, fields.asJava)
   }
 
-  /** The same record by another name. */
+  /** The schema of a record with another name. */
   def renamed(record: Schema, name: String): Schema =
     if (record.getFullName == name) record
     else {

@@ -81,7 +81,7 @@ private[dynamickafka] final class ChangeDecoder(side: SideLayout) extends Decode
 
   private var rows: Seq[Row] = Nil
 
-  /** No further rows. */
+  /** Drops further rows. */
   def clear(): Unit = rows = Nil
 
   override def decode(bytes: Array[Byte], into: DecodedValues): DecodeFailure = {
@@ -213,7 +213,7 @@ private[change] final class JsonEnvelope(
     fields.indices
   ))
 
-  /** For each field, where it is: in the root, or, behind those of the root, in the payload. */
+  /** Where each field is: in the root, or, behind those of the root, in the payload. */
   private val places: Array[(Boolean, Int)] = all.map(f =>
     if (wrapped && !f.outer) (false, inner.indexOf(f)) else (true, root.fieldIndex(f.field.name))
   )

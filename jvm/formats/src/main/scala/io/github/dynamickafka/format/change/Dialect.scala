@@ -68,7 +68,7 @@ private[change] object Dialect {
 
   object Ogg extends BeforeAfter("op_type", ListMap("I" -> "c", "U" -> "u", "D" -> "d"))
 
-  /** As it is, also operations that change no row. */
+  /** Debezium's envelope as it is, also with operations that change no row. */
   object DebeziumEnvelope extends BeforeAfter("op", ListMap.empty) {
     override protected def change(op: String, before: InternalRow, after: InternalRow)
         : Either[String, Seq[Change]] = Right(Seq(Change(op, before, after)))

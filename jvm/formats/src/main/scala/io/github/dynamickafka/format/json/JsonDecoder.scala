@@ -25,9 +25,8 @@ import io.github.dynamickafka.format.{DecodeFailure, DecodedValues, Decoder, Sid
  * Decodes JSON objects into columns, with the results of Spark's `from_json`.
  *
  * The bytes are parsed directly into the columns, most of them by [[PlainFields]] and the rest by Jackson's parser; fields of no column
- * are skipped. Where anything is unusual, the record is
- * decoded again by Spark's own parser, in the way of `from_json`: bytes that are not UTF-8, an error of the parser, a value that
- * does not fit its column. So what is bad, and what is left of a bad record, is Spark's decision.
+ * are skipped. Spark's own parser decodes a record, as `from_json` does, if it is very long, its bytes are not UTF-8, the parser
+ * fails, or a value does not fit its column. So Spark decides what is bad, and what is left of a bad record.
  */
 private[format] final class JsonDecoder(
     side: SideLayout,

@@ -278,7 +278,7 @@ private object PlainValue {
   final val NoDay = Long.MinValue
   final val MostDigits = 18
 
-  /** With the point: an integer of 15 digits is a double without rounding. */
+  /** Counted with the point: an integer of 15 digits is a double without rounding. */
   final val ExactDigits = 16
   val Powers: Array[Long] = Array.iterate(1L, ExactDigits)(_ * 10)
 }

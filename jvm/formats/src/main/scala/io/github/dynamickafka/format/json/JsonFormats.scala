@@ -165,7 +165,7 @@ private[json] final class VariantDecoder(side: SideLayout) extends Decoder {
   override def decode(bytes: Array[Byte], into: DecodedValues): DecodeFailure = {
     into.clear()
     try {
-      // As a text, in which bytes that are not UTF-8 are replaced.
+      // The record is parsed as a text, in which bytes that are not UTF-8 are replaced.
       val parsed = Using.resource(factory.createParser(new String(bytes, UTF_8))) { parser =>
         parser.nextToken()
         VariantBuilder.parseJson(parser, allowsDuplicates)
@@ -287,7 +287,7 @@ private[dynamickafka] object JsonSchemaColumns {
       MapType(StringType, typeOf(node.get("additionalProperties"), scope))
     else StringType
 
-  /** One type or null. */
+  /** The type of a choice between one type and null; of any other one, text. */
   private def choice(node: JsonNode, scope: Scope): DataType =
     node.elements.asScala.filterNot(_.path("type").asText == "null").toSeq match {
       case Seq(one) => typeOf(one, scope)
@@ -320,7 +320,7 @@ private[dynamickafka] object JsonSchemaColumns {
 private[dynamickafka] object JsonSchemaText {
   private val make = JsonNodeFactory.instance
 
-  /** With the title of the record in Avro: some serializers require one. */
+  /** A schema with the title of the record in Avro: some serializers require one. */
   private def root = make.objectNode.put("$schema", "http://json-schema.org/draft-07/schema#")
     .put("title", "topLevelRecord")
 

@@ -92,7 +92,7 @@ private[format] final class RecordParser(factory: JsonFactory, features: Int)
 
 private[format] object RecordParser {
 
-  /** Without a reference to the content, as with `from_json`: Spark would take the text of objects from it. */
+  /** A context without a reference to the content, as with `from_json`: Spark would take the text of objects from it. */
   private def context(constraints: StreamReadConstraints) =
     new IOContext(
       constraints,

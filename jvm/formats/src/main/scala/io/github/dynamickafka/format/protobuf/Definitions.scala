@@ -32,7 +32,7 @@ private[dynamickafka] final case class FieldDefinition(
     features: Map[String, String] = Map.empty
 ) {
 
-  /** With `optional` before it in proto3, which a descriptor has as a oneof of its own. */
+  /** The field with `optional` before it in proto3, which a descriptor has as a oneof of its own. */
   def explicit: FieldDefinition = copy(oneof = -1, features = features.updated("field_presence", "EXPLICIT"))
 }
 
@@ -44,7 +44,7 @@ private[dynamickafka] final case class FieldType(kind: Int, name: String = "")
 
 private[dynamickafka] object FieldType {
 
-  /** By the name in a .proto file. */
+  /** The type with a name in a .proto file. */
   def named(name: String): FieldType = FieldKind.scalars.get(name).fold(FieldType(0, name))(FieldType(_))
 }
 
@@ -52,7 +52,7 @@ private[dynamickafka] object FieldType {
 private[protobuf] object Syntax {
   final val Editions = "editions"
 
-  /** By the numbers in `google.protobuf.Edition`. */
+  /** The editions with their numbers in `google.protobuf.Edition`. */
   private val editions = Map("2023" -> 1000L, "2024" -> 1001L)
 
   def named(name: String): String =
@@ -114,7 +114,7 @@ private[dynamickafka] object FieldKind {
   final val SInt32 = 17
   final val SInt64 = 18
 
-  /** By the names in .proto files. */
+  /** The scalar types by their names in .proto files. */
   val scalars: Map[String, Int] = Map(
     "double" -> Double,
     "float" -> Float,

@@ -378,7 +378,7 @@ private[protobuf] object FieldValue {
     else UTF8String.fromString(new String(bytes, UTF_8))
   }
 
-  /** As Java's library names a number that has no name. */
+  /** The value of an enum. A number without a name is named as by Java's library. */
   private def enumValue(field: ProtoField, declared: ProtoEnum, names: Boolean): FieldValue = {
     val byNumber = declared.values.reverse.map { case (name, number) =>
       number -> (if (names) UTF8String.fromString(name) else number)

@@ -55,7 +55,7 @@ private[dynamickafka] final class ProtoInput {
     (n >>> 1) ^ -(n & 1L)
   }
 
-  /** In 32 bits, where the sign is another one if the number has more. */
+  /** A number in 32 bits, where the sign is another one if the number has more. */
   def zigZag32(): Int = {
     val n = varint().toInt
     (n >>> 1) ^ -(n & 1)

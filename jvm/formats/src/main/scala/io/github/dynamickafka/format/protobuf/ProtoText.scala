@@ -269,7 +269,7 @@ private final class ProtoText(tokens: ProtoTokens) {
     case _ => exponent(next())
   }
 
-  /** As text, in the form that descriptors have. */
+  /** The default as text, in the form that descriptors have. */
   private def defaultOf(kind: Int): String = kind match {
     case FieldKind.Text => new String(string(), UTF_8)
     case FieldKind.Bytes if isString => ProtoTokens.escaped(string())

@@ -62,7 +62,7 @@ private[dynamickafka] final case class ProtoTypes(
     isKnown: Set[String]
 ) {
 
-  /** By the full name, or by the name without the package if it is the only one of the schema's own files. */
+  /** Finds a message by its full name, or by the name without the package if it is the only one of the schema's own files. */
   def find(name: String): Option[ProtoMessage] = messages.get(name.stripPrefix(".")).orElse {
     messages.values.filter(m => !m.isMapEntry && m.name.endsWith(s".$name") && !isKnown(m.name)).toSeq match {
       case Seq(one) => Some(one)

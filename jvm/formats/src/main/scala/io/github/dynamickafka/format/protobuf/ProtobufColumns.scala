@@ -32,7 +32,7 @@ private[dynamickafka] object ProtobufColumns {
   def isTimestamp(message: ProtoMessage): Boolean = isTime(message, "Timestamp")
   def isDuration(message: ProtoMessage): Boolean = isTime(message, "Duration")
 
-  /** As Spark recognizes them, in any package. */
+  /** Whether Spark recognizes a message as this time, in any package. */
   private def isTime(message: ProtoMessage, name: String) =
     message.name.split('.').last == name && message.fields.map(_.name) == Seq("seconds", "nanos")
 

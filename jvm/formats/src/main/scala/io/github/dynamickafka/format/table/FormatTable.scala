@@ -25,7 +25,7 @@ private[dynamickafka] final case class FormatTable(
   def keyFields: Seq[String] = key.fold(Seq.empty[String])(_.fields)
   def exceptKey: Boolean = key.exists(_.isApart)
 
-  /** With the columns of `schema=registry`. */
+  /** The table with the columns of `schema=registry`. */
   def withSchema(newest: DeclaredSchema): FormatTable =
     copy(schema = Some(newest), schemaFromRegistry = false)
 

@@ -198,7 +198,7 @@ private[metadata] object JdbcRows {
       value.scalar
     }.toMap)
 
-  /** In the order of the rows. */
+  /** Groups rows, in their order. */
   private def grouped[A](rows: Seq[Row])(key: Row => String)(made: (String, Seq[Row]) => A) =
     rows.map(key).distinct.map(name => name -> made(name, rows.filter(key(_) == name))).to(VectorMap)
 

@@ -50,7 +50,7 @@ private[remote] abstract class KubernetesService(arguments: ServiceArguments, co
     try request
     catch { case NonFatal(e) => throw new IOException(s"$shown cannot be read", reason(e)) }
 
-  /** Watches until one of the watches ends. All watches work before changes are looked for that were before. */
+  /** Watches until one of the watches ends. All watches work before earlier changes are looked for. */
   override protected def await(working: () => Unit, changed: () => Unit): Unit = {
     val ended = new CompletableFuture[Unit]
     var watches = Seq.empty[Watch]

@@ -60,7 +60,7 @@ private[metadata] final class StrimziMetadataService(
   override protected val shown: String = s"Strimzi's resources in ${all.mkString(", ")}"
   private val listener = Option(arguments(MetadataServiceSpecs.StrimziListener)).filter(_.nonEmpty)
 
-  /** The one that the API server has. */
+  /** The version of Strimzi's resources that the API server has. */
   @volatile private var version = Versions.head
 
   override protected def watched: Seq[Watchable[_]] =
@@ -79,7 +79,7 @@ private[metadata] final class StrimziMetadataService(
     }.to(VectorMap)
   }
 
-  /** In the version that the API server has. */
+  /** Lists resources in the version that the API server has. */
   private def list(kind: String, namespace: String): Seq[StrimziResource] =
     (version +: Versions.filterNot(_ == version)).iterator.flatMap { tried =>
       reading(s"$kind resources in the namespace '$namespace'")(
@@ -225,7 +225,7 @@ private final class StrimziResource(kind: String, resource: GenericKubernetesRes
       (DocumentParts.Bootstrap -> servers)
   }
 
-  /** What Strimzi's operator says about one that is not ready. */
+  /** Why a `Kafka` is not ready, as Strimzi's operator says. */
   private def reason: String = {
     def holds(condition: JsonNode, name: String, value: String) =
       text(condition, "type").contains(name) && text(condition, "status").contains(value)
