@@ -143,7 +143,7 @@ private[dynamickafka] object WriteOptionSpecs extends OptionSpecs {
   )
 
   val KeySerializer = optional("keySerializer", KafkaSerdes.serializers("keySerializer"))(
-    "The same for keys, in place of `keyFormat`. They are the column `key`."
+    "The same for keys, in place of `keyFormat`, from the column `key`."
   )
 
   /** See [[FormatOptionSpecs.classes]]. */
