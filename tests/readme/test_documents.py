@@ -23,10 +23,9 @@ CHECKED = {"bash", "json", "properties", "python", "scala", "xml", "yaml"}
 NOT_CHECKED = {"mermaid", "text"}
 # The commands that a shell block may contain besides make and sbt.
 COMMANDS = {
-    "pip install ./python",
-    "pip install './python[spark]'",
+        "pip install './python[spark]'",
     # On the commit of a release: docs/dev/releasing.md.
-    "pip install dynamic-kafka",
+
     "pip install 'dynamic-kafka[spark]'",
     "python -m dynamic_kafka schema > metadata.schema.json",
     "spark-pipelines --remote sc://localhost:15002 run --spec examples/pipeline/spark-pipeline.yml",
