@@ -23,17 +23,16 @@ CHECKED = {"bash", "json", "properties", "python", "scala", "xml", "yaml"}
 NOT_CHECKED = {"mermaid", "text"}
 # The commands that a shell block may contain besides make and sbt.
 COMMANDS = {
-        "pip install './python[spark]'",
+    "pip install './python[spark]'",
     # On the commit of a release: docs/dev/releasing.md.
-
     "pip install 'dynamic-kafka[spark]'",
     "python -m dynamic_kafka schema > metadata.schema.json",
     "spark-pipelines --remote sc://localhost:15002 run --spec examples/pipeline/spark-pipeline.yml",
-    "docker compose up --detach --wait",
     # The namespace and the secret of the manifests, see tests/kubernetes.
     "kubectl create namespace data",
     "kubectl create secret generic kafka-credentials --namespace data --from-file=blue.properties",
-    ".venv/bin/python examples/quickstart.py",
+    "python examples/clusters.py start",
+    "python examples/quickstart.py",
     ".venv/bin/python examples/event_time.py",
     ".venv/bin/python examples/real_time.py",
     ".venv/bin/python -m pytest tests/e2e/test_demo.py",
