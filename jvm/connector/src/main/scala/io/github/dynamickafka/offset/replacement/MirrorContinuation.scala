@@ -62,7 +62,7 @@ private[dynamickafka] final class MirrorContinuation(
         topic -> (if (of.topics(there)) Right(Some(there))
                   else if (of.topics(topic))
                     Left(
-                      s"MirrorMaker copies topic '$topic' of '$alias' to topic '$there', which the metadata of the new cluster lack"
+                      s"MirrorMaker copies topic '$topic' of '$alias' to topic '$there', which the metadata of the new cluster lacks"
                     )
                   else names.upstream(topic).filter(of.topics) match {
                     case Some(origin) =>

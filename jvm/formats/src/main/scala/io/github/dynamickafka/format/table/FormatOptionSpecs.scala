@@ -79,7 +79,7 @@ private[dynamickafka] object FormatOptionSpecs extends OptionSpecs {
   )
 
   val MetadataPrefix = optional("metadataPrefix", text, "no prefix")(
-    "A prefix of these columns, if `schema` has one of the same name."
+    "A prefix of metadata columns, if `schema` has a column of the same name."
   )
 
   val ChangeData = option(
