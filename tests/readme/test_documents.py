@@ -66,6 +66,11 @@ def test_the_site_has_every_page() -> None:
     assert sorted(listed) == sorted(pages - decisions)
 
 
+def test_the_pages_have_a_limit_of_words() -> None:
+    for most, pages in ((35_000, ("README.md", "docs/*.md")), (25_000, ("docs/dev/**/*.md",))):
+        assert sum(len(file.read_text().split()) for page in pages for file in docs.ROOT.glob(page)) <= most
+
+
 # The blocks of the quickstart are run.
 @pytest.mark.parametrize("block", [b for b in docs.blocks("bash") if b not in docs.quickstart()], ids=str)
 def test_commands_exist(block: docs.Block) -> None:
