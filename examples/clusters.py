@@ -1,4 +1,4 @@
-"""Two local Kafka clusters for the quickstart, without Docker: blue at localhost:19092, green at localhost:29092.
+"""Two local Kafka clusters for the quickstart: blue at localhost:19092, green at localhost:29092.
 
     python examples/clusters.py start
     python examples/clusters.py stop

@@ -1,6 +1,6 @@
 """Counts the orders of every cluster, while clusters are added and removed.
 
-    docker compose up --detach --wait
+    python examples/clusters.py start
     python examples/quickstart.py
 
 Edit examples/streams.yaml meanwhile: a cluster that you add is read, and one that you remove is no longer read.
@@ -39,7 +39,9 @@ def main() -> None:
     """Run until interrupted."""
     streams = sys.argv[1] if len(sys.argv) > 1 else str(HERE / "streams.yaml")
     spark = session(SparkSession.builder.appName("quickstart").config("spark.sql.shuffle.partitions", 2))
-    counts = orders(spark, streams).load().groupBy("stream", "cluster").count()
+    # The page of the query is at http://127.0.0.1:4090/.
+    reader = orders(spark, streams).set_option("ui", "true")
+    counts = reader.load().groupBy("stream", "cluster").count()
     counts.writeStream.format("console").outputMode("complete").start().awaitTermination()
 
 

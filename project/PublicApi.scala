@@ -16,6 +16,12 @@ object PublicApi {
       // Also its private parents, whose comments it inherits.
       files.filter(file => shown(file.getParentFile))
     },
-    Compile / doc / dependencyClasspath ++= (Compile / products).value.map(Attributed.blank)
+    Compile / doc / dependencyClasspath ++= (Compile / products).value.map(Attributed.blank),
+    // In the jar too, the pages open at the entry: scaladoc's first page has nothing but the package `io`.
+    Compile / doc ~= { folder =>
+      val entry = "io/github/dynamickafka/DynamicKafka$.html"
+      IO.write(folder / "index.html", s"""<meta http-equiv="refresh" content="0; url=$entry">""")
+      folder
+    }
   )
 }

@@ -45,6 +45,8 @@ def test_the_scala_documentation_has_the_public_classes() -> None:
     _, artifact, version = COORDINATE.split(":")
     with zipfile.ZipFile(published() / f"{artifact}-{version}-javadoc.jar") as archive:
         pages = {name.removeprefix("io/github/dynamickafka/") for name in archive.namelist()}
+        index = archive.read("index.html").decode()
+    assert pages & set(re.findall(r'url=io/github/dynamickafka/(.+?)"', index)) == {"DynamicKafka$.html"}
     shown = {page.removesuffix(".html").rstrip("$") for page in pages if re.search(r"[A-Z]\w*\$?\.html$", page)}
     builders = {"DynamicKafkaBuilder", "DynamicKafkaReaderBuilder", "DynamicKafkaWriterBuilder"}
     assert {"DynamicKafka", "OffsetsInitializer"} | builders <= shown

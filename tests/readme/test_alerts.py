@@ -78,4 +78,4 @@ def test_a_rule_has_a_severity_a_threshold_of_the_table_and_a_paragraph(rule: di
     if threshold:
         assert threshold[1] in rule["expr"]
     page, _, anchor = alert.to_do.partition("#")
-    assert not anchor or anchor in docs.anchors(docs.ROOT / "docs" / page)
+    assert anchor in docs.anchors(docs.ROOT / "docs" / page)

@@ -23,18 +23,16 @@ CHECKED = {"bash", "json", "properties", "python", "scala", "xml", "yaml"}
 NOT_CHECKED = {"mermaid", "text"}
 # The commands that a shell block may contain besides make and sbt.
 COMMANDS = {
-    "pip install ./python",
     "pip install './python[spark]'",
     # On the commit of a release: docs/dev/releasing.md.
-    "pip install dynamic-kafka",
     "pip install 'dynamic-kafka[spark]'",
     "python -m dynamic_kafka schema > metadata.schema.json",
     "spark-pipelines --remote sc://localhost:15002 run --spec examples/pipeline/spark-pipeline.yml",
-    "docker compose up --detach --wait",
     # The namespace and the secret of the manifests, see tests/kubernetes.
     "kubectl create namespace data",
     "kubectl create secret generic kafka-credentials --namespace data --from-file=blue.properties",
-    ".venv/bin/python examples/quickstart.py",
+    "python examples/clusters.py start",
+    "python examples/quickstart.py",
     ".venv/bin/python examples/event_time.py",
     ".venv/bin/python examples/real_time.py",
     ".venv/bin/python -m pytest tests/e2e/test_demo.py",
@@ -66,6 +64,11 @@ def test_the_site_has_every_page() -> None:
     decisions = {page for page in pages if re.fullmatch(r"dev/decisions/0.*", page)}
     listed = re.findall(r"^ +- (?:.+: )?(\S+\.md)$", (docs.ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
     assert sorted(listed) == sorted(pages - decisions)
+
+
+def test_the_pages_have_a_limit_of_words() -> None:
+    for most, pages in ((35_000, ("README.md", "docs/*.md")), (25_000, ("docs/dev/**/*.md",))):
+        assert sum(len(file.read_text().split()) for page in pages for file in docs.ROOT.glob(page)) <= most
 
 
 # The blocks of the quickstart are run.

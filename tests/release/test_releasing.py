@@ -47,7 +47,8 @@ def faults(root: Path = ROOT) -> list[str]:
     project = (root / "python" / "pyproject.toml").read_text()
     if 'dynamic = ["version"]' not in project or re.search(r"^version\b", project, re.MULTILINE):
         found.append("pyproject.toml has a version of its own")
-    pages = [root / "README.md", *root.glob("docs/*.md"), root / "examples" / "Quickstart.scala"]
+    pages = [root / "README.md", root / "python" / "README.md", *root.glob("docs/*.md")]
+    pages += [root / "examples" / "Quickstart.scala"]
     for page in pages:
         text = page.read_text()
         others = set(re.findall(r"\d+\.\d+\.\d+-SNAPSHOT", text)) - {now}
@@ -91,9 +92,9 @@ def test_the_commands_set_the_version_everywhere(tmp_path: Path) -> None:
     run(edits(before), tmp_path, VERSION=becomes)
     assert faults(tmp_path) == []
     assert version(tmp_path) == becomes
-    index, installing = ((tmp_path / "docs" / name).read_text() for name in ("index.md", "installing.md"))
-    assert "```bash\npip install dynamic-kafka\n```" in index
-    assert "pip install 'dynamic-kafka[spark]'" in installing
+    for page in ("docs/index.md", "docs/installing.md", "python/README.md"):
+        assert "```bash\npip install 'dynamic-kafka[spark]'" in (tmp_path / page).read_text()
+    assert ".dev0" not in (tmp_path / "python" / "README.md").read_text()
     assert "candidate" not in notes((tmp_path / "CHANGELOG.md").read_text(), becomes)
 
     run(edits(after), tmp_path, VERSION=becomes, NEXT="9.0.0")

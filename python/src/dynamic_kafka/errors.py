@@ -129,9 +129,9 @@ def connect_unsupported(what: str) -> DynamicKafkaError:
     return _error(
         "CONNECT_UNSUPPORTED",
         f"{what} needs a classic Spark session, and this one is a Spark Connect session, whose JVM is on the "
-        "server. With Connect, install the connector's jar on the server (with --packages of the server, or "
-        "spark.addArtifacts(...)) and use a metadata service that runs there, such as FileMetadataService or "
-        "StaticMetadataService. The rest of the builder works without changes.",
+        "server. With Connect, install the connector's jar on the server (with --packages of the server) "
+        "and use a metadata service that runs there, such as FileMetadataService or StaticMetadataService. The "
+        "rest of the builder works without changes.",
         what=what,
     )
 

@@ -117,7 +117,7 @@ private[admin] object MigrationCommands {
   private def check(found: Migration, streams: Seq[KafkaStream]): Unit = found.sources.foreach { moved =>
     val migrated = QueryClusters.migrated(CompositeOffset(SortedMap(moved.cluster -> moved.offsets)), streams)
     if (migrated.missing.nonEmpty) throw new Refusal(
-      s"the query would fail with MIGRATION_MISMATCH, source ${moved.source.name}: the metadata lack " +
+      s"the query would fail with MIGRATION_MISMATCH, source ${moved.source.name}: the metadata lacks " +
         s"${migrated.missing.mkString(", ")}.${migrated.suggestion.fold("")(Errors.meant)}"
     )
   }

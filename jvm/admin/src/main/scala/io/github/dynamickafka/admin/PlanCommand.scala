@@ -409,7 +409,7 @@ private[admin] final class QueryPlan(
   private def refuseMismatch(): Unit = if (checkpoint.initial.isEmpty) {
     val migrated = QueryClusters.migrated(start, streams)
     if (migrated.missing.nonEmpty) refuse(
-      s"the query fails with MIGRATION_MISMATCH: the metadata lack ${migrated.missing.mkString(", ")}." +
+      s"the query fails with MIGRATION_MISMATCH: the metadata lacks ${migrated.missing.mkString(", ")}." +
         migrated.suggestion.fold("")(Errors.meant) +
         " 'rename-cluster' gives a cluster of the checkpoint its id of the metadata"
     )

@@ -405,9 +405,9 @@ class MigrateCommandSuite extends AnyFunSuite with TimeLimit with Checkpoints {
       ("blue", "topics: [orders]", None),
       ("blue", "partitions: {orders: [0, 1]}", None),
       ("blue", "topic_pattern: 'ord.*'", None),
-      ("bleu", "topics: [orders]", Some("the metadata lack cluster 'bleu'. Did you mean 'blue'?")),
-      ("blue", "topics: [order]", Some("the metadata lack topic 'orders' on cluster 'blue'.")),
-      ("blue", "topic_pattern: 'order'", Some("the metadata lack topic 'orders' on cluster 'blue'."))
+      ("bleu", "topics: [orders]", Some("the metadata lacks cluster 'bleu'. Did you mean 'blue'?")),
+      ("blue", "topics: [order]", Some("the metadata lacks topic 'orders' on cluster 'blue'.")),
+      ("blue", "topic_pattern: 'order'", Some("the metadata lacks topic 'orders' on cluster 'blue'."))
     ).zipWithIndex.foreach { case ((id, topics, says), n) =>
       val file = write(
         checkpoint.resolveSibling("streams.yaml"),

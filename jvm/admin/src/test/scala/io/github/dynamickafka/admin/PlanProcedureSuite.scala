@@ -140,12 +140,12 @@ class PlanProcedureSuite extends HistoryTest {
       Files.move(own, own.resolveSibling("away"))
       val call = s"CALL ${catalog(s.options())}.system.plan('${s.checkpoint}')"
       assert(error(call)._2.contains(
-        "the query fails with MIGRATION_MISMATCH: the metadata lack cluster 'bleu'. Did you mean 'blue'?"
+        "the query fails with MIGRATION_MISMATCH: the metadata lacks cluster 'bleu'. Did you mean 'blue'?"
       ))
       s.rewriteLogged(_.replace("bleu", "blue"))
       assert(error(call)._2.contains("does not name the streams of the query"))
       s.orders(Entry("blue", blue, newTopicOn(1, blue)))
-      assert(error(call)._2.contains(s"the metadata lack topic '$topic' on cluster 'blue'"))
+      assert(error(call)._2.contains(s"the metadata lacks topic '$topic' on cluster 'blue'"))
     }
   }
 

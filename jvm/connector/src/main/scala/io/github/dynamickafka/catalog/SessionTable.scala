@@ -59,7 +59,7 @@ private[dynamickafka] object SessionTable {
   ): StreamTable = {
     if (partitioning.nonEmpty)
       throw Errors.invalidSchema(
-        "a stream has no PARTITIONED BY: the metadata name the clusters and topics of the stream."
+        "a stream has no PARTITIONED BY: the metadata names the clusters and topics of the stream."
       )
     val all = properties match {
       // The map's own keys are in lower case.

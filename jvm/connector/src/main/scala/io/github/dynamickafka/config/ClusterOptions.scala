@@ -46,7 +46,7 @@ private[config] trait ClusterSpecs extends OptionSpecs {
   )(
     "What happens at a [restart](semantics.md#restart) to a logged batch that was not completed and needs an " +
       "unreachable cluster: `fail` fails the query; `skip` gives up the records of a cluster that the metadata no " +
-      "longer have; `defer` reads the records later."
+      "longer has; `defer` reads the records later."
   )
 
   val DeferWithState = option(

@@ -29,7 +29,7 @@ private[config] trait DiscoverySpecs extends OptionSpecs {
   )
 
   val RemovedClusterPolicy = option("removedClusterPolicy", oneOf("stop" -> false, "drain" -> true), "stop")(
-    "What is read of a cluster or topic that the metadata remove: nothing from the next batch on (`stop`), or " +
+    "What is read of a cluster or topic that the metadata removes: nothing from the next batch on (`stop`), or " +
       "all up to its latest offsets at that time (`drain`)."
   )
 
@@ -58,7 +58,7 @@ private[config] trait DiscoverySpecs extends OptionSpecs {
   )
 
   val UnknownClusterOptions = option("unknownClusterOptions", oneOf("warn" -> false, "fail" -> true), "warn")(
-    "An option `cluster.<id>.` whose id the metadata do not have is a warning in the log. With `fail`, it is an error if it " +
+    "An option `cluster.<id>.` whose id the metadata does not have is a warning in the log. With `fail`, it is an error if it " +
       "looks misspelt ([UNKNOWN_CLUSTER](errors.md#unknown_cluster))."
   )
 

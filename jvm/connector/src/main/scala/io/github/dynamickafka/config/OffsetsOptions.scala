@@ -42,7 +42,7 @@ private[config] trait PositionSpecs extends OptionSpecs {
   )
 
   val StartingOffsetsByTimestamp = optional("startingOffsetsByTimestamp", timestamps, perCluster = true)(
-    "The same by cluster, topic and partition: `{\"blue\": {\"orders\": {\"0\": 1767225600000}}}`."
+    "`startingTimestamp` by cluster, topic and partition: `{\"blue\": {\"orders\": {\"0\": 1767225600000}}}`."
   )
 
   val CommittedOffsetsFallback: OptionSpec[Option[OffsetsPolicy]] = option(
@@ -83,7 +83,7 @@ private[config] trait PositionSpecs extends OptionSpecs {
   )
 
   val EndingOffsetsByTimestamp = optional("endingOffsetsByTimestamp", timestamps, perCluster = true)(
-    "The same by cluster, topic and partition."
+    "`endingTimestamp` by cluster, topic and partition."
   )
 
   /** The options of one position, the highest precedence first. */

@@ -29,7 +29,7 @@ private[config] trait ReplacedClusterSpecs extends OptionSpecs {
   private def removed(policy: String): String =
     if (Set("timestamp", "group-offsets")(policy.toLowerCase))
       " To continue at a time or at the committed offsets of a group, keep 'fail', stop the query, and call the procedure 'reset' " +
-        "with 'timestamp:<ms>' or 'group:<id>' when the metadata have the address of the new cluster."
+        "with 'timestamp:<ms>' or 'group:<id>' when the metadata has the address of the new cluster."
     else ""
 
   val ReplacedPolicy = option(

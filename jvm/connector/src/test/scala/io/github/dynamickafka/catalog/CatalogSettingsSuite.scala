@@ -11,7 +11,7 @@ import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
 
 /** Which settings of a catalog apply to reads and to writes, and which options of a query are refused. */
 class CatalogSettingsSuite extends AnyFunSuite {
-  private def settings(all: (String, String)*) = new CatalogSettings(Some("kafka"), all.toMap)
+  private def settings(all: (String, String)*) = new CatalogSettings(Some("streams"), all.toMap)
   private def query(all: (String, String)*) = new CaseInsensitiveStringMap(all.toMap.asJava)
   private def map(options: CaseInsensitiveStringMap) = options.asCaseSensitiveMap.asScala.toMap
 
@@ -75,12 +75,12 @@ class CatalogSettingsSuite extends AnyFunSuite {
 
   test("settings that select streams, and unknown ones, are refused with the name as it was written") {
     Seq("streamIds", "stream-pattern", "streamId").foreach(name =>
-      refused("INVALID_OPTION", s"spark.sql.catalog.kafka.$name")(settings(name -> "x").check())
+      refused("INVALID_OPTION", s"spark.sql.catalog.streams.$name")(settings(name -> "x").check())
     )
-    refused("UNKNOWN_OPTION", "spark.sql.catalog.kafka.deliveryGuarantee")(
+    refused("UNKNOWN_OPTION", "spark.sql.catalog.streams.deliveryGuarantee")(
       settings("deliveryGarantee" -> "none").check()
     )
-    refused("UNKNOWN_OPTION", "spark.sql.catalog.kafka.maxOffsetsPerTrigger")(
+    refused("UNKNOWN_OPTION", "spark.sql.catalog.streams.maxOffsetsPerTrigger")(
       settings("maxOfsetsPerTrigger" -> "1").check()
     )
   }
@@ -106,7 +106,7 @@ class CatalogSettingsSuite extends AnyFunSuite {
     late.foreach(name =>
       refused(
         "INVALID_OPTION",
-        s"spark.sql.catalog.kafka.$name"
+        s"spark.sql.catalog.streams.$name"
       )(all.forReading("orders", query(name -> "x")))
     )
     refused("INVALID_OPTION", "parseErrors")(all.forReading("orders", query("parseErrors" -> "keep")))
@@ -119,8 +119,8 @@ class CatalogSettingsSuite extends AnyFunSuite {
     for (
       name <- Seq("metadataService", "Metadataservice", "metadataService.path", "metadata-service.ttlMs")
     ) {
-      refused("INVALID_OPTION", s"spark.sql.catalog.kafka.$name")(all.forReading("o", query(name -> "x")))
-      refused("INVALID_OPTION", s"spark.sql.catalog.kafka.$name")(all.forWriting("o", query(name -> "x")))
+      refused("INVALID_OPTION", s"spark.sql.catalog.streams.$name")(all.forReading("o", query(name -> "x")))
+      refused("INVALID_OPTION", s"spark.sql.catalog.streams.$name")(all.forWriting("o", query(name -> "x")))
     }
   }
 
@@ -142,7 +142,7 @@ class CatalogSettingsSuite extends AnyFunSuite {
       "{version: 1, clusters: {blue: {properties: {bootstrap.servers: 'b:1'}}}, streams: {orders: " +
         "{format: json, schema: id INT, options: {changeData: upsert}, clusters: {blue: {topics: [orders]}}}}}"
     val catalog = new StreamCatalog(
-      "kafka",
+      "streams",
       Map("metadataService" -> "static", "metadataService.document" -> document),
       () => new Configuration
     )

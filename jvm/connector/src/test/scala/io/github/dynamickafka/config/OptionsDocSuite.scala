@@ -23,6 +23,7 @@ class OptionsDocSuite extends AnyFunSuite with TimeLimit {
     assert(OptionsDoc.described.sorted == names.sorted)
     val headings = "(?m)^#+ (.+)$".r.findAllMatchIn(OptionsDoc.render).map(_.group(1)).toSeq
     assert(OptionsDoc.headings.diff(headings).isEmpty)
+    assert(OptionsDoc.headings.filterNot(_.matches("\\w[\\w.]*(\\.\\*)?")).isEmpty)
     // As the hosting site makes them.
     val anchors = headings.map(_.toLowerCase.replaceAll("[^\\w\\- ]", "").replace(' ', '-'))
     assert(anchors.distinct == anchors)

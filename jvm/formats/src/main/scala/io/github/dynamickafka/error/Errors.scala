@@ -112,7 +112,6 @@ private[dynamickafka] object Errors {
       "known" -> known.mkString(", ")
     )
 
-  /** PySpark has an exception for it, as for errors of options. */
   /** @param changes false: the procedure only reads, whatever happens */
   def procedureRefused(
       procedure: String,

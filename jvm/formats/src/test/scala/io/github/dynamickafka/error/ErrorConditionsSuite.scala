@@ -59,9 +59,9 @@ class ErrorConditionsSuite extends AnyFunSuite with TimeLimit {
     Errors.unknownCluster("cluster.bleu.kafka.client.id", "bleu", "blue", Seq("blue", "green")),
     Errors.unknownOffsetVersion("A composite offset", "3", 2),
     Errors.unknownOption("x", Some("y")),
-    Errors.unknownProcedure("kafka", "system.lags", Some("lag"), Seq("lag", "streams")),
+    Errors.unknownProcedure("streams", "system.lags", Some("lag"), Seq("lag", "streams")),
     Errors.unreachableReplay("blue", "orders-0 5..7", "no answer.", cause),
-    Errors.unsupportedDdl("kafka", "drop", "orders"),
+    Errors.unsupportedDdl("streams", "drop", "orders"),
     Errors.unroutableRow(Some("orders"), None, Some("t"), "the metadata has no stream 'orders'"),
     Errors.writeFailed("blue", "blue:9092", "topic orders", "TimeoutException: no answer.", cause),
     Errors.wrongJar("Spark 4.2 with Scala 2.13", "Spark 4.0.0 with Scala 2.13.16")

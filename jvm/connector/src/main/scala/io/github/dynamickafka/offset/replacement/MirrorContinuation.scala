@@ -44,7 +44,7 @@ private[dynamickafka] final class MirrorContinuation(
         Positions.from(all.map { case (topic, p, _, checkpoint) => (topic, p, checkpoint.downstream) }),
         all.map { case (_, _, at, checkpoint) => at - checkpoint.upstream }.sum,
         gone.map(topic =>
-          s"topic '$topic' of the former cluster does not continue: the metadata have no topic '${names.mirrored(alias, topic)}'"
+          s"topic '$topic' of the former cluster does not continue: the metadata has no topic '${names.mirrored(alias, topic)}'"
         ),
         former.collect { case (topic, Right(Some(there))) if there != topic => topic }.toSet
       )
@@ -62,7 +62,7 @@ private[dynamickafka] final class MirrorContinuation(
         topic -> (if (of.topics(there)) Right(Some(there))
                   else if (of.topics(topic))
                     Left(
-                      s"MirrorMaker copies topic '$topic' of '$alias' to topic '$there', which the metadata of the new cluster lack"
+                      s"MirrorMaker copies topic '$topic' of '$alias' to topic '$there', which the metadata of the new cluster lacks"
                     )
                   else names.upstream(topic).filter(of.topics) match {
                     case Some(origin) =>

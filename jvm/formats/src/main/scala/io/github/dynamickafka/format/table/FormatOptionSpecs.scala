@@ -79,7 +79,7 @@ private[dynamickafka] object FormatOptionSpecs extends OptionSpecs {
   )
 
   val MetadataPrefix = optional("metadataPrefix", text, "no prefix")(
-    "A prefix of these columns, if `schema` has one of the same name."
+    "A prefix of metadata columns, if `schema` has a column of the same name."
   )
 
   val ChangeData = option(
@@ -143,7 +143,7 @@ private[dynamickafka] object WriteOptionSpecs extends OptionSpecs {
   )
 
   val KeySerializer = optional("keySerializer", KafkaSerdes.serializers("keySerializer"))(
-    "The same for keys, in place of `keyFormat`. They are the column `key`."
+    "The same for keys, in place of `keyFormat`, from the column `key`."
   )
 
   /** See [[FormatOptionSpecs.classes]]. */
