@@ -95,9 +95,8 @@ private[dynamickafka] object ReplacingClusters {
   }
 
   /**
-   * Whether a topic of a cluster was read later than the same topic of the one that is to take its place, or only there. Topics drain
-   * one by one, so that the latest one of a cluster says nothing of the others. A cluster that was never read may itself be to take the
-   * place of another one.
+   * Whether a topic of a cluster was read later than the same topic of the one that is to take its place, or only there. Each topic
+   * counts, because topics drain one by one. A cluster that was never read may itself be to take the place of another one.
    *
    * @param own what the cluster that is to take the place retains
    */
