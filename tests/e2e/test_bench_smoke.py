@@ -25,6 +25,7 @@ STEPS = {
         "sink",
         "protobuf",
         "columns",
+        "compressed",
         "event-time",
         "commands",
     ),
