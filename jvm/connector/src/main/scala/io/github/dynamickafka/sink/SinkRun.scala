@@ -547,7 +547,6 @@ private[sink] final class SinkGauges(
   import SinkGauges._
 
   @volatile private var values = Values()
-  private var ids = Option.empty[Set[String]]
 
   /**
    * The tasks of a batch are started.
@@ -590,11 +589,7 @@ private[sink] final class SinkGauges(
   /** In real-time mode, also called by a thread of Spark when a task has finished. */
   private def change(how: Values => Values): Unit = safely(synchronized {
     values = how(values)
-    val wanted = values.ids
-    if (!ids.contains(wanted)) {
-      gauges.show(ofQuery, wanted.map(id => id -> ofCluster(id)).toMap)
-      ids = Some(wanted)
-    } else gauges.changed()
+    gauges.show(ofQuery, values.ids.map(id => id -> ofCluster(id)).toMap)
   })
 
   private def ofQuery: Map[String, () => Long] = Map(
