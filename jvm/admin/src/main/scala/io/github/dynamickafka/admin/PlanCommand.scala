@@ -12,7 +12,7 @@ import io.github.dynamickafka.error.DynamicKafkaError
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.ClusterClient
 import io.github.dynamickafka.metadata.watch.{RemovalGuard, Resolution}
-import io.github.dynamickafka.metadata.{KafkaStream, ReplacedClusterPolicy, Topology}
+import io.github.dynamickafka.metadata.{KafkaStream, Topology}
 import io.github.dynamickafka.offset.replacement.ReplacingClusters
 import io.github.dynamickafka.offset.{
   ClusterTransition,
@@ -308,16 +308,14 @@ private[admin] final class QueryPlan(
     val replaced = next.replaced.filter(_.of.isEmpty).map(_.cluster).toSet
     val ends =
       latest(PlannedChange.leaving(start, next).map(_._1).filterNot(place => replaced(place.cluster)))
-    val isReadAnew = Set[ReplacedClusterPolicy](ReplacedClusterPolicy.Earliest, ReplacedClusterPolicy.Latest)(
-      options.changes.replaced
-    )
+    val continuing = next.replaced.filter(c => options.changes.replaced.continues && c.former != c.cluster)
     val changes = PlannedChange.all(
       start,
       topology,
       options.changes.drainRemoved,
       next,
       ends.get(_).flatten,
-      if (isReadAnew) Set.empty else next.replaced.filter(c => c.former != c.cluster).map(_.former).toSet
+      continuing.map(_.former).toSet
     ).map(c =>
       c.kind match {
         case Enters(_) => c.copy(kind = Enters(Some(by(c.at, transition, next))))

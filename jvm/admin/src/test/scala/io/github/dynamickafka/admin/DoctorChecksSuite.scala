@@ -29,7 +29,7 @@ class DoctorChecksSuite extends AnyFunSuite {
 
   test("addresses") {
     assert(BrokerSocket.addresses("a:1, SSL://b:2,[::1]:3") == Some(Seq("a" -> 1, "b" -> 2, "::1" -> 3)))
-    Seq("", "a", "a:", ":1", "a:x", "a:70000", "a:1,b").foreach(text =>
+    Seq("", "a", "a:", ":1", "a:x", "a:0", "a:70000", "a:1,b", "a:1 b:2").foreach(text =>
       assert(BrokerSocket.addresses(text).isEmpty, text)
     )
   }

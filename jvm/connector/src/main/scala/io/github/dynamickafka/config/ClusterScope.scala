@@ -40,9 +40,9 @@ private[dynamickafka] final class ClusterScope(options: ClusterOptions, val ids:
   }
 
   /** @param metadata the properties that the metadata service gives for this cluster */
-  def producer(id: String, metadata: Map[String, String]): ProducerProperties = {
+  def producer(id: String, metadata: Map[String, String]): ClusterProperties = {
     val chosen = properties(id, metadata)
-    new ProducerProperties(id, reporting(id, ClientDefaults.producer(chosen)), admin(id, chosen))
+    new ClusterProperties(id, reporting(id, ClientDefaults.producer(chosen)), admin(id, chosen), None)
   }
 
   private def admin(id: String, chosen: Map[String, String]) =
@@ -175,9 +175,9 @@ private[dynamickafka] object ClusterScope {
  *  1. the option `kafka.<property>`
  *  1. the option `clientIdPrefix`, and the defaults of [[io.github.dynamickafka.kafka.ClientDefaults]]
  *
- * Contains secrets, which `toString` omits. Equal values result in equal consumers.
+ * Contains secrets, which `toString` omits. Equal values result in equal clients.
  *
- * @param client the properties of the consumers, without the prefix `kafka.`
+ * @param client the properties of the consumers, or of the producers, without the prefix `kafka.`
  * @param admin the properties of the admin clients on the driver
  * @param groupId the consumer group that the user set, which `committed` reads; `client` has the group of the consumers
  */
@@ -194,23 +194,6 @@ private[dynamickafka] final case class ClusterProperties private[config] (
 
 private[dynamickafka] object ClusterProperties {
   val BootstrapServers = "bootstrap.servers"
-}
-
-/**
- * The Kafka properties of one cluster for writing, with the precedence of [[ClusterProperties]]. Contains secrets,
- * which `toString` omits.
- */
-private[dynamickafka] final case class ProducerProperties private[config] (
-    clusterId: String,
-    client: Map[String, String],
-    admin: Map[String, String]
-) {
-  def bootstrapServers: String = client.getOrElse(ClusterProperties.BootstrapServers, "")
-
-  def withAdmin(more: Map[String, String]): ProducerProperties =
-    new ProducerProperties(clusterId, client, admin ++ more)
-
-  override def toString: String = s"ProducerProperties($clusterId: ${Redaction.show(client)})"
 }
 
 /**

@@ -16,17 +16,14 @@ import javax.net.ssl.{SSLContext, SSLSocket, TrustManager, X509TrustManager}
  */
 private[dynamickafka] object BrokerSocket {
 
-  /** The hosts and ports of `bootstrap.servers`; None if one of them is not `host:port`. */
+  // An entry of bootstrap.servers as Kafka's clients read it.
+  private val Address = """(?:[0-9A-Za-z%._-]*://)?\[?([0-9A-Za-z%._:-]+)\]?:([0-9]{1,5})""".r
+
+  /** The hosts and ports of `bootstrap.servers`; None if one of them is not `host:port`, with a port that exists. */
   def addresses(servers: String): Option[Seq[(String, Int)]] = {
-    val found = servers.split(',').toSeq.map(_.trim).filter(_.nonEmpty).map { server =>
-      val plain = server.drop(server.indexOf("://") match {
-        case -1 => 0
-        case at => at + 3
-      })
-      val at = plain.lastIndexOf(':')
-      if (at <= 0) None
-      else plain.drop(at + 1).toIntOption.filter(p => p > 0 && p < 65536)
-        .map(plain.take(at).stripPrefix("[").stripSuffix("]") -> _)
+    val found = servers.split(',').toSeq.map(_.trim).filter(_.nonEmpty).map {
+      case Address(host, port) => Some(host -> port.toInt).filter(a => a._2 > 0 && a._2 < 65536)
+      case _ => None
     }
     Option.when(found.nonEmpty && found.forall(_.isDefined))(found.flatten)
   }

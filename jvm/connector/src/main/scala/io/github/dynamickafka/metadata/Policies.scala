@@ -72,12 +72,17 @@ private[dynamickafka] object OffsetsPolicy {
 }
 
 /** Where to continue if a cluster id leads to another Kafka cluster than before. */
-private[dynamickafka] sealed trait ReplacedClusterPolicy extends Product with Serializable
+private[dynamickafka] sealed trait ReplacedClusterPolicy extends Product with Serializable {
+
+  /** Whether records of the former cluster are looked for in the new one. */
+  def continues: Boolean = true
+}
 
 private[dynamickafka] object ReplacedClusterPolicy {
-  case object Fail extends ReplacedClusterPolicy
-  case object Earliest extends ReplacedClusterPolicy
-  case object Latest extends ReplacedClusterPolicy
+  sealed trait GivesUp extends ReplacedClusterPolicy { override def continues: Boolean = false }
+  case object Fail extends GivesUp
+  case object Earliest extends GivesUp
+  case object Latest extends GivesUp
 
   /** The positions of the former cluster, if the new one has the same records. */
   case object SameOffsets extends ReplacedClusterPolicy

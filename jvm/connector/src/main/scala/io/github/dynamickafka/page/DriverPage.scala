@@ -27,11 +27,8 @@ private[dynamickafka] object DriverPage {
 /** One source or the sink of a query on the page. The thread of the query calls all methods. */
 private[dynamickafka] trait PageQuery {
 
-  /** Exactly these gauges exist from now on. */
+  /** Exactly these gauges exist from now on. Values have changed: a state that lasts only shortly is not missed. */
   def show(ofQuery: Map[String, () => Long], ofClusters: Map[String, Map[String, () => Long]]): Unit
-
-  /** Values have changed: a state that lasts only shortly is not missed. */
-  def changed(): Unit
 
   def event(what: String, cluster: String, detail: String): Unit
 

@@ -19,20 +19,23 @@ private[dynamickafka] final class GaugeSet(
     page: Option[PageQuery] = None
 ) {
   private var shown = Map.empty[String, Gauge[java.lang.Long]]
+  @volatile private var clusters = Option.empty[Map[String, Set[String]]]
 
-  /** Exactly these gauges exist from now on, of a query and of each of its clusters. */
+  /** Exactly these gauges exist from now on, of a query and of each of its clusters. Values have changed. */
   def show(ofQuery: Map[String, () => Long], ofClusters: Map[String, Map[String, () => Long]]): Unit = {
-    val names = GaugeNames.clusters(ofClusters.keySet)
-    show(
-      ofQuery.map { case (gauge, value) => s"total.$gauge" -> value } ++
-        ofClusters.flatMap { case (id, gauges) =>
-          gauges.map { case (gauge, value) => s"cluster.${names(id)}.$gauge" -> value }
-        }
-    )
+    val now = ofClusters.map { case (id, gauges) => id -> gauges.keySet }
+    if (!clusters.contains(now)) {
+      val names = GaugeNames.clusters(ofClusters.keySet)
+      show(
+        ofQuery.map { case (gauge, value) => s"total.$gauge" -> value } ++
+          ofClusters.flatMap { case (id, gauges) =>
+            gauges.map { case (gauge, value) => s"cluster.${names(id)}.$gauge" -> value }
+          }
+      )
+      clusters = Some(now)
+    }
     page.foreach(_.show(ofQuery, ofClusters))
   }
-
-  def changed(): Unit = page.foreach(_.changed())
 
   /** Registers and removes gauges so that exactly these exist. Existing gauges are not replaced. */
   def show(wanted: Map[String, () => Long]): Unit = synchronized(registry.foreach(show(_, wanted)))

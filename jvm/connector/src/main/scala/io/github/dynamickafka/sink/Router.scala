@@ -14,7 +14,7 @@ import org.apache.kafka.common.utils.Utils
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.base.Clock
-import io.github.dynamickafka.config.{ClusterRouting, PartitionerChoice, ProducerProperties, SinkOptions}
+import io.github.dynamickafka.config.{ClusterProperties, ClusterRouting, PartitionerChoice, SinkOptions}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.table.DeadLetterOptions
 import io.github.dynamickafka.kafka.TaskSender.Record
@@ -359,7 +359,7 @@ private[sink] final class WriteFailover(
   private var failed = Map.empty[String, Failed]
 
   /** @param properties of all clusters; a cluster with new ones is asked again at once */
-  def notResponding(topology: Topology, properties: Map[String, ProducerProperties]): Set[String] = {
+  def notResponding(topology: Topology, properties: Map[String, ClusterProperties]): Set[String] = {
     val streams = topology.streams.values.toSeq
     val now = clock.monotonicMs()
     val before = failed
@@ -379,7 +379,7 @@ private[sink] final class WriteFailover(
   private def asked(
       streams: Seq[WriteStream],
       known: Map[String, Boolean],
-      properties: Map[String, ProducerProperties]
+      properties: Map[String, ClusterProperties]
   ): Map[String, Boolean] = {
     val ids = unknown(streams, routing, known).toSeq.sorted
     if (ids.isEmpty) known
@@ -414,7 +414,7 @@ private[sink] object WriteFailover {
   /** How long a cluster may take to respond, in milliseconds. */
   def limitMs(options: SinkOptions): Long = math.min(LongestMs, options.clusters.requestTimeoutMs)
 
-  private final case class Failed(properties: ProducerProperties, atMs: Long, why: Throwable)
+  private final case class Failed(properties: ClusterProperties, atMs: Long, why: Throwable)
 
   /**
    * The clusters to ask next: with `key` all that take writes; with `first` the first one of each stream, and if it does not

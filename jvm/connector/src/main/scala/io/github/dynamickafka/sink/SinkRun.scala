@@ -13,10 +13,10 @@ import org.slf4j.LoggerFactory
 import io.github.dynamickafka.base.Clock
 import io.github.dynamickafka.config.{
   Acknowledgements,
+  ClusterProperties,
   ClusterRouting,
   ClusterScope,
   PartitionerChoice,
-  ProducerProperties,
   SinkOptionSpecs,
   SinkOptions,
   Subscription
@@ -99,7 +99,7 @@ private[sink] final class SinkRun(
   }
   if (isStreaming) RealTimeSinks.add(queryId, fits)
   private var plan: Option[Plan] = None
-  @volatile private var connected: Option[(Topology, Map[String, ProducerProperties])] = None
+  @volatile private var connected: Option[(Topology, Map[String, ClusterProperties])] = None
 
   /** Set when what earlier runs have decided is complete. */
   @volatile private var commits: Option[TwoPhaseCommit] = None
@@ -168,7 +168,7 @@ private[sink] final class SinkRun(
   }
 
   /** The topology of the batch, without clusters that do not respond now. */
-  private def responding(known: Topology, properties: Map[String, ProducerProperties]): Topology = {
+  private def responding(known: Topology, properties: Map[String, ClusterProperties]): Topology = {
     // A part of a batch that is written again goes where it went before.
     val repeated = commits.flatMap(_.replay).map(_.leftOut)
     val topology = known.leavingOut(
@@ -258,7 +258,7 @@ private[sink] final class SinkRun(
   }
 
   /** Sets the clusters of the topology, without a request to any of them. */
-  private def connect(topology: Topology): Map[String, ProducerProperties] = {
+  private def connect(topology: Topology): Map[String, ClusterProperties] = {
     if (connected.isEmpty && journal.isDefined)
       ResumableProducer.problem.foreach(why => throw Errors.exactlyOnceRefused(why))
     val known = topology.clusters.keySet.toSet
@@ -284,7 +284,7 @@ private[sink] final class SinkRun(
   private def newPlan(
       known: Topology,
       topology: Topology,
-      properties: Map[String, ProducerProperties]
+      properties: Map[String, ClusterProperties]
   ): Plan = {
     val topics = writable(topology)
     val timeouts = commits.fold(Map.empty[String, Long])(_ => maxima.of(properties, topics))
@@ -423,7 +423,7 @@ private[sink] final class TransactionTimeouts(clusters: Clusters) {
   import TransactionTimeouts._
 
   // The maximum of each cluster, and the topics that it was asked for. A topic that does not exist is not asked for in each batch.
-  private var known = Map.empty[(String, ProducerProperties), (Option[Long], Set[String])]
+  private var known = Map.empty[(String, ClusterProperties), (Option[Long], Set[String])]
 
   /**
    * @param topics the topics of the clusters to which rows can be routed: others are not asked. The ids of the topics are learned, so that
@@ -431,7 +431,7 @@ private[sink] final class TransactionTimeouts(clusters: Clusters) {
    * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION
    */
   def of(
-      properties: Map[String, ProducerProperties],
+      properties: Map[String, ClusterProperties],
       topics: Map[String, Set[String]]
   ): Map[String, Long] = {
     val due = properties.toSeq.filter { of =>
@@ -547,7 +547,6 @@ private[sink] final class SinkGauges(
   import SinkGauges._
 
   @volatile private var values = Values()
-  private var ids = Option.empty[Set[String]]
 
   /**
    * The tasks of a batch are started.
@@ -590,11 +589,7 @@ private[sink] final class SinkGauges(
   /** In real-time mode, also called by a thread of Spark when a task has finished. */
   private def change(how: Values => Values): Unit = safely(synchronized {
     values = how(values)
-    val wanted = values.ids
-    if (!ids.contains(wanted)) {
-      gauges.show(ofQuery, wanted.map(id => id -> ofCluster(id)).toMap)
-      ids = Some(wanted)
-    } else gauges.changed()
+    gauges.show(ofQuery, values.ids.map(id => id -> ofCluster(id)).toMap)
   })
 
   private def ofQuery: Map[String, () => Long] = Map(

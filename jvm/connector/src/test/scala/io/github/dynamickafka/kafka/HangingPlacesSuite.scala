@@ -393,7 +393,7 @@ object HangingPlacesSuite {
       1,
       "TransactionalSenderSuite: a producer that hangs while it is opened"
     ),
-    waited("Replacements", "client", 2, "a thread of its own, for the time limit of the cluster"),
+    waited("Replacements", "client", 1, "a thread of its own, for the time limit of the cluster"),
     tested("KafkaTopicMetadataService", "client", 2, Service),
     tested("KubernetesService", "client", 1, s"$Answers 'configmap'"),
     waited("BrokerSocket", "client", 1, "whoever explains a failure, with a time limit"),

@@ -37,7 +37,7 @@ private[page] final class LiveQuery(name: String, part: String, title: String, c
       changed()
     }
 
-  override def changed(): Unit = read(_.read(_))
+  private def changed(): Unit = read(_.read(_))
 
   override def event(what: String, cluster: String, detail: String): Unit = synchronized {
     val event = PageEvent(clock.currentTimeMillis(), what, cluster, detail)

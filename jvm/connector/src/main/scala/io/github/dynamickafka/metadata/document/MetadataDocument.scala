@@ -12,7 +12,7 @@ import io.github.dynamickafka.base.Json
 import io.github.dynamickafka.config.OffsetsParser
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.table.Formats
-import io.github.dynamickafka.kafka.KafkaProperties
+import io.github.dynamickafka.kafka.{BrokerSocket, KafkaProperties}
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream, StreamHistory}
 import io.github.dynamickafka.option.Suggestions
 
@@ -382,10 +382,6 @@ private[metadata] object DocumentParts {
 
   val Bootstrap = "bootstrap.servers"
 
-  // An entry of bootstrap.servers as Kafka's clients read it, with a port that exists.
-  private val Address = """(?:[0-9A-Za-z%._-]*://)?\[?[0-9A-Za-z%._:-]+\]?:([0-9]{1,5})""".r
-  private val LargestPort = 65535
-
   def streamId(id: String, node: DocumentNode): String =
     node.checked(id)(id => Option.when(id.isBlank)("a stream id must not be blank"))
 
@@ -402,10 +398,9 @@ private[metadata] object DocumentParts {
   def address(node: DocumentNode): String = {
     val text = notBlank(node, node.scalar)
     if (!text.contains("${")) text.split(",").map(_.trim).filter(_.nonEmpty).foreach(entry =>
-      node.warn(Option.unless(entry match {
-        case Address(port) => port.toInt <= LargestPort
-        case _ => false
-      })(s"'$entry' is not host:port, so that no client can connect"))
+      node.warn(Option.when(BrokerSocket.addresses(entry).isEmpty)(
+        s"'$entry' is not host:port, so that no client can connect"
+      ))
     )
     text
   }

@@ -45,6 +45,7 @@ import io.github.dynamickafka.metadata.{
  *
  * @param resolve what an answer means, with a function that says whether a cluster is active, and the ids of all streams
  * @param name the name of the service, for threads, logs and errors
+ * @param earlier the clusters that an earlier run has written to
  */
 private[dynamickafka] final class MetadataWatcher private (
     service: KafkaMetadataService,
@@ -53,7 +54,7 @@ private[dynamickafka] final class MetadataWatcher private (
     discovery: DiscoveryOptions,
     name: String,
     timing: WatcherTiming,
-    guard: RemovalGuard
+    earlier: Set[String]
 ) extends AutoCloseable {
   import MetadataWatcher._
 
@@ -78,8 +79,13 @@ private[dynamickafka] final class MetadataWatcher private (
   // Only the thread that polls accesses it: whether the first answers of this run have to confirm a removal.
   private var confirming = true
 
-  /** At a first start of which nothing is known, a mistake fails at once. */
-  private val isNew = guard.isNew
+  private val guard = new RemovalGuard(
+    name,
+    discovery.maxRemovedClusters,
+    discovery.removalConfirmations,
+    subscription.includes,
+    earlier
+  )
   private val pollsOn = discovery.intervalMs > 0
   private val begun = new AtomicLong
   private val calls = new LimitedCalls(s"dynamic-kafka-metadata-$name-call", discovery.callTimeoutMs)
@@ -289,7 +295,7 @@ private[dynamickafka] final class MetadataWatcher private (
       consecutiveFailures = failures,
       fatal = if (pollsOn && last) Some(unavailable) else None
     )
-    if (last || isNew && firstStart && isMistake(cause)) {
+    if (last || firstStart && guard.isNew && isMistake(cause)) {
       val _ = firstAnswer.completeExceptionally(unavailable)
     }
     if (pollsOn || last) {
@@ -326,8 +332,7 @@ private[dynamickafka] object MetadataWatcher {
       check(topology)
       topology
     }
-    val guard = this.guard(name, subscription, discovery, Set.empty)
-    new MetadataWatcher(service, subscription, resolve, discovery, name, timing, guard)
+    new MetadataWatcher(service, subscription, resolve, discovery, name, timing, Set.empty)
   }
 
   /**
@@ -345,23 +350,10 @@ private[dynamickafka] object MetadataWatcher {
       earlier: Set[String] = Set.empty
   ): MetadataWatcher = {
     val resolve: Resolve = Resolution.forWriting(subscription, _, _, _)
-    val guard = this.guard(name, subscription, discovery, earlier)
-    before.foreach(guard.begin)
-    new MetadataWatcher(service, subscription, resolve, discovery, name, WatcherTiming(), guard)
+    val made = new MetadataWatcher(service, subscription, resolve, discovery, name, WatcherTiming(), earlier)
+    before.foreach(made.guard.begin)
+    made
   }
-
-  private def guard(
-      name: String,
-      subscription: Subscription,
-      discovery: DiscoveryOptions,
-      earlier: Set[String]
-  ) = new RemovalGuard(
-    name,
-    discovery.maxRemovedClusters,
-    discovery.removalConfirmations,
-    subscription.includes,
-    earlier
-  )
 
   /**
    * The streams of a subscription as the service describes them, which a topology does not contain whole. Repeats calls that fail, and

@@ -27,7 +27,7 @@ import org.apache.kafka.common.{KafkaFuture, TopicPartition, Uuid}
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.base.{Clock, DaemonThreads, Redaction}
-import io.github.dynamickafka.config.{ClusterScope, ProducerProperties, SinkOptions}
+import io.github.dynamickafka.config.{ClusterProperties, ClusterScope, SinkOptions}
 import io.github.dynamickafka.error.FailureText
 import io.github.dynamickafka.kafka.{
   ClusterClients,
@@ -45,27 +45,27 @@ import io.github.dynamickafka.kafka.{
  * @param connect creates the admin client of a cluster, given its properties and the time limit of a request
  */
 private[sink] final class Clusters(
-    resolve: (String, Map[String, String]) => ProducerProperties,
+    resolve: (String, Map[String, String]) => ClusterProperties,
     requestTimeoutMs: Long,
     commitTimeoutMs: Long,
-    connect: (ProducerProperties, Long) => TransactionAdmin = new KafkaTransactionAdmin(_, _),
+    connect: (ClusterProperties, Long) => TransactionAdmin = new KafkaTransactionAdmin(_, _),
     val threads: ExecutorService = Clusters.threads
 ) {
   import Clusters._
 
   private var avoided, written = Set.empty[String]
   private var topics = Map.empty[String, Map[String, String]]
-  private var current = Map.empty[String, ProducerProperties]
-  private var admins = Map.empty[String, (ProducerProperties, TransactionAdmin)]
+  private var current = Map.empty[String, ClusterProperties]
+  private var admins = Map.empty[String, (ClusterProperties, TransactionAdmin)]
 
   // How often a cluster was too slow since it last responded.
   private var slow = Map.empty[String, Int]
 
   /** Sets the clusters of the metadata, all of which are written to. The connections to others are closed. */
-  def set(properties: Map[String, ProducerProperties]): Unit = set(properties, properties.keySet)
+  def set(properties: Map[String, ClusterProperties]): Unit = set(properties, properties.keySet)
 
   /** @param open the clusters that the query writes to, as far as this is known before it does */
-  def set(properties: Map[String, ProducerProperties], open: Set[String]): Unit = synchronized {
+  def set(properties: Map[String, ClusterProperties], open: Set[String]): Unit = synchronized {
     current = properties
     written = open ++ written.filter(properties.contains)
     val (stay, gone) = admins.partition { case (id, _) => properties.contains(id) }
@@ -120,7 +120,7 @@ private[sink] final class Clusters(
     s"${of.bootstrapServers}: ${FailureText.of(Redaction.scrub(cause, of.client ++ of.admin))}"
   }
 
-  def properties(id: String): ProducerProperties = synchronized(current(id))
+  def properties(id: String): ClusterProperties = synchronized(current(id))
 
   def safe(id: String): Map[String, String] =
     Redaction.safe(properties(id).client.filterNot { case (name, _) => name == "client.id" })
@@ -134,7 +134,8 @@ private[sink] final class Clusters(
         val api = wanted.admin.get("default.api.timeout.ms").flatMap(_.trim.toLongOption)
         val limits = TransactionTimeLimits
           .ofDriver(wanted.client, slow.getOrElse(id, 0) / Patience, api.getOrElse(requestTimeoutMs))
-        val admin = connect(wanted.withAdmin(limits), math.min(requestTimeoutMs, LongestQuestionMs))
+        val admin =
+          connect(wanted.copy(admin = wanted.admin ++ limits), math.min(requestTimeoutMs, LongestQuestionMs))
         admins += id -> (wanted -> admin)
         admin
     }
@@ -273,7 +274,7 @@ private[sink] final case class Seen(
 }
 
 /** Asks with Kafka's admin client. */
-private[commit] final class KafkaTransactionAdmin(properties: ProducerProperties, timeoutMs: Long)
+private[commit] final class KafkaTransactionAdmin(properties: ClusterProperties, timeoutMs: Long)
     extends TransactionAdmin {
   import KafkaTransactionAdmin._
 

@@ -44,7 +44,7 @@ private[source] final class HistoryBatches(
     val schema = DataType.fromJson(table.source.schema).asInstanceOf[StructType]
     val columns = source.columns(schema, table.cluster, table.topic)
     val time = source.recordColumn(MetadataColumn.Timestamp, columns, schema)
-    val planned = source.format.plan(source.where, table, schema, columns.names, time, files)
+    val planned = source.format.plan(WantedFiles(source.where, table, schema, columns.names, time, files))
     val projection = columns.projection(planned.schema, source.where)
     planned.partitions.toArray.map(part =>
       HistoryPartition(

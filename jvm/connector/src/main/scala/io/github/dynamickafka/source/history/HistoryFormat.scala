@@ -57,23 +57,26 @@ private[history] trait HistoryFormat {
 
   /** A file as [[plan]] takes it. */
   def path(file: String): String
-
-  /**
-   * @param where for errors
-   * @param schema of the table
-   * @param columns those to read
-   * @param time the column with the timestamps
-   * @param files some of the table
-   */
-  def plan(
-      where: String,
-      table: HistoryTable,
-      schema: StructType,
-      columns: Set[String],
-      time: Option[String],
-      files: Seq[HistoryFile]
-  ): PlannedFiles
+  def plan(of: WantedFiles): PlannedFiles
 }
+
+/**
+ * Files that a batch reads.
+ *
+ * @param where for errors
+ * @param schema of the table
+ * @param columns those to read
+ * @param time the column with the timestamps
+ * @param files some of the table
+ */
+private[history] final case class WantedFiles(
+    where: String,
+    table: HistoryTable,
+    schema: StructType,
+    columns: Set[String],
+    time: Option[String],
+    files: Seq[HistoryFile]
+)
 
 /**
  * Files as their data source reads them.
@@ -175,18 +178,11 @@ private[history] final class FileHistory(provider: TableProvider) extends Histor
 
   override def path(file: String): String = new Path(new URI(file)).toString
 
-  override def plan(
-      where: String,
-      table: HistoryTable,
-      schema: StructType,
-      columns: Set[String],
-      time: Option[String],
-      files: Seq[HistoryFile]
-  ): PlannedFiles = {
-    val settings = table.source.options ++ paths(files.map(_.path))
+  override def plan(of: WantedFiles): PlannedFiles = {
+    val settings = of.table.source.options ++ paths(of.files.map(_.path))
     val options = new CaseInsensitiveStringMap(settings.asJava)
-    val builder = scanBuilder(provider.getTable(schema, Array.empty[Transform], options), options)
-    prune(builder, StructType(schema.filter(f => columns(f.name))))
+    val builder = scanBuilder(provider.getTable(of.schema, Array.empty[Transform], options), options)
+    prune(builder, StructType(of.schema.filter(f => of.columns(f.name))))
     PlannedFiles(builder.build(), _ => None)
   }
 }
@@ -242,31 +238,24 @@ private[history] final class IcebergHistory(provider: TableProvider) extends His
 
   override def path(file: String): String = file
 
-  override def plan(
-      where: String,
-      table: HistoryTable,
-      schema: StructType,
-      columns: Set[String],
-      time: Option[String],
-      files: Seq[HistoryFile]
-  ): PlannedFiles = {
-    val (versions, options) = table.source.options.partition(_._1.equalsIgnoreCase(VersionAsOf))
+  override def plan(of: WantedFiles): PlannedFiles = {
+    val (versions, options) = of.table.source.options.partition(_._1.equalsIgnoreCase(VersionAsOf))
     val snapshot = versions.values.headOption.getOrElse(
-      throw Errors.invalidOffset(s"the history of $where has no snapshot in the checkpoint")
+      throw Errors.invalidOffset(s"the history of ${of.where} has no snapshot in the checkpoint")
     )
-    val wanted = StructType(schema.filter(f => columns(f.name))).add(File, StringType, nullable = false)
-    val selector = if (table.source.path.contains("/")) "#" else "."
-    val settings = options + (PathOption -> s"${table.source.path}${selector}snapshot_id_$snapshot")
+    val wanted = StructType(of.schema.filter(f => of.columns(f.name))).add(File, StringType, nullable = false)
+    val selector = if (of.table.source.path.contains("/")) "#" else "."
+    val settings = options + (PathOption -> s"${of.table.source.path}${selector}snapshot_id_$snapshot")
     try {
       val builder =
-        FileHistory.scanBuilder(this.table(settings), new CaseInsensitiveStringMap(settings.asJava))
-      time.filter(schema(_).dataType == TimestampType).foreach(restrict(builder, _, files))
+        FileHistory.scanBuilder(table(settings), new CaseInsensitiveStringMap(settings.asJava))
+      of.time.filter(of.schema(_).dataType == TimestampType).foreach(restrict(builder, _, of.files))
       FileHistory.prune(builder, wanted)
-      PlannedFiles(builder.build(), rows => Some(RowsOfFiles(rows.fieldIndex(File), files.map(_.path))))
+      PlannedFiles(builder.build(), rows => Some(RowsOfFiles(rows.fieldIndex(File), of.files.map(_.path))))
     } catch {
       case NonFatal(e) =>
         throw Errors.metadataInvalid(
-          where,
+          of.where,
           s"snapshot $snapshot, which the query reads since its first start, cannot be read: " +
             "it has expired, or the table was replaced by another one, or its catalog does not respond",
           e

@@ -334,7 +334,7 @@ private[source] class QueryMetrics(
   @volatile private var current = QuerySnapshot()
   @volatile private var latencies = Option.empty[Latencies]
   private val startedAt = clock.monotonicMs()
-  private var shown = Option.empty[(Set[String], Set[String])]
+  private var isShown = false
 
   def snapshot: QuerySnapshot = current
 
@@ -345,15 +345,10 @@ private[source] class QueryMetrics(
   def set(next: QuerySnapshot, gauges: Option[GaugeSet]): Unit = {
     val isSame = current.isSame(next)
     if (!isSame) current = next
-    gauges.foreach { set =>
-      val (listed, retained) = (next.clusters.listed, next.clusters.retained)
-      if (!shown.contains((listed, retained))) {
-        shown = Some((listed, retained))
-        set.show(
-          ofQuery,
-          listed.map(id => id -> ofCluster(id)).toMap ++ retained.map(id => id -> ofRetained(id))
-        )
-      } else if (!isSame) set.changed()
+    gauges.filterNot(_ => isSame && isShown).foreach { set =>
+      isShown = true
+      val listed = next.clusters.listed.map(id => id -> ofCluster(id)).toMap
+      set.show(ofQuery, listed ++ next.clusters.retained.map(id => id -> ofRetained(id)))
     }
   }
 

@@ -92,22 +92,18 @@ private[source] final class ReplacedClusters(
       start: CompositeOffset,
       transition: Transition,
       views: Map[String, ClusterView]
-  ): Option[Replacement] = policy match {
-    case ReplacedClusterPolicy.Fail | ReplacedClusterPolicy.Earliest | ReplacedClusterPolicy.Latest => None
-    case _ =>
-      views.get(cluster.cluster).collect {
-        case view: ClusterView.Reachable if view.unanswered.isEmpty || cluster.of.isDefined =>
-          val positions = cluster.positions(start)
-          Replacement(
-            cluster,
-            cluster.former,
-            positions,
-            lastRecords.of(cluster.former, positions),
-            lastRecords.lastBatchMs,
-            transition.clusters.get(cluster.cluster).fold(Set.empty[String])(topics(_, cluster)),
-            view
-          )
-      }
+  ): Option[Replacement] = views.get(cluster.cluster).filter(_ => policy.continues).collect {
+    case view: ClusterView.Reachable if view.unanswered.isEmpty || cluster.of.isDefined =>
+      val positions = cluster.positions(start)
+      Replacement(
+        cluster,
+        cluster.former,
+        positions,
+        lastRecords.of(cluster.former, positions),
+        lastRecords.lastBatchMs,
+        transition.clusters.get(cluster.cluster).fold(Set.empty[String])(topics(_, cluster)),
+        view
+      )
   }
 
   /** The topics that may continue: the others of a cluster that is read already have positions of their own. */

@@ -26,13 +26,13 @@ import io.github.dynamickafka.source.cluster.ClusterConfig
  * Where the query continues in a Kafka cluster that replaces another one, and what the policy needs of the new cluster for this. The
  * decisions are in [[io.github.dynamickafka.offset.replacement]].
  *
- * @param records reads single records of the new cluster
- * @param checkpoints reads checkpoints of MirrorMaker there
+ * @param records reads the offsets and times of single records of the new cluster
+ * @param checkpoints reads a topic with checkpoints of MirrorMaker there; left: why there are none
  */
 private[source] final class Replacements(
     policy: ReplacedClusterPolicy,
-    records: RecordsAt = RecordsAt.Consumer,
-    checkpoints: MirrorCheckpoints = MirrorCheckpoints.Consumer
+    records: Replacements.RecordsAt = RecordsAt.byConsumer,
+    checkpoints: Replacements.MirrorCheckpoints = MirrorCheckpoints.byConsumer
 ) {
   import Replacements.Decision
 
@@ -60,29 +60,29 @@ private[source] object Replacements {
 
   /** Where the query continues; left: why it cannot. */
   type Decision = Either[String, Continuation]
+  type RecordsAt = (ClusterConfig, Map[(String, Int), Question]) => Map[(String, Int), Answer]
+  type MirrorCheckpoints = (ClusterConfig, String, MirrorTranslation) => Either[String, MirrorTranslation]
+
+  /** Reads with a consumer that is closed afterwards. */
+  def reading[A](config: ClusterConfig, property: (String, String))(
+      read: Consumer[Array[Byte], Array[Byte]] => A
+  ): A = {
+    val properties = new ju.HashMap[String, AnyRef](config.consumer.withToken.forConsumer)
+    properties.put(property._1, property._2)
+    val consumer = new KafkaConsumer[Array[Byte], Array[Byte]](properties)
+    try read(consumer)
+    finally consumer.close(Duration.ZERO)
+  }
 }
 
-/** Reads the offsets and times of single records of a cluster. Blocks. */
-private[source] trait RecordsAt {
-  def apply(config: ClusterConfig, questions: Map[(String, Int), Question]): Map[(String, Int), Answer]
-}
-
+/** Reads the offsets and times of single records of a cluster, within its request timeout. Blocks. */
 private[source] object RecordsAt {
 
-  /** Reads with a consumer that is closed afterwards, within the request timeout of the cluster. */
-  object Consumer extends RecordsAt {
-    override def apply(
-        config: ClusterConfig,
-        questions: Map[(String, Int), Question]
-    ): Map[(String, Int), Answer] = {
-      val properties = new ju.HashMap[String, AnyRef](config.consumer.withToken.forConsumer)
-      // A batch is returned whatever its size, and no more is needed.
-      properties.put(ConsumerConfig.MAX_PARTITION_FETCH_BYTES_CONFIG, "1024")
-      val consumer = new KafkaConsumer[Array[Byte], Array[Byte]](properties)
-      try new Reading(consumer, config.requestTimeoutMs)(questions)
-      finally consumer.close(Duration.ZERO)
-    }
-  }
+  // A batch is returned whatever its size, and no more is needed.
+  val byConsumer: Replacements.RecordsAt = (config, questions) =>
+    Replacements.reading(config, ConsumerConfig.MAX_PARTITION_FETCH_BYTES_CONFIG -> "1024")(
+      new Reading(_, config.requestTimeoutMs)(questions)
+    )
 
   private final class Reading(consumer: Consumer[Array[Byte], Array[Byte]], limitMs: Long) {
     private val until = System.nanoTime() + limitMs * 1000000L
@@ -125,39 +125,17 @@ private[source] object RecordsAt {
   private val Wait = Duration.ofMillis(100)
 }
 
-/** Reads the checkpoints that MirrorMaker 2 has written to a cluster. Blocks. */
-private[source] trait MirrorCheckpoints {
-
-  /**
-   * Reads the topic from its beginning to its end: the newest checkpoints are there.
-   *
-   * @param question what is looked for
-   * @return what is found, or why there are no checkpoints
-   */
-  def apply(
-      config: ClusterConfig,
-      topic: String,
-      question: MirrorTranslation
-  ): Either[String, MirrorTranslation]
-}
-
+/**
+ * Reads the checkpoints that MirrorMaker 2 has written to a cluster, within its request timeout: their topic from its beginning to its
+ * end, where the newest ones are. Blocks.
+ */
 private[source] object MirrorCheckpoints {
 
-  /** Reads with a consumer that is closed afterwards, within the request timeout of the cluster. */
-  object Consumer extends MirrorCheckpoints {
-    override def apply(
-        config: ClusterConfig,
-        topic: String,
-        question: MirrorTranslation
-    ): Either[String, MirrorTranslation] = {
-      val properties = new ju.HashMap[String, AnyRef](config.consumer.withToken.forConsumer)
-      // MirrorMaker may write in transactions.
-      properties.put(ConsumerConfig.ISOLATION_LEVEL_CONFIG, "read_committed")
-      val consumer = new KafkaConsumer[Array[Byte], Array[Byte]](properties)
-      try new Reading(consumer, topic, config.requestTimeoutMs)(question)
-      finally consumer.close(Duration.ZERO)
-    }
-  }
+  // MirrorMaker may write in transactions.
+  val byConsumer: Replacements.MirrorCheckpoints = (config, topic, question) =>
+    Replacements.reading(config, ConsumerConfig.ISOLATION_LEVEL_CONFIG -> "read_committed")(
+      new Reading(_, topic, config.requestTimeoutMs)(question)
+    )
 
   private final class Reading(
       consumer: Consumer[Array[Byte], Array[Byte]],

@@ -65,7 +65,7 @@ private[source] final class Replay(state: QueryState) {
   /** Whether the positions continue in another Kafka cluster, where the records of the batch have other offsets. */
   private def isReplaced(logged: ClusterIdentity, found: Either[Throwable, ClusterIdentity]): Boolean =
     found.exists(now => ClusterIdentity.differ(logged.kafkaId, now.kafkaId)) &&
-      !GivingUp(options.changes.replaced)
+      options.changes.replaced.continues
 
   /** The records of the batch are read from the new cluster, where the next trigger finds the positions at which it began. */
   private def continueElsewhere(
@@ -174,14 +174,6 @@ private[source] final class Replay(state: QueryState) {
 }
 
 private[source] object Replay {
-
-  /** With these policies, records of the former cluster are not looked for in the new one. */
-  private val GivingUp =
-    Set[ReplacedClusterPolicy](
-      ReplacedClusterPolicy.Fail,
-      ReplacedClusterPolicy.Earliest,
-      ReplacedClusterPolicy.Latest
-    )
 
   /** Ranges of a cluster that does not respond. */
   private final case class Missing(ranges: Seq[OffsetRange], error: Throwable)

@@ -9,8 +9,8 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.base.ManualClock
 import io.github.dynamickafka.config.{
+  ClusterProperties,
   ClusterScope,
-  ProducerProperties,
   SinkOptions,
   TransactionOptions,
   UnknownCommitPolicy
@@ -159,7 +159,7 @@ private[sink] object CommitScene {
     "s"
   )))
 
-  def properties(id: String, chosen: Map[String, String] = Map.empty): ProducerProperties =
+  def properties(id: String, chosen: Map[String, String] = Map.empty): ClusterProperties =
     new ClusterScope(options.clusters, Set(id)).producer(id, Map("bootstrap.servers" -> "x:1") ++ chosen)
 
   /** What a task of a run has prepared on a cluster. */

@@ -15,7 +15,7 @@ import org.apache.kafka.common.errors.{
 }
 
 import io.github.dynamickafka.base.ManualClock
-import io.github.dynamickafka.config.ProducerProperties
+import io.github.dynamickafka.config.ClusterProperties
 import io.github.dynamickafka.kafka.ProducerSettings
 import io.github.dynamickafka.kafka.TaskSender.Record
 
@@ -113,7 +113,7 @@ private[sink] final class ScriptedKafka(clock: ManualClock, patienceMs: Long) {
 
   val pool: TransactionPool = new TransactionPool(new Committing(_), 60000L, clock)
 
-  def connect(properties: ProducerProperties, timeoutMs: Long): TransactionAdmin =
+  def connect(properties: ClusterProperties, timeoutMs: Long): TransactionAdmin =
     new Asking(properties.clusterId, timeoutMs)
 
   /** @param credentials what a client has read when it was opened */

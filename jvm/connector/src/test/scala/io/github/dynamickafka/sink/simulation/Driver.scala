@@ -8,7 +8,7 @@ import org.apache.kafka.clients.admin.TransactionState
 import org.apache.kafka.clients.admin.TransactionState.{COMPLETE_COMMIT, ONGOING}
 import org.apache.kafka.clients.producer.ProducerRecord
 
-import io.github.dynamickafka.config.{ProducerProperties, TransactionOptions, UnknownCommitPolicy}
+import io.github.dynamickafka.config.{ClusterProperties, TransactionOptions, UnknownCommitPolicy}
 import io.github.dynamickafka.error.DynamicKafkaError
 import io.github.dynamickafka.kafka.ProducerSettings
 import io.github.dynamickafka.metadata.watch.RemovalGuard
@@ -320,7 +320,7 @@ private[simulation] object Driver {
   // The pool looks after it on a thread of its own, in real time.
   private val IdleMs = 1000L
 
-  private val known: Map[String, ProducerProperties] = Ids.map(id => id -> CommitScene.properties(id)).toMap
+  private val known: Map[String, ClusterProperties] = Ids.map(id => id -> CommitScene.properties(id)).toMap
   private val ofTasks: Map[String, ProducerSettings] =
     known.map { case (id, p) => id -> new ProducerSettings(id, p.client) }
 
@@ -335,6 +335,6 @@ private[simulation] object Driver {
     case _ => false
   }
 
-  def properties(id: String): ProducerProperties = known(id)
+  def properties(id: String): ClusterProperties = known(id)
   def settings(id: String): ProducerSettings = ofTasks(id)
 }

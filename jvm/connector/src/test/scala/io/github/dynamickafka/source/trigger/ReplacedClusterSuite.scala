@@ -71,7 +71,7 @@ class ReplacedClusterSuite extends Queries {
     green.deleteRecords(topic, 0, 2)
     val config =
       ClusterConfigs(parse(), Set("green"))("green", Map("bootstrap.servers" -> green.bootstrapServers))
-    val found = RecordsAt.Consumer(config, Map((topic, 0) -> Question(record = 1, position = 3)))
+    val found = RecordsAt.byConsumer(config, Map((topic, 0) -> Question(record = 1, position = 3)))
     assert(found((topic, 0)).record.isEmpty && found((topic, 0)).next.exists(_.offset == 3))
   }
 

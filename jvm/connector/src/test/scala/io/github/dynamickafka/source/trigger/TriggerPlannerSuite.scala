@@ -41,7 +41,7 @@ class TriggerPlannerSuite extends AnyFunSuite with TimeLimit with Eventually {
   private final class Query(
       policy: ReplacedClusterPolicy = ReplacedClusterPolicy.Fail,
       read: LogKey => Option[LastRecord] = _ => None,
-      records: RecordsAt = RecordsAt.Consumer,
+      records: Replacements.RecordsAt = RecordsAt.byConsumer,
       chosen: Seq[(String, String)] = Nil,
       lost: Set[String] = Set.empty
   ) extends AutoCloseable {
@@ -186,7 +186,8 @@ class TriggerPlannerSuite extends AnyFunSuite with TimeLimit with Eventually {
     "same-offsets: the last records of a cluster are those of the one that replaces it, also before it is read"
   ) {
     val last = LastRecord(4L, 100L)
-    val records: RecordsAt = (_, questions) => questions.map { case (key, _) => key -> Answer(Some(last)) }
+    val records: Replacements.RecordsAt =
+      (_, questions) => questions.map { case (key, _) => key -> Answer(Some(last)) }
     query(new Query(ReplacedClusterPolicy.SameOffsets, _ => Some(last), records)) { q =>
       val start = at(5L).copy(identities = SortedMap("blue" -> ClusterIdentity(Some("former"))))
       q.lastRecords.finished(start, start)
@@ -198,7 +199,7 @@ class TriggerPlannerSuite extends AnyFunSuite with TimeLimit with Eventually {
 
   test("decisions about several clusters are made at the same time") {
     val reading = new CountDownLatch(2)
-    val records: RecordsAt = (_, questions) => {
+    val records: Replacements.RecordsAt = (_, questions) => {
       reading.countDown()
       assert(reading.await(20, TimeUnit.SECONDS), "the other cluster is read afterwards")
       questions.map { case (key, of) => key -> Answer(Some(LastRecord(of.record, 100L))) }
