@@ -13,7 +13,7 @@ import io.github.dynamickafka.source.checkpoint.{LoggedBatch, Refusal, SourceId,
 
 /** `offsets` and `lag`: the positions of a query, from its checkpoint. */
 private[admin] object CheckpointCommands {
-  import Parameter.{Checkpoint, Metadata, Timeout}
+  import Parameter.{Checkpoint, Metadata, Timeout, Watch}
 
   private val Batch =
     Parameter.number("batch", "The number of a batch in Spark's offset log. NULL: the newest one").optional
@@ -24,25 +24,23 @@ private[admin] object CheckpointCommands {
       "offsets",
       "The positions of a query after a batch. SQL asks no Kafka cluster. The command asks for end offsets too, with the " +
         "properties in the metadata file, and otherwise at the addresses in the checkpoint, which has no credentials",
-      Seq(Checkpoint, Batch, NoLag, Metadata.optional, Timeout),
+      Seq(Checkpoint, Batch, NoLag, Metadata.optional, Timeout, Watch),
       "source INT, cluster STRING, topic STRING, partition INT, position BIGINT, state STRING",
       (context, arguments) => {
         val log = SparkCheckpoint(arguments(Checkpoint), context.hadoop)
         new Offsets(context, log, arguments.get(Batch).fold(log.newest)(log.batch), !arguments.has(NoLag))
-      },
-      canWatch = true
+      }
     ),
     Command(
       "lag",
       "How far a query is behind: the positions of what it reads, and Kafka's latest offsets. Exit code 1: the lag of a cluster " +
         "is not known",
-      Seq(Checkpoint, Metadata.optional, Timeout),
+      Seq(Checkpoint, Metadata.optional, Timeout, Watch),
       "source INT, cluster STRING, topic STRING, partition INT, position BIGINT, latest BIGINT, lag BIGINT, error STRING",
       (context, arguments) => {
         val log = SparkCheckpoint(arguments(Checkpoint), context.hadoop)
         new Lag(context, log, log.newest)
-      },
-      canWatch = true
+      }
     )
   )
 
