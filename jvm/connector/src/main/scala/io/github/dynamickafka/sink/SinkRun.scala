@@ -71,7 +71,7 @@ private[sink] final class SinkRun(
   private val watcher = MetadataWatcher.forWriting(
     MetadataServices.create(options.service, SessionConfiguration.of(SparkSession.active), known),
     // The streams in the column are not known before the rows are read.
-    source.stream.fold[Subscription](Subscription.Pattern(".*".r))(id => Subscription.Ids(Seq(id))),
+    source.stream.fold[Subscription](Subscription.Pattern(".*"))(id => Subscription.Ids(Seq(id))),
     options.discovery,
     options.service.name,
     WrittenTopologies.last(source),

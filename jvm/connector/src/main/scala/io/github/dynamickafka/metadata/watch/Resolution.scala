@@ -122,7 +122,7 @@ private[dynamickafka] object Resolution {
   ): Seq[KafkaStream] = {
     val wanted = subscription match {
       case Subscription.Ids(ids) => ids.distinct
-      case Subscription.Pattern(regex) => streams.keys.filter(regex.matches).toSeq
+      case pattern => streams.keys.filter(pattern.includes).toSeq
     }
     val found = wanted.sorted.flatMap(id => streams.get(id).map(AnswerCheck.stream(id, _)))
     val (filled, empty) = found.partition(!_.getClusterMetadataMap.isEmpty)
@@ -138,7 +138,7 @@ private[dynamickafka] object Resolution {
       if (found.isEmpty) refuse(
         subscription match {
           case Subscription.Ids(_) => "streamIds"
-          case Subscription.Pattern(regex) => s"streamPattern '${regex.regex}'"
+          case Subscription.Pattern(regex) => s"streamPattern '$regex'"
         },
         if (streams.isEmpty) "the service returned no stream." else "the pattern matches no whole stream id."
       )
