@@ -10,7 +10,7 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.KafkaProperties
 import io.github.dynamickafka.metadata._
 import io.github.dynamickafka.metadata.document.{DocumentFormat, DocumentParts, Names}
-import io.github.dynamickafka.option.Suggestions
+import io.github.dynamickafka.option.{ClusterKeys, Suggestions}
 
 /**
  * Resolves a subscription and the answer of the metadata service to a topology. Pure, except for the calls of `active`.
@@ -306,7 +306,7 @@ private[dynamickafka] object AnswerCheck {
   )
 
   private def clusterId(where: String, id: String): String =
-    if (Names.isClusterId(id)) id else fail(where, s"the cluster id is invalid: ${Names.ClusterIdRule}")
+    if (ClusterKeys.isClusterId(id)) id else fail(where, s"the cluster id is invalid: ${ClusterKeys.Rule}")
 
   private def topics(where: String, cluster: ClusterMetadata): SortedMap[String, Option[IndexedSeq[Int]]] = {
     val (all, some) = (cluster.topics, cluster.partitions)
