@@ -299,10 +299,8 @@ private[realtime] final class ClusterLane(
   private var left = Seq.empty[Slice]
   private var positions = Map.empty[TopicPartition, Long]
 
-  // Finds the classes in the properties of the user.
-  private val loader = Thread.currentThread.getContextClassLoader
+  // Inherits the context class loader of the task, which finds the classes in the properties of the user.
   private val thread = new DaemonThreads(s"dynamic-kafka-poll-${bundle.cluster}").newThread(() => run())
-  thread.setContextClassLoader(loader)
 
   def cluster: String = bundle.cluster
 
