@@ -359,7 +359,7 @@ private[admin] final class QueryPlan(
     )
     val isRetained = start.retained.get(id).exists(_.positions.get(topic, partition).isDefined)
     if (isRenamed || isRetained && !isReplaced) "retained"
-    else if (isReplaced) known.options.getOrElse("replacedClusterPolicy", "fail")
+    else if (isReplaced) known.replacedClusterPolicy
     else entering.flatMap(StoppingOffsets.wording(id, topic, _)).getOrElse("earliest")
   }
 
@@ -399,7 +399,7 @@ private[admin] final class QueryPlan(
         val what = replacing.former.get(id).fold(
           s"is another Kafka cluster than the one that was read: $found instead of $former"
         )(former => s"replaces cluster '$former'")
-        val policy = known.options.getOrElse("replacedClusterPolicy", "fail")
+        val policy = known.replacedClusterPolicy
         refuse(
           s"cluster '$id' $what. The query fails with CLUSTER_REPLACED: $reason (replacedClusterPolicy is '$policy')"
         )

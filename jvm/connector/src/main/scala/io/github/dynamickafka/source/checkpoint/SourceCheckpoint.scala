@@ -304,6 +304,7 @@ private[dynamickafka] final case class RememberedTopology(
     options: SortedMap[String, String] = SortedMap.empty
 ) {
   def all: Seq[Topology] = Seq(current, former)
+  def replacedClusterPolicy: String = options.getOrElse("replacedClusterPolicy", "fail")
 }
 
 private[dynamickafka] object RememberedTopology {
