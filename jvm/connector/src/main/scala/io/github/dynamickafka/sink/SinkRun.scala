@@ -399,7 +399,7 @@ private[sink] final class ClusterFrames(
       entry <- targets(topology)
       topic <- entry.only.toSeq
       frame <- ofClusters.getOrElse(entry.cluster, columns.frames)
-      place = Frame.Place(entry.cluster, topic, frame.ofKeys)
+      place = Frame.TopicSide(entry.cluster, topic, frame.ofKeys)
     } yield place -> frame.id(entry.cluster, topic, registrar)
     BatchFrames(columns.frames, ofClusters, ids.toMap)
   }
