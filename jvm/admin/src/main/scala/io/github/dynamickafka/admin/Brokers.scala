@@ -19,7 +19,6 @@ import org.apache.kafka.clients.admin.{
 import org.apache.kafka.clients.consumer.KafkaConsumer
 import org.apache.kafka.clients.producer.{KafkaProducer, ProducerConfig, ProducerRecord}
 import org.apache.kafka.common.acl.AclOperation
-import org.apache.kafka.common.config.ConfigResource
 import org.apache.kafka.common.errors.{
   AuthenticationException,
   AuthorizationException,
@@ -209,14 +208,8 @@ private[admin] final class Brokers(config: ClusterConfig) extends AutoCloseable 
   }
 
   /** @param wanted `transaction.timeout.ms` of the metadata */
-  def transactionTimeout(wanted: Option[String]): Finding = {
-    val most = for {
-      nodes <- answer(cluster.get.nodes)
-      broker = new ConfigResource(ConfigResource.Type.BROKER, nodes.iterator.next().idString)
-      found <- answer(admin.get.describeConfigs(ju.List.of(broker)).values.get(broker))
-      value <- Try(found.get("transaction.max.timeout.ms").value.toLong)
-    } yield value
-    most match {
+  def transactionTimeout(wanted: Option[String]): Finding =
+    inTime(ClusterClients.maxTransactionTimeoutMs(admin.get, timeoutMs).get) match {
       case Failure(e) => Finding.warning(
           s"transaction.max.timeout.ms is not known: ${text(e)}",
           "grant DescribeConfigs on the cluster; only exactly-once needs it"
@@ -234,7 +227,6 @@ private[admin] final class Brokers(config: ClusterConfig) extends AutoCloseable 
           case None => Finding.ok(s"the brokers allow $allowed ms")
         }
     }
-  }
 
   /** The addresses by which the brokers want to be reached. */
   def advertised: Seq[(String, Int)] =
@@ -242,10 +234,11 @@ private[admin] final class Brokers(config: ClusterConfig) extends AutoCloseable 
 
   override def close(): Unit = opening.close()
 
-  private def answer[A](future: KafkaFuture[A]): Try[A] =
-    Try(Opening.answer(future, timeoutMs)).recoverWith {
-      case _: TimeoutException => Failure(new TimeoutException(s"no response within $timeoutMs ms"))
-    }
+  private def answer[A](future: KafkaFuture[A]): Try[A] = inTime(Opening.answer(future, timeoutMs))
+
+  private def inTime[A](ask: => A): Try[A] = Try(ask).recoverWith {
+    case _: TimeoutException => Failure(new TimeoutException(s"no response within $timeoutMs ms"))
+  }
 
   private def text(e: Throwable): String = Redaction.scrub(ClusterFailure.text(e), properties)
 }

@@ -8,12 +8,12 @@ import scala.util.Failure
 import org.apache.kafka.clients.admin.OffsetSpec
 
 import io.github.dynamickafka.base.Json
-import io.github.dynamickafka.offset.{CompositeOffset, Positions}
+import io.github.dynamickafka.offset.{CompositeOffset, LogKey, Positions}
 import io.github.dynamickafka.source.checkpoint.{LoggedBatch, Refusal, SourceId, SparkCheckpoint}
 
 /** `offsets` and `lag`: the positions of a query, from its checkpoint. */
 private[admin] object CheckpointCommands {
-  import Parameter.{Checkpoint, Metadata, Timeout}
+  import Parameter.{Checkpoint, Metadata, Timeout, Watch}
 
   private val Batch =
     Parameter.number("batch", "The number of a batch in Spark's offset log. NULL: the newest one").optional
@@ -24,25 +24,23 @@ private[admin] object CheckpointCommands {
       "offsets",
       "The positions of a query after a batch. SQL asks no Kafka cluster. The command asks for end offsets too, with the " +
         "properties in the metadata file, and otherwise at the addresses in the checkpoint, which has no credentials",
-      Seq(Checkpoint, Batch, NoLag, Metadata.optional, Timeout),
+      Seq(Checkpoint, Batch, NoLag, Metadata.optional, Timeout, Watch),
       "source INT, cluster STRING, topic STRING, partition INT, position BIGINT, state STRING",
       (context, arguments) => {
         val log = SparkCheckpoint(arguments(Checkpoint), context.hadoop)
         new Offsets(context, log, arguments.get(Batch).fold(log.newest)(log.batch), !arguments.has(NoLag))
-      },
-      canWatch = true
+      }
     ),
     Command(
       "lag",
       "How far a query is behind: the positions of what it reads, and Kafka's latest offsets. Exit code 1: the lag of a cluster " +
         "is not known",
-      Seq(Checkpoint, Metadata.optional, Timeout),
+      Seq(Checkpoint, Metadata.optional, Timeout, Watch),
       "source INT, cluster STRING, topic STRING, partition INT, position BIGINT, latest BIGINT, lag BIGINT, error STRING",
       (context, arguments) => {
         val log = SparkCheckpoint(arguments(Checkpoint), context.hadoop)
         new Lag(context, log, log.newest)
-      },
-      canWatch = true
+      }
     )
   )
 
@@ -53,7 +51,7 @@ private[admin] object CheckpointCommands {
       history: Seq[(String, Long)],
       ends: Map[String, KafkaOffsets.Answer]
   ) {
-    def end(p: Position): Option[Long] = ends.get(p.cluster).flatMap(_(p.place.topicPartition).toOption)
+    def end(p: Position): Option[Long] = ends.get(p.cluster).flatMap(_(KafkaOffsets.at(p.place)).toOption)
     def lag(p: Position): Option[Long] = end(p).map(end => math.max(0L, end - p.at))
     def lags: Seq[Option[Long]] = positions.filter(_.isRead).map(lag)
 
@@ -83,7 +81,7 @@ private[admin] object CheckpointCommands {
     private def ends(source: SourceId, positions: Seq[Position]): Map[String, KafkaOffsets.Answer] = {
       val clusters = new QueryClusters(context, log)
       KafkaOffsets.inParallel(positions.groupBy(_.cluster).toSeq) { case (id, here) =>
-        val places = here.map(_.place.topicPartition)
+        val places = here.map(p => KafkaOffsets.at(p.place))
         id -> clusters.config(source, id, clusters.reading(source)).fold(
           why => places.map(_ -> Failure(new Refusal(why))).toMap,
           KafkaOffsets.of(context, _, places.map(_ -> OffsetSpec.latest()).toMap)
@@ -160,7 +158,7 @@ private[admin] object CheckpointCommands {
     private val sources = read(_.isRead, asked = true)
 
     override def rows: Seq[Seq[Any]] = places(sources) { (source, p) =>
-      val why = source.ends(p.cluster)(p.place.topicPartition).failed.toOption.map(_.getMessage)
+      val why = source.ends(p.cluster)(KafkaOffsets.at(p.place)).failed.toOption.map(_.getMessage)
       Seq(source.end(p), source.lag(p), why)
     }
 
@@ -210,7 +208,7 @@ private[admin] object CheckpointCommands {
    * @param sinceMs since when it is not read
    */
   private final case class Position(
-      place: Place,
+      place: LogKey,
       at: Long,
       state: String,
       bounds: Bounds = Bounds(),
@@ -245,12 +243,12 @@ private[admin] object CheckpointCommands {
         state = if (target.isDefined) "draining" else "active"
         stop = offset.endsOf(id).get(topic).flatMap(_.offsets.get(p))
         bounds = Bounds(in(offset.entered, id).get(topic, p), target, stop)
-      } yield Position(Place(id, topic, p), at, state, bounds)
+      } yield Position(LogKey(id, topic, p), at, state, bounds)
       val left = for {
         (id, kept) <- offset.retained.toSeq
         (topic, of) <- kept.topics.toSeq
         (p, at) <- of.offsets
-      } yield Position(Place(id, topic, p), at, "retained", sinceMs = Some(of.since))
+      } yield Position(LogKey(id, topic, p), at, "retained", sinceMs = Some(of.since))
       (read ++ left).sortBy(p => (p.cluster, p.topic, p.partition))
     }
   }

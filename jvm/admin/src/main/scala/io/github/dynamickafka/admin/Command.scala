@@ -16,7 +16,6 @@ import io.github.dynamickafka.source.checkpoint.{Refusal, SourceId}
  * @param run Throws [[Refusal]], [[Refused]] or [[DynamicKafkaError]]
  * @param changes false: it only reads
  * @param isCommand false: only SQL has it
- * @param canWatch whether the command has `--watch`
  */
 private[dynamickafka] final case class Command(
     name: String,
@@ -25,8 +24,7 @@ private[dynamickafka] final case class Command(
     columns: String,
     run: (Context, Arguments) => Result,
     changes: Boolean = false,
-    isCommand: Boolean = true,
-    canWatch: Boolean = false
+    isCommand: Boolean = true
 ) {
   def isProcedure: Boolean = columns.nonEmpty
 

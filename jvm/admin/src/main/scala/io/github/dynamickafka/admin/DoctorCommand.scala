@@ -10,7 +10,7 @@ import io.github.dynamickafka.base.{Json, Redaction}
 import io.github.dynamickafka.error.{Errors, FailureText}
 import io.github.dynamickafka.kafka.{BrokerSocket, ClientDefaults, SecretReferences, UnansweredAddresses}
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
-import io.github.dynamickafka.source.checkpoint.SparkCheckpoint
+import io.github.dynamickafka.source.checkpoint.{RememberedTopology, SparkCheckpoint}
 import io.github.dynamickafka.source.cluster.ClusterConfigs
 
 /** `doctor`: whether this process can use the clusters of the metadata. Nothing is written without a topic for that. */
@@ -233,7 +233,7 @@ private[admin] object DoctorCommand {
         )
         known.toMap -> lacking.flatMap(lackingChecks(_, migrated.suggestion))
       } else {
-        val policy = topology.flatMap(_.options.get("replacedClusterPolicy")).getOrElse("fail")
+        val policy = topology.getOrElse(RememberedTopology.empty).replacedClusterPolicy
         offset.identities.map { case (id, of) => id -> KnownCluster(of.kafkaId, policy) }.toMap -> Nil
       }
     }

@@ -18,7 +18,7 @@ import io.github.dynamickafka.catalog.StreamProperties
 import io.github.dynamickafka.config.{SourceOptionSpecs, SourceOptions}
 import io.github.dynamickafka.kafka.{ClusterClient, ClusterFailure, KafkaProperties, Opening}
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream, TopologyCluster}
-import io.github.dynamickafka.offset.CompositeOffset
+import io.github.dynamickafka.offset.{CompositeOffset, LogKey}
 import io.github.dynamickafka.source.checkpoint.{
   MigratedPositions,
   Refusal,
@@ -33,6 +33,8 @@ private[admin] object KafkaOffsets {
 
   /** Offsets of partitions; a failure is a [[Refusal]] that says why they are not known, without secrets. */
   type Answer = Map[TopicPartition, Try[Long]]
+
+  def at(of: LogKey): TopicPartition = new TopicPartition(of.topic, of.partition)
 
   /** The partitions share one time limit, and the addresses of the cluster are asked once for all that have no answer. */
   def of(context: Context, config: ClusterConfig, specs: Map[TopicPartition, OffsetSpec]): Answer = {

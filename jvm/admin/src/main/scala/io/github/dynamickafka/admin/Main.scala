@@ -80,7 +80,6 @@ private[dynamickafka] object Main {
     Some("NULL")
   )
   private val AsJson = Parameter.flag("json", "Print JSON for programs")
-  private val Watch = Parameter.flag("watch", "Repeat it every 2 seconds, until Ctrl-C")
   private val Help = Parameter.flag("help", "Print this text")
 }
 
@@ -131,7 +130,7 @@ private[admin] final class Main(
     else {
       val values = parse(command, words)
       val arguments = new Arguments(values)
-      val (watch, asJson) = (arguments.has(Watch), arguments.has(AsJson))
+      val (watch, asJson) = (arguments.has(Parameter.Watch), arguments.has(AsJson))
       if (watch && asJson) throw new WrongUsage("--watch has no --json: run the command repeatedly")
       command.onLine.filter(p => p.kind == Kind.Path || p.kind == Kind.MetadataFile).foreach(p =>
         values.get(p.name).foreach(value => refuseMissing(p, value.toString))
@@ -265,8 +264,7 @@ private[admin] final class Main(
     0
   }
 
-  private def all(command: Command): Seq[Parameter[_]] =
-    command.onLine ++ Option.when(command.canWatch)(Watch) ++ Seq(AsJson, Jars, Help)
+  private def all(command: Command): Seq[Parameter[_]] = command.onLine ++ Seq(AsJson, Jars, Help)
 
   private def helpOfAll: String = {
     val width = known.map(_.commandName.length).max

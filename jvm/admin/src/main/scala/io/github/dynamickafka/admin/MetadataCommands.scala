@@ -191,7 +191,7 @@ private[admin] object MetadataCommands {
 
     private def lines(entry: ClusterMetadata): Seq[(String, String)] =
       Seq("state" -> entry.state) ++ Option.unless(entry.write)("write" -> "false") ++
-        Seq(Topics.subscription(entry)) ++
+        Seq(entry.subscription) ++
         offsets(entry).collect { case (name, Some(value)) => name -> value } ++ properties(entry)
 
     override def rows: Seq[Seq[Any]] =
@@ -235,13 +235,5 @@ private[admin] object Topics {
     )
 
   def text(entry: ClusterMetadata): String =
-    Option(entry.topicPattern).fold(names(entry))(pattern => s"matching $pattern")
-
-  /** The key of the metadata that selects the topics, and its value. */
-  def subscription(entry: ClusterMetadata): (String, String) =
-    entry.selection._1 -> Option(entry.topicPattern).getOrElse(names(entry))
-
-  private def names(entry: ClusterMetadata): String =
-    (entry.topics ++ entry.partitions.map { case (topic, all) => s"$topic (${all.mkString(", ")})" })
-      .mkString(", ")
+    Option(entry.topicPattern).fold(entry.subscription._2)(pattern => s"matching $pattern")
 }

@@ -70,6 +70,8 @@ private[dynamickafka] object Parameter {
   /** The option `clusterRequestTimeoutMs` of the catalog. */
   val Timeout: Parameter[Long] =
     Parameter("timeout", Kind.Seconds, "Limit of a request to a cluster, in seconds", Some("10")).onlyOnLine
+
+  val Watch: Parameter[Boolean] = flag("watch", "Repeat it every 2 seconds, until Ctrl-C").onlyOnLine
 }
 
 /** @param of the value on a command line, or what is expected */

@@ -19,6 +19,7 @@ import io.github.dynamickafka.offset.{
   ClusterView,
   CompositeOffset,
   Continuation,
+  LogKey,
   Loss,
   NextOffset,
   Positions,
@@ -89,7 +90,7 @@ private[admin] object PlanCommand {
     override def rows: Seq[Seq[Any]] = {
       sources.flatMap(_.hidden).headOption.foreach(why => throw new Refusal(why))
       changes.map { c =>
-        val Place(cluster, topic, partition) = c.at
+        val LogKey(cluster, topic, partition) = c.at
         Seq(c.kind.name, cluster, topic, partition, c.position, c.target, c.records, c.bytes, c.isLost)
       }
     }
@@ -170,7 +171,7 @@ private[admin] final case class Planned(
  *
  * @param position where it enters, from where it drains, where it leaves
  */
-private[admin] final case class PlannedChange(at: Place, position: Long, kind: PlannedChange.Kind) {
+private[admin] final case class PlannedChange(at: LogKey, position: Long, kind: PlannedChange.Kind) {
   import PlannedChange._
 
   /** The offset up to which it drains. */
@@ -192,12 +193,6 @@ private[admin] final case class PlannedChange(at: Place, position: Long, kind: P
 
   /** The estimated size of the records that are lost. */
   def bytes: Option[Long] = Some(kind).collect { case Leaves(_, _, Some(bytes)) => bytes }
-}
-
-/** A partition of a topic on a cluster. */
-private[admin] final case class Place(cluster: String, topic: String, partition: Int) {
-  def topicPartition: TopicPartition = new TopicPartition(topic, partition)
-  def in(offset: CompositeOffset): Option[Long] = offset.position(cluster).get(topic, partition)
 }
 
 private[admin] object PlannedChange {
@@ -223,17 +218,15 @@ private[admin] object PlannedChange {
       topology: Topology,
       drainRemoved: Boolean,
       next: NextOffset,
-      latest: Place => Option[Long],
+      latest: LogKey => Option[Long],
       continued: Set[String] = Set.empty
   ): Seq[PlannedChange] = {
-    val enters = next.spans.filter(_.enters).map(s =>
-      PlannedChange(Place(s.cluster, s.topic, s.partition), s.from, Enters())
-    )
-    val from = next.spans.map(s => Place(s.cluster, s.topic, s.partition) -> s.from).toMap
+    val enters = next.spans.filter(_.enters).map(s => PlannedChange(s.key, s.from, Enters()))
+    val from = next.spans.map(s => s.key -> s.from).toMap
     val drains = each(next.rest.draining).map { case (place, target) =>
-      PlannedChange(place, from.get(place).orElse(place.in(start)).getOrElse(target), Drains(target))
+      PlannedChange(place, from.get(place).orElse(in(start, place)).getOrElse(target), Drains(target))
     }
-    val leaves = leaving(start, next).map { case (place @ Place(id, topic, p), at) =>
+    val leaves = leaving(start, next).map { case (place @ LogKey(id, topic, p), at) =>
       // Only what has reached its target leaves like this.
       val drained = topology.clusters.get(id).flatMap(_.topics.get(topic))
         .fold(drainRemoved && !topology.removes(id, topic))(t => t.draining && t.reads(p))
@@ -243,13 +236,16 @@ private[admin] object PlannedChange {
   }
 
   /** The positions that are not read any more. */
-  def leaving(start: CompositeOffset, next: NextOffset): Seq[(Place, Long)] = {
+  def leaving(start: CompositeOffset, next: NextOffset): Seq[(LogKey, Long)] = {
     val after = next.latest
-    each(start.clusters).filter(_._1.in(after).isEmpty)
+    each(start.clusters).filter { case (place, _) => in(after, place).isEmpty }
   }
 
-  private def each(clusters: Iterable[(String, Positions)]): Seq[(Place, Long)] =
-    for ((id, all) <- clusters.toSeq; (topic, p, at) <- all.iterator) yield Place(id, topic, p) -> at
+  private def in(offset: CompositeOffset, place: LogKey): Option[Long] =
+    offset.position(place.cluster).get(place.topic, place.partition)
+
+  private def each(clusters: Iterable[(String, Positions)]): Seq[(LogKey, Long)] =
+    for ((id, all) <- clusters.toSeq; (topic, p, at) <- all.iterator) yield LogKey(id, topic, p) -> at
 }
 
 /**
@@ -344,11 +340,11 @@ private[admin] final class QueryPlan(
 
   /** Why a partition enters where it does. */
   private def by(
-      place: Place,
+      place: LogKey,
       transition: Transition,
       next: NextOffset
   ): String = {
-    val Place(id, topic, partition) = place
+    val LogKey(id, topic, partition) = place
     val entering = transition.clusters.get(id).flatMap(_.entering.get(topic))
     val isRenamed = next.renamed.exists(r => r.cluster == id && r.topic == topic)
     val isReplaced = next.replaced.exists(r =>
@@ -357,7 +353,7 @@ private[admin] final class QueryPlan(
     )
     val isRetained = start.retained.get(id).exists(_.positions.get(topic, partition).isDefined)
     if (isRenamed || isRetained && !isReplaced) "retained"
-    else if (isReplaced) known.options.getOrElse("replacedClusterPolicy", "fail")
+    else if (isReplaced) known.replacedClusterPolicy
     else entering.flatMap(StoppingOffsets.wording(id, topic, _)).getOrElse("earliest")
   }
 
@@ -397,7 +393,7 @@ private[admin] final class QueryPlan(
         val what = replacing.former.get(id).fold(
           s"is another Kafka cluster than the one that was read: $found instead of $former"
         )(former => s"replaces cluster '$former'")
-        val policy = known.options.getOrElse("replacedClusterPolicy", "fail")
+        val policy = known.replacedClusterPolicy
         refuse(
           s"cluster '$id' $what. The query fails with CLUSTER_REPLACED: $reason (replacedClusterPolicy is '$policy')"
         )
@@ -469,10 +465,10 @@ private[admin] final class QueryPlan(
   }.foreach(loss => refuse(s"cluster '${loss.cluster}', topic '${loss.topic}': ${loss.text}"))
 
   /** The latest offsets; None of a topic that is gone, and nothing of a cluster that does not answer. */
-  private def latest(asked: Seq[Place]): Map[Place, Option[Long]] =
+  private def latest(asked: Seq[LogKey]): Map[LogKey, Option[Long]] =
     KafkaOffsets.inParallel(asked.groupBy(_.cluster).toSeq) { case (id, places) =>
-      val specs = places.map(_.topicPartition -> OffsetSpec.latest()).toMap
-      def place(at: TopicPartition) = Place(id, at.topic, at.partition)
+      val specs = places.map(KafkaOffsets.at(_) -> OffsetSpec.latest()).toMap
+      def place(at: TopicPartition) = LogKey(id, at.topic, at.partition)
       clusters.config(source, id, options).toSeq.flatMap(KafkaOffsets.of(context, _, specs)).collect {
         case (at, Success(offset)) => place(at) -> Some(offset)
         case (at, Failure(e)) if Futures.cause(e.getCause).isInstanceOf[UnknownTopicOrPartitionException] =>
@@ -481,7 +477,8 @@ private[admin] final class QueryPlan(
     }.flatten.toMap
 
   private def bytes(change: PlannedChange): Long = {
-    val each = KafkaOffsets.recordBytes(config(change.at.cluster), change.at.topicPartition, change.position)
+    val at = KafkaOffsets.at(change.at)
+    val each = KafkaOffsets.recordBytes(config(change.at.cluster), at, change.position)
     math.round(change.records.getOrElse(0L).toDouble * each)
   }
 

@@ -9,6 +9,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.kafka.clients.admin.OffsetSpec
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.offset.LogKey
 import io.github.dynamickafka.sink.commit._
 import io.github.dynamickafka.testkit.TimeLimit
 
@@ -98,9 +99,9 @@ class CliExamplesSuite extends AnyFunSuite with TimeLimit with Checkpoints {
       1L,
       Seq(Planned(
         Seq(
-          PlannedChange(Place("green", "orders", 0), 0L, PlannedChange.Enters(Some("earliest"))),
-          PlannedChange(Place("red", "orders", 0), 4L, PlannedChange.Drains(10L)),
-          PlannedChange(Place("blue", "orders", 0), 4L, PlannedChange.Leaves(Some(7L), true, Some(600L)))
+          PlannedChange(LogKey("green", "orders", 0), 0L, PlannedChange.Enters(Some("earliest"))),
+          PlannedChange(LogKey("red", "orders", 0), 4L, PlannedChange.Drains(10L)),
+          PlannedChange(LogKey("blue", "orders", 0), 4L, PlannedChange.Leaves(Some(7L), true, Some(600L)))
         ),
         Seq("green" -> 10L, "red" -> 6L),
         Seq(("green", "orders", "Read")),

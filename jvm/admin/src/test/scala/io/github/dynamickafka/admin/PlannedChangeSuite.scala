@@ -14,6 +14,7 @@ import io.github.dynamickafka.metadata.{
 import io.github.dynamickafka.offset.{
   ClusterView,
   CompositeOffset,
+  LogKey,
   NextOffset,
   Positions,
   ReadUntil,
@@ -51,9 +52,9 @@ class PlannedChangeSuite extends AnyFunSuite {
   test("what enters, drains and leaves, with the records that are left or lost") {
     val start = CompositeOffset(at("blue" -> 4L, "red" -> 6L))
     assert(changes(start, topology("green" -> false, "red" -> true)) == Seq(
-      PlannedChange(Place("green", "t", 0), 0L, Enters()),
-      PlannedChange(Place("red", "t", 0), 6L, Drains(10L)),
-      PlannedChange(Place("blue", "t", 0), 4L, Leaves(Some(10L), canLose = true))
+      PlannedChange(LogKey("green", "t", 0), 0L, Enters()),
+      PlannedChange(LogKey("red", "t", 0), 6L, Drains(10L)),
+      PlannedChange(LogKey("blue", "t", 0), 4L, Leaves(Some(10L), canLose = true))
     ))
     val counts = changes(start, topology("green" -> false, "red" -> true)).map(c => (c.records, c.isLost))
     assert(counts == Seq((None, false), (Some(4L), false), (Some(6L), true)))
@@ -64,7 +65,7 @@ class PlannedChangeSuite extends AnyFunSuite {
     val start = CompositeOffset(at("blue" -> 4L))
     assert(changes(start, topology(), drainRemoved = true).map(_.kind.name) == Seq("drains"))
     val drained = changes(start.copy(until = ReadUntil(at("blue" -> 4L))), topology("blue" -> true))
-    assert(drained == Seq(PlannedChange(Place("blue", "t", 0), 4L, Leaves(Some(10L), canLose = false))))
+    assert(drained == Seq(PlannedChange(LogKey("blue", "t", 0), 4L, Leaves(Some(10L), canLose = false))))
     assert(changes(
       start,
       topology(),

@@ -1,7 +1,5 @@
 package io.github.dynamickafka.config
 
-import scala.util.matching.Regex
-
 import io.github.dynamickafka.option.{OptionSpecs, OptionType, RawOptions}
 
 /** The options that say which streams a query reads, and the metadata service that describes them. */
@@ -35,7 +33,7 @@ private[config] trait SubscriptionSpecs extends OptionSpecs {
   )
 
   private[config] def subscription(raw: RawOptions): Subscription =
-    raw.find(StreamPattern).map(Subscription.Pattern).getOrElse(Subscription.Ids(raw.require(
+    raw.find(StreamPattern).map(p => Subscription.Pattern(p.regex)).getOrElse(Subscription.Ids(raw.require(
       StreamIds,
       s"set it to the ids of the streams to read, or set '${StreamPattern.name}' to a pattern of the ids."
     )))
@@ -73,14 +71,10 @@ private[dynamickafka] object Subscription {
   }
 
   /** Streams whose whole id matches. */
-  final case class Pattern(regex: Regex) extends Subscription {
-    override def includes(stream: String): Boolean = regex.matches(stream)
+  final case class Pattern(regex: String) extends Subscription {
+    private val compiled = regex.r
+    override def includes(stream: String): Boolean = compiled.matches(stream)
     override def text: String = s"pattern: $regex"
-    override def name: String = regex.regex
-    override def equals(other: Any): Boolean = other match {
-      case Pattern(r) => r.regex == regex.regex
-      case _ => false
-    }
-    override def hashCode: Int = regex.regex.hashCode
+    override def name: String = regex
   }
 }

@@ -11,6 +11,7 @@ import scala.util.control.NonFatal
 
 import org.apache.kafka.clients.admin.{Admin, ListOffsetsOptions, OffsetSpec}
 import org.apache.kafka.clients.consumer.OffsetAndMetadata
+import org.apache.kafka.common.config.ConfigResource
 import org.apache.kafka.common.{IsolationLevel, KafkaFuture, TopicPartition, Uuid}
 
 /**
@@ -227,6 +228,14 @@ private[dynamickafka] object ClusterClients {
   /** Kafka's own client, for whoever asks other questions than those of [[ClusterRequests]]. */
   def admin(properties: Map[String, String]): Opening[Admin] =
     Opening(create(properties))(_.close(Duration.ZERO))
+
+  /** `transaction.max.timeout.ms` of a broker; None: the broker does not say it. */
+  def maxTransactionTimeoutMs(admin: Admin, limitMs: Long): Option[Long] = {
+    val node = Opening.answer(admin.describeCluster().nodes(), limitMs).iterator.next()
+    val broker = new ConfigResource(ConfigResource.Type.BROKER, node.idString)
+    val config = Opening.answer(admin.describeConfigs(ju.Set.of(broker)).values.get(broker), limitMs)
+    Option(config.get("transaction.max.timeout.ms")).flatMap(c => Option(c.value)).flatMap(_.toLongOption)
+  }
 
   private def create(properties: Map[String, String]): Admin =
     Admin.create(new ju.HashMap[String, AnyRef](properties.asJava))

@@ -204,15 +204,11 @@ private[kafka] final class DeserializerDecoder(of: SerdeClass, side: SideLayout)
 }
 
 /** Writes with a class of Kafka's interface: one column, or columns as Avro records. */
-private[kafka] final case class SerializerFormat(of: SerdeClass) extends Format(of.option) {
+private[kafka] final case class SerializerFormat(of: SerdeClass) extends Format(of.option) with FormatWriter {
   override def wholeTypes: Seq[DataType] = of.column.map(_.dataType).toSeq
-  override def writer: Option[FormatWriter] = Some(SerializerWriter(of))
-
+  override def writer: Option[FormatWriter] = Some(this)
   override def decoder(side: SideLayout): Decoder =
     throw new IllegalArgumentException(s"$name is for writing only")
-}
-
-private[kafka] final case class SerializerWriter(of: SerdeClass) extends FormatWriter {
   override def encodesWhole: Boolean = of.column.isDefined
   override def setting(name: String): Option[FormatSetting] =
     Some(FormatSetting(name, FormatSetting.anything))

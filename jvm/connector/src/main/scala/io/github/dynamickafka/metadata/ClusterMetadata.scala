@@ -64,6 +64,11 @@ final class ClusterMetadata private (private val values: ClusterMetadata.Values)
     else if (partitions.isEmpty) "topics" -> topics
     else "partitions" -> partitions.toMap
 
+  /** The same, with the value as text. */
+  private[dynamickafka] def subscription: (String, String) = selection._1 -> Option(topicPattern).getOrElse(
+    (topics ++ partitions.map { case (topic, all) => s"$topic (${all.mkString(", ")})" }).mkString(", ")
+  )
+
   def withTopics(topics: ju.Collection[String]): ClusterMetadata =
     selecting(_.copy(names = ju.Collections.unmodifiableSet(new ju.LinkedHashSet[String](topics))))
   def withStartingOffsets(offsets: String): ClusterMetadata =

@@ -112,10 +112,6 @@ private[dynamickafka] object QueryName {
     }
     QueryName(query, part, s"${GaugeNames.safe(unique)}.${GaugeNames.safe(part)}")
   }
-
-  /** @param checkpoint the directory of the source in the checkpoint, which ends with the number of the source in the query */
-  def ofSource(thread: String, streams: String, checkpoint: String): QueryName =
-    of(thread, streams, checkpoint.split('/').lastOption.getOrElse(""))
 }
 
 /**

@@ -17,7 +17,7 @@ import io.github.dynamickafka.format.table.{
   FormatTable,
   Formats,
   RowEncoder,
-  SideSource
+  SideColumns
 }
 import io.github.dynamickafka.format.{MetadataColumn, Raw}
 import io.github.dynamickafka.schemaregistry.Frame
@@ -219,7 +219,7 @@ private[dynamickafka] object InputColumns {
 
   private def plain(schema: StructType, columns: Map[MetadataColumn, (Int, DataType)]): Encoding = {
     def of(column: MetadataColumn) = columns.get(column).map { case (i, dataType) =>
-      SideSource.Column(i, dataType)
+      SideColumns.Column(i, dataType)
     }
     Encoding(
       of(Value).getOrElse(throw Errors.invalidColumn(

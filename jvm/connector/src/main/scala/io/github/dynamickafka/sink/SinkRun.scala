@@ -71,7 +71,7 @@ private[sink] final class SinkRun(
   private val watcher = MetadataWatcher.forWriting(
     MetadataServices.create(options.service, SessionConfiguration.of(SparkSession.active), known),
     // The streams in the column are not known before the rows are read.
-    source.stream.fold[Subscription](Subscription.Pattern(".*".r))(id => Subscription.Ids(Seq(id))),
+    source.stream.fold[Subscription](Subscription.Pattern(".*"))(id => Subscription.Ids(Seq(id))),
     options.discovery,
     options.service.name,
     WrittenTopologies.last(source),
@@ -399,7 +399,7 @@ private[sink] final class ClusterFrames(
       entry <- targets(topology)
       topic <- entry.only.toSeq
       frame <- ofClusters.getOrElse(entry.cluster, columns.frames)
-      place = Frame.Place(entry.cluster, topic, frame.ofKeys)
+      place = Frame.TopicSide(entry.cluster, topic, frame.ofKeys)
     } yield place -> frame.id(entry.cluster, topic, registrar)
     BatchFrames(columns.frames, ofClusters, ids.toMap)
   }

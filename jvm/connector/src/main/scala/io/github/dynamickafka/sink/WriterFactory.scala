@@ -212,7 +212,7 @@ private[sink] final class DiscardingWriter(partition: Int) extends DataWriter[In
 private[sink] final case class BatchFrames(
     frames: Seq[Frame],
     ofClusters: Map[String, Seq[Frame]],
-    ids: Map[Frame.Place, Int]
+    ids: Map[Frame.TopicSide, Int]
 ) {
 
   /**

@@ -96,7 +96,8 @@ private[source] final class DynamicKafkaScan(
     val (thread, spark) = (Thread.currentThread.getName, SparkSession.active.sparkContext)
     val times = RecordTimes(spark, options.batches.limits.maxBytesPerTrigger.isDefined)
     val subscription = options.metadata.subscription
-    val name = QueryName.ofSource(thread, subscription.name, checkpointLocation)
+    val number = checkpointLocation.split('/').lastOption.getOrElse("")
+    val name = QueryName.of(thread, subscription.name, number)
     val named = options.copy(clusters = options.clusters.named(name.gauges))
     val state = new QueryState(named, feed, streams, checkpoint, clock)
     val reporter = new QueryReporter(

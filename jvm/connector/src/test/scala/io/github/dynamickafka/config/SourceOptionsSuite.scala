@@ -179,7 +179,7 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
 
   test("a pattern is a regular expression") {
     val options = parseOnly("metadataService" -> "file", "streamPattern" -> "orders-.*")
-    assert(options.metadata.subscription == Subscription.Pattern("orders-.*".r))
+    assert(options.metadata.subscription == Subscription.Pattern("orders-.*"))
     assert(options.metadata.subscription.text == "pattern: orders-.*")
   }
 

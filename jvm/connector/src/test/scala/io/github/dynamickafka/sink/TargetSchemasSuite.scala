@@ -53,7 +53,7 @@ class TargetSchemasSuite extends AnyFunSuite with TimeLimit {
   private def ids(options: SinkOptions, ddl: String = "id INT"): Map[String, Int] = {
     val columns = InputColumns.of(StructType.fromDDL(ddl), caseSensitive = false, options.records.format)
     val frames = new ClusterFrames(options, columns)
-    frames.of(topology).ids.map { case (Frame.Place(cluster, _, _), id) => cluster -> id }
+    frames.of(topology).ids.map { case (Frame.TopicSide(cluster, _, _), id) => cluster -> id }
   }
 
   private def posts(server: RegistryServer) = server.requests.filter(_.method == "POST").map(_.path)

@@ -7,11 +7,11 @@ import java.util.Locale
  * dots, so a key belongs to the longest known id that it starts with.
  */
 private[dynamickafka] object ClusterKeys {
-  val Rule = "a cluster id has 1 to 128 letters, digits, '.', '_' and '-'"
+  val Rule = "a cluster id has 1 to 128 letters, digits, '.', '_' or '-'"
 
   private val ClusterId = "[A-Za-z0-9._-]{1,128}".r
 
-  def isClusterId(text: String): Boolean = ClusterId.matches(text)
+  def isClusterId(text: String): Boolean = text != null && ClusterId.matches(text)
 
   /** The known cluster of this key, and the name of the option or property. */
   def split(key: String, knownIds: Iterable[String], table: OptionTable): Option[(String, String)] =

@@ -27,8 +27,8 @@ private[dynamickafka] final case class Frame(
 
 private[dynamickafka] object Frame {
 
-  /** Where an id is written. */
-  final case class Place(cluster: String, topic: String, ofKeys: Boolean)
+  /** The keys or the values of a topic. */
+  final case class TopicSide(cluster: String, topic: String, ofKeys: Boolean)
 }
 
 /**
@@ -38,7 +38,7 @@ private[dynamickafka] object Frame {
  */
 private[dynamickafka] final class Framing(
     frame: Frame,
-    known: Map[Frame.Place, Int] = Map.empty,
+    known: Map[Frame.TopicSide, Int] = Map.empty,
     registrar: SchemaCache = SchemaCache.shared
 ) {
   private val ids = new ju.HashMap[(String, String), Integer]
@@ -52,7 +52,7 @@ private[dynamickafka] final class Framing(
     def asked = frame.id(cluster, topic, registrar)
     val id = ids.computeIfAbsent(
       (cluster, topic),
-      _ => Int.box(known.getOrElse(Frame.Place(cluster, topic, frame.ofKeys), asked))
+      _ => Int.box(known.getOrElse(Frame.TopicSide(cluster, topic, frame.ofKeys), asked))
     )
     WireFormat.framed(id, payload)
   }

@@ -151,7 +151,7 @@ class RegistryClientSuite extends AnyFunSuite with TimeLimit with RegistryTest {
         val url = RegistryOptionSpecs.Url.key
         val registries = Registries(Map(url -> blue.url), Map("green.registry.url" -> green.url))
         val schema = RegisteredSchema(RegisteredSchema.Avro, "\"long\"")
-        def framing(of: Registries, ofKeys: Boolean, known: (Frame.Place, Int)*) =
+        def framing(of: Registries, ofKeys: Boolean, known: (Frame.TopicSide, Int)*) =
           new Framing(Frame(of, schema, ofKeys), known.toMap, new SchemaCache(client))
         val values = framing(registries, ofKeys = false)
         (1 to 2).foreach { _ =>
@@ -170,7 +170,7 @@ class RegistryClientSuite extends AnyFunSuite with TimeLimit with RegistryTest {
         framing(named, ofKeys = false).framed("blue", "t", Array.empty)
         assert(blue.paths.last == "/subjects/s/versions")
         val before = blue.requests.size
-        val known = framing(named, ofKeys = false, Frame.Place("blue", "t", ofKeys = false) -> 7)
+        val known = framing(named, ofKeys = false, Frame.TopicSide("blue", "t", ofKeys = false) -> 7)
         assert(known.framed("blue", "t", Array.empty).toSeq == Seq[Byte](0, 0, 0, 0, 7))
         assert(blue.requests.size == before)
       }

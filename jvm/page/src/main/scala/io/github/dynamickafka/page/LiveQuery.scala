@@ -119,7 +119,7 @@ private[page] object ShownState {
 }
 
 /** A cluster had this state during this time, by its readings. */
-private[page] final case class Span(cluster: String, state: ShownState, fromMs: Long, untilMs: Long)
+private[page] final case class StatePeriod(cluster: String, state: ShownState, fromMs: Long, untilMs: Long)
 
 /**
  * Something that has happened to a query.
@@ -137,9 +137,9 @@ private[page] final case class PageEvent(
 /** What the page shows of the past of a query: the newest part of it. Immutable and pure. */
 private[page] final case class QueryHistory(
     points: Vector[Point] = Vector.empty,
-    spans: Vector[Span] = Vector.empty,
+    spans: Vector[StatePeriod] = Vector.empty,
     events: Vector[PageEvent] = Vector.empty,
-    current: Map[String, Span] = Map.empty
+    current: Map[String, StatePeriod] = Map.empty
 ) {
   import QueryHistory._
 
@@ -149,7 +149,7 @@ private[page] final case class QueryHistory(
     val stay = current.filter { case (id, span) => states.get(id).contains(span.state) }
     val ended = (current -- stay.keySet).values.toVector.map(_.copy(untilMs = reading.atMs))
     val begun = (states -- stay.keySet).map { case (id, state) =>
-      id -> Span(id, state, reading.atMs, reading.atMs)
+      id -> StatePeriod(id, state, reading.atMs, reading.atMs)
     }
     val outages = (current.keySet ++ begun.keySet).toVector.sorted.flatMap { id =>
       val (before, now) = (current.get(id).map(_.state), states.get(id))
@@ -180,7 +180,7 @@ private[page] final case class QueryHistory(
 
   def event(event: PageEvent): QueryHistory = copy(events = (events :+ event).takeRight(MostEvents))
 
-  def allSpans: Vector[Span] = spans ++ current.values.toVector.sortBy(_.cluster)
+  def allSpans: Vector[StatePeriod] = spans ++ current.values.toVector.sortBy(_.cluster)
 }
 
 private[page] object QueryHistory {

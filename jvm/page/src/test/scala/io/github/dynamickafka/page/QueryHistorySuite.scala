@@ -25,9 +25,9 @@ class QueryHistorySuite extends AnyFunSuite with TimeLimit {
       reading(4, "green" -> 0)
     ).foldLeft(QueryHistory())(_.read(_))
     assert(history.allSpans == Seq(
-      Span("blue", active, 1, 3),
-      Span("blue", draining, 3, 4),
-      Span("green", active, 2, 4)
+      StatePeriod("blue", active, 1, 3),
+      StatePeriod("blue", draining, 3, 4),
+      StatePeriod("green", active, 2, 4)
     ))
     assert(history.points.isEmpty && history.events.isEmpty)
   }
@@ -45,9 +45,9 @@ class QueryHistorySuite extends AnyFunSuite with TimeLimit {
     ))
     // The state of a cluster stays what it was.
     assert(history.allSpans.filter(_.cluster == "blue") == Seq(
-      Span("blue", draining, 1, 2),
-      Span("blue", draining.copy(isUnreachable = true), 2, 3),
-      Span("blue", draining, 3, 3)
+      StatePeriod("blue", draining, 1, 2),
+      StatePeriod("blue", draining.copy(isUnreachable = true), 2, 3),
+      StatePeriod("blue", draining, 3, 3)
     ))
   }
 
@@ -65,7 +65,7 @@ class QueryHistorySuite extends AnyFunSuite with TimeLimit {
     val retained = Reading(2, clusters = Map("blue" -> Map("state" -> 2L)))
     val history = QueryHistory().point(reading(1, "blue" -> 1)).point(retained)
     assert(history.points.last == Point(2, Map.empty))
-    assert(history.allSpans.last == Span("blue", ShownState("retained"), 2, 2))
+    assert(history.allSpans.last == StatePeriod("blue", ShownState("retained"), 2, 2))
   }
 
   test("only the newest part of the past is kept, however long a query runs") {

@@ -72,9 +72,9 @@ private[dynamickafka] object DocumentEdits {
         val entry = entries(parse(more)(stream))(added)
         edited(more, having(wanted, stream, added, entry))
       case Some(there)
-          if subscription(there) != subscription(entries(streams(stream))(old)) ||
+          if there.subscription != entries(streams(stream))(old).subscription ||
             there.state != ClusterMetadata.Active =>
-        val (key, topics) = subscription(there)
+        val (key, topics) = there.subscription
         throw new EditRefused(
           s"stream '$stream' has cluster '$added' already, with state '${there.state}' and $key $topics: $ByHand"
         )
@@ -132,11 +132,6 @@ private[dynamickafka] object DocumentEdits {
   }
 
   private def entries(stream: KafkaStream): Map[String, ClusterMetadata] = stream.entries.toMap
-
-  private def subscription(entry: ClusterMetadata): (String, String) =
-    if (entry.topicPattern != null) ("topic_pattern", entry.topicPattern)
-    else if (!entry.getPartitions.isEmpty) ("partitions", entry.getPartitions.asScala.keys.mkString(", "))
-    else ("topics", entry.getTopics.asScala.mkString(", "))
 
   /** @throws EditRefused if the document is not valid */
   private def parse(text: String): Streams = {

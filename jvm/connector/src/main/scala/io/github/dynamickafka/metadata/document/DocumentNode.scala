@@ -7,7 +7,7 @@ import scala.util.control.NoStackTrace
 
 import io.github.dynamickafka.metadata.ClusterMetadata
 import io.github.dynamickafka.metadata.document.DocumentTree._
-import io.github.dynamickafka.option.{ClusterKeys, Suggestions}
+import io.github.dynamickafka.option.Suggestions
 
 /**
  * A value in a metadata document with its place. Every accessor returns what its name says or fails with the place; a part that
@@ -249,8 +249,6 @@ private[dynamickafka] object Names {
   def differing(one: Map[String, String], other: Map[String, String]): Seq[String] =
     (one.keySet ++ other.keySet).toSeq.sorted.filter(k => one.get(k) != other.get(k))
 
-  val ClusterIdRule = "a cluster id has 1 to 128 letters, digits, '.', '_' or '-'"
-
   /** The error in the regular expression of a topic pattern, if any. */
   def badPattern(text: String): Option[String] =
     if (text.isBlank) Some("must be a regular expression for whole topic names")
@@ -271,8 +269,6 @@ private[dynamickafka] object Names {
   /** Why there cannot be a topic of this name, by the rule of Kafka. */
   def badTopic(name: String): Option[String] =
     Option.unless(name != null && TopicName.matches(name))(s"'$name' is not a valid topic name: $TopicRule")
-
-  def isClusterId(id: String): Boolean = id != null && ClusterKeys.isClusterId(id)
 
   /** An invalid value with the reason. JSON is omitted, because the reason contains the location in it. */
   def cannotBeUsed(text: String, reason: String): String =

@@ -14,7 +14,7 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.table.Formats
 import io.github.dynamickafka.kafka.{BrokerSocket, KafkaProperties}
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream, StreamHistory}
-import io.github.dynamickafka.option.Suggestions
+import io.github.dynamickafka.option.{ClusterKeys, Suggestions}
 
 /** The streams of a document by id, in its order: a file, an option, or the answer of a service in another language. */
 private[dynamickafka] object MetadataDocument {
@@ -293,8 +293,8 @@ private[metadata] object FlinkDocument {
       if (fields.node("clusterId").isDefined)
         fields.get("clusterId")(node => DocumentParts.clusterId(node.scalar, node))
       else bootstrap.map(entry.checked(_)(address =>
-        Option.unless(Names.isClusterId(address))(
-          s"'clusterId' is missing, and '$address' of 'bootstrapServers' cannot replace it: ${Names.ClusterIdRule}"
+        Option.unless(ClusterKeys.isClusterId(address))(
+          s"'clusterId' is missing, and '$address' of 'bootstrapServers' cannot replace it: ${ClusterKeys.Rule}"
         )
       ))
     id.filterNot(known.add).foreach(twice => entry.report(s"cluster '$twice' is duplicate"))
@@ -386,7 +386,7 @@ private[metadata] object DocumentParts {
     node.checked(id)(id => Option.when(id.isBlank)("a stream id must not be blank"))
 
   def clusterId(id: String, node: DocumentNode): String = node.checked(id)(id =>
-    Option.unless(Names.isClusterId(id))(s"'$id' is not a valid cluster id: ${Names.ClusterIdRule}")
+    Option.unless(ClusterKeys.isClusterId(id))(s"'$id' is not a valid cluster id: ${ClusterKeys.Rule}")
   )
 
   def notBlank(node: DocumentNode): String = notBlank(node, node.text)

@@ -12,8 +12,9 @@ import org.apache.kafka.common.errors.UnknownTopicOrPartitionException
 import io.github.dynamickafka.base.Redaction
 import io.github.dynamickafka.config.MetadataServiceSpecs.{BootstrapServers, ClusterId}
 import io.github.dynamickafka.kafka.{ClientDefaults, ClusterClients, Opening}
-import io.github.dynamickafka.metadata.document.{DocumentParts, Names}
+import io.github.dynamickafka.metadata.document.DocumentParts
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaMetadataService, KafkaStream}
+import io.github.dynamickafka.option.ClusterKeys
 
 /**
  * A service for one cluster: each topic of the cluster is a stream with the same name. It gets the topics from the
@@ -27,8 +28,8 @@ private[metadata] final class SingleClusterMetadataService(arguments: ServiceArg
   import SingleClusterMetadataService._
 
   private val clusterId = arguments(ClusterId)
-  if (!Names.isClusterId(clusterId))
-    ServiceArguments.refuse(ClusterId.name, clusterId, Names.ClusterIdRule)
+  if (!ClusterKeys.isClusterId(clusterId))
+    ServiceArguments.refuse(ClusterId.name, clusterId, ClusterKeys.Rule)
 
   private val all = arguments.underPrefix + (DocumentParts.Bootstrap -> arguments(BootstrapServers))
   private val properties = ClientDefaults.admin(all, RequestTimeoutMs)

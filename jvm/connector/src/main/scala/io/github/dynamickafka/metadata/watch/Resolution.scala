@@ -10,7 +10,7 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.KafkaProperties
 import io.github.dynamickafka.metadata._
 import io.github.dynamickafka.metadata.document.{DocumentFormat, DocumentParts, Names}
-import io.github.dynamickafka.option.Suggestions
+import io.github.dynamickafka.option.{ClusterKeys, Suggestions}
 
 /**
  * Resolves a subscription and the answer of the metadata service to a topology. Pure, except for the calls of `active`.
@@ -122,7 +122,7 @@ private[dynamickafka] object Resolution {
   ): Seq[KafkaStream] = {
     val wanted = subscription match {
       case Subscription.Ids(ids) => ids.distinct
-      case Subscription.Pattern(regex) => streams.keys.filter(regex.matches).toSeq
+      case pattern => streams.keys.filter(pattern.includes).toSeq
     }
     val found = wanted.sorted.flatMap(id => streams.get(id).map(AnswerCheck.stream(id, _)))
     val (filled, empty) = found.partition(!_.getClusterMetadataMap.isEmpty)
@@ -138,7 +138,7 @@ private[dynamickafka] object Resolution {
       if (found.isEmpty) refuse(
         subscription match {
           case Subscription.Ids(_) => "streamIds"
-          case Subscription.Pattern(regex) => s"streamPattern '${regex.regex}'"
+          case Subscription.Pattern(regex) => s"streamPattern '$regex'"
         },
         if (streams.isEmpty) "the service returned no stream." else "the pattern matches no whole stream id."
       )
@@ -306,7 +306,7 @@ private[dynamickafka] object AnswerCheck {
   )
 
   private def clusterId(where: String, id: String): String =
-    if (Names.isClusterId(id)) id else fail(where, s"the cluster id is invalid: ${Names.ClusterIdRule}")
+    if (ClusterKeys.isClusterId(id)) id else fail(where, s"the cluster id is invalid: ${ClusterKeys.Rule}")
 
   private def topics(where: String, cluster: ClusterMetadata): SortedMap[String, Option[IndexedSeq[Int]]] = {
     val (all, some) = (cluster.topics, cluster.partitions)

@@ -293,15 +293,8 @@ private[commit] final class KafkaTransactionAdmin(properties: ClusterProperties,
   private val lookMs = properties.admin.get("request.timeout.ms").flatMap(_.trim.toLongOption)
     .fold(timeoutMs)(request => math.min(timeoutMs, 2 * request))
 
-  override def maxTimeoutMs(): Option[Long] = {
-    val node = get(admin.describeCluster().nodes()).asScala.head
-    val broker = new ConfigResource(ConfigResource.Type.BROKER, node.idString)
-    for {
-      config <- ifThere(get(admin.describeConfigs(ju.Set.of(broker)).all()).asScala.values.head)
-      max <- Option(config.get("transaction.max.timeout.ms"))
-      ms <- max.value.toLongOption
-    } yield ms
-  }
+  override def maxTimeoutMs(): Option[Long] =
+    ifThere(ClusterClients.maxTransactionTimeoutMs(admin, timeoutMs)).flatten
 
   override def topicLimits(topics: Set[String]): Map[String, TopicLimits] = {
     val resources = topics.map(topic => new ConfigResource(ConfigResource.Type.TOPIC, topic) -> topic).toMap

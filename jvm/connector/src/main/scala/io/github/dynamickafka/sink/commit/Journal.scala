@@ -449,7 +449,6 @@ private[sink] final case class FreeSlot(
  */
 private[sink] final case class Note(
     decision: String,
-    generation: Long,
     by: String,
     at: String,
     resolution: String,

@@ -157,7 +157,6 @@ private[sink] final class Resolver(
     val note =
       Note(
         JournalJson.digest(entry),
-        entry.claim.generation,
         who,
         Instant.ofEpochMilli(clock.currentTimeMillis()).toString,
         how.name,

@@ -181,7 +181,7 @@ private[source] final class ClusterStreams(
     asked.valuesIterator.map(_.sentAt).maxOption.foreach(last =>
       Futures.awaitUntil(
         CompletableFuture.allOf(asked.values.map(_.answer).toSeq: _*),
-        last + Agent.FreshMs,
+        last + AskedCluster.FreshMs,
         clock
       )
     )

@@ -19,43 +19,43 @@ private[source] final class LatestAnswers(
 ) {
   import LatestAnswers._
 
-  private var agents = Map.empty[String, Agent]
+  private var clusters = Map.empty[String, AskedCluster]
 
   /** Whether a trigger can use responses to this question that were requested before. */
   def takes(id: String, question: ClusterQuestion): Boolean =
-    question.isSteady && agents.get(id).exists(_.takes(question))
+    question.isSteady && clusters.get(id).exists(_.takes(question))
 
   /** Whether a cluster has not responded for longer than a response may be old. */
-  def isLate(id: String): Boolean = agents.get(id).exists(_.isLate)
+  def isLate(id: String): Boolean = clusters.get(id).exists(_.isLate)
 
   /** Whether a cluster has responded. */
-  def knows(id: String): Boolean = agents.contains(id)
+  def knows(id: String): Boolean = clusters.contains(id)
 
   /** Whether any cluster has responded. */
-  def nonEmpty: Boolean = agents.nonEmpty
+  def nonEmpty: Boolean = clusters.nonEmpty
 
   /**
    * Until when a trigger that asks all clusters the same as the last one would find the same, in monotonic milliseconds:
    * no request is pending or due, and there is nothing to read.
    */
   def unchangedUntil: Long =
-    if (agents.isEmpty) Long.MinValue else agents.valuesIterator.map(_.unchangedUntil).min
+    if (clusters.isEmpty) Long.MinValue else clusters.valuesIterator.map(_.unchangedUntil).min
 
   /** Forgets all other clusters. */
-  def retain(ids: Set[String]): Unit = agents = agents.filter { case (id, _) => ids(id) }
+  def retain(ids: Set[String]): Unit = clusters = clusters.filter { case (id, _) => ids(id) }
 
-  def forget(id: String): Unit = agents -= id
+  def forget(id: String): Unit = clusters -= id
 
   /** Takes a response that was waited for: later questions that are the same can be asked ahead. */
   def learn(id: String, answer: Answer): Unit =
-    if (maxAgeMs > 0) agents += id -> new Agent(ask(id, _), maxAgeMs, clock, answer)
+    if (maxAgeMs > 0) clusters += id -> new AskedCluster(ask(id, _), maxAgeMs, clock, answer)
 
   /** Sends the next request to each of these clusters. */
   def begin(questions: Map[String, ClusterQuestion]): Unit = {
     val pauseMs =
       Seq(LongestPauseMs, math.max(1L, maxAgeMs / 2), math.max(1L, questions.size * PauseOfClusterMs)).min
     questions.foreach { case (id, question) =>
-      if (agents(id).failure().isEmpty) agents(id).begin(question, pauseMs)
+      if (clusters(id).failure().isEmpty) clusters(id).begin(question, pauseMs)
     }
   }
 
@@ -65,17 +65,17 @@ private[source] final class LatestAnswers(
    */
   def take(questions: Map[String, ClusterQuestion]): Map[String, Either[Throwable, Option[Answer]]] = {
     val isIdle = questions.forall { case (id, question) =>
-      agents(id).usable().isDefined && !agents(id).hasNews(question)
+      clusters(id).usable().isDefined && !clusters(id).hasNews(question)
     }
-    questions.keysIterator.flatMap(agents(_).awaited(isIdle)).toSeq.sortBy(_._2).foreach {
+    questions.keysIterator.flatMap(clusters(_).awaited(isIdle)).toSeq.sortBy(_._2).foreach {
       case (answer, until) => Futures.awaitUntil(answer, until, clock)
     }
-    questions.map { case (id, _) => id -> failure(id).toLeft(agents(id).use()) }
+    questions.map { case (id, _) => id -> failure(id).toLeft(clusters(id).use()) }
   }
 
   /** The error of the request to this cluster, if it has failed. The cluster is then forgotten. */
   def failure(id: String): Option[Throwable] = {
-    val error = agents.get(id).flatMap(_.failure())
+    val error = clusters.get(id).flatMap(_.failure())
     error.foreach(_ => forget(id))
     error
   }
@@ -89,19 +89,19 @@ private[source] object LatestAnswers {
 }
 
 /**
- * Asks one cluster ahead of the triggers: keeps its newest response, and sends at most one request at a time. All its
+ * A cluster that is asked ahead of the triggers: its newest response, and at most one request at a time. All its
  * questions are the same but for the positions in them. Used by the thread of the query only, and never waits.
  *
  * @param maxAgeMs how old a response may be
  * @param first the first response, which was waited for
  */
-private[cluster] final class Agent(
+private[cluster] final class AskedCluster(
     ask: ClusterQuestion => CompletableFuture[ClusterView.Reachable],
     maxAgeMs: Long,
     clock: Clock,
     first: Answer
 ) {
-  import Agent._
+  import AskedCluster._
 
   private var newest = first
   // Waiting for the first response does not mean that records were read up to it: it gave the start positions of a query.
@@ -176,7 +176,7 @@ private[cluster] final class Agent(
    * age: otherwise a slow cluster would never be read. One that is old because the last batch was long is not used.
    */
   def usable(): Option[Answer] =
-    Option.when(Agent.isUsable(clock.monotonicMs() - newest.sentAt, tookMs, isUsed, maxAgeMs))(newest)
+    Option.when(AskedCluster.isUsable(clock.monotonicMs() - newest.sentAt, tookMs, isUsed, maxAgeMs))(newest)
 
   private def tookMs: Long = newest.receivedAt - newest.sentAt
 
@@ -207,7 +207,7 @@ private[cluster] final class Agent(
     }
 }
 
-private[cluster] object Agent {
+private[cluster] object AskedCluster {
 
   /**
    * @param ageMs since the request was sent

@@ -31,6 +31,7 @@ import org.apache.spark.unsafe.types.UTF8String
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.metadata.TopologyHistory
 import io.github.dynamickafka.offset.{HistoryFile, HistoryTable}
+import io.github.dynamickafka.option.NamedClass
 import io.github.dynamickafka.storage.SessionConfiguration
 
 /** Lists and plans the files of histories of one format, only through public interfaces. */
@@ -115,22 +116,18 @@ private[dynamickafka] object HistoryFormat {
 
   /** @return None if the class path does not have the data source */
   def find(name: String): Option[HistoryFormat] = {
-    val loader = Option(Thread.currentThread.getContextClassLoader).getOrElse(getClass.getClassLoader)
     // A new provider for each table, because a provider keeps its first one.
-    val registered = ServiceLoader.load(classOf[DataSourceRegister], loader).iterator.asScala.collectFirst {
-      case source: TableProvider if isNamed(source, name) => source: TableProvider
-    }
+    val registered = ServiceLoader.load(classOf[DataSourceRegister], NamedClass.loaders.head).iterator.asScala
+      .collectFirst { case source: TableProvider if isNamed(source, name) => source: TableProvider }
     if (name.equalsIgnoreCase(Iceberg)) registered.map(new IcebergHistory(_))
-    else registered.orElse(Option.when(name.equalsIgnoreCase("orc"))(orc(loader))).map(new FileHistory(_))
+    else registered.orElse(Option.when(name.equalsIgnoreCase("orc"))(orc)).map(new FileHistory(_))
   }
 
   /** Spark registers its former data source for ORC, and chooses this one by its name. */
-  private def orc(loader: ClassLoader): TableProvider =
-    Class.forName("org.apache.spark.sql.execution.datasources.v2.orc.OrcDataSourceV2", true, loader)
-      .getDeclaredConstructor().newInstance() match {
-      case source: TableProvider => source
-      case other => throw new ClassCastException(s"${other.getClass.getName} is no TableProvider")
-    }
+  private def orc: TableProvider = NamedClass.create(
+    "org.apache.spark.sql.execution.datasources.v2.orc.OrcDataSourceV2",
+    classOf[TableProvider]
+  ).fold(why => throw new ClassNotFoundException(why), identity)
 
   private def isNamed(source: AnyRef, name: String) = source match {
     case register: DataSourceRegister => register.shortName().equalsIgnoreCase(name)

@@ -50,7 +50,7 @@ private[source] final class RealTimeReader(
   @volatile private var batchEnded = false
   @volatile private var closed = false
   private var started = false
-  private val lanes = task.bundles.map(new ClusterReading(_)).toIndexedSeq
+  private val readings = task.bundles.map(new ClusterReading(_)).toIndexedSeq
   private var turn = 0
   private var taken = 0
   private var reportedAt = System.nanoTime()
@@ -117,10 +117,10 @@ private[source] final class RealTimeReader(
     // Spark may have ended the batch between two rows of a record, which is then read again.
     val isHalfRead = several && more()
     decoder.foreach(_.finish())
-    lanes.foreach(_.stop())
+    readings.foreach(_.stop())
     val until = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(StopMs)
-    val reached = lanes.map(lane =>
-      lane.cluster -> lane.reached(isHalfRead, TimeUnit.NANOSECONDS.toMillis(until - System.nanoTime()))
+    val reached = readings.map(reading =>
+      reading.cluster -> reading.reached(isHalfRead, TimeUnit.NANOSECONDS.toMillis(until - System.nanoTime()))
     )
     def of(positions: Reached => Positions) = SortedMap.from(reached.map { case (id, r) =>
       id -> positions(r)
@@ -130,11 +130,11 @@ private[source] final class RealTimeReader(
 
   /** What was not reported before, by cluster. */
   private def takeLatencies(): Seq[(String, Array[Long])] =
-    lanes.map(lane => lane.cluster -> lane.latencies.take()).filter(_._2.nonEmpty)
+    readings.map(reading => reading.cluster -> reading.latencies.take()).filter(_._2.nonEmpty)
 
   def close(): Unit = {
     closed = true
-    lanes.foreach(_.stop())
+    readings.foreach(_.stop())
   }
 
   private def start(): Unit = {
@@ -144,7 +144,7 @@ private[source] final class RealTimeReader(
       batchEnded = true
       arrived.release()
     }(ExecutionContext.parasitic)
-    lanes.foreach(_.start())
+    readings.foreach(_.start())
   }
 
   private def more(): Boolean = {
@@ -157,24 +157,24 @@ private[source] final class RealTimeReader(
     var looked = 0
     var isTaken = false
     row = null
-    while (!isTaken && looked <= lanes.size) {
-      val lane = if (lanes.isEmpty) null else lanes(turn)
-      if ((lane ne null) && taken < Turn && lane.hasNext) {
+    while (!isTaken && looked <= readings.size) {
+      val reading = if (readings.isEmpty) null else readings(turn)
+      if ((reading ne null) && taken < Turn && reading.hasNext) {
         taken += 1
         isTaken = true
-        rows = lane.rows
-        row = rows.of(lane.next())
+        rows = reading.rows
+        row = rows.of(reading.next())
       } else {
         looked += 1
         taken = 0
-        if (lanes.nonEmpty) turn = (turn + 1) % lanes.size
+        if (readings.nonEmpty) turn = (turn + 1) % readings.size
       }
     }
     isTaken
   }
 
   private final class ClusterReading(bundle: RangeBundle) {
-    private val lane = new ClusterLane(
+    private val poller = new ClusterPoller(
       bundle,
       pool,
       metrics,
@@ -195,14 +195,14 @@ private[source] final class RealTimeReader(
 
     def start(): Unit = {
       isStarted = true
-      lane.start()
+      poller.start()
     }
 
-    def stop(): Unit = lane.stop()
+    def stop(): Unit = poller.stop()
 
     def hasNext: Boolean = ((slice ne null) && index < slice.size) || {
       finish()
-      slice = lane.take().orNull
+      slice = poller.take().orNull
       index = 0
       if (slice ne null) rows = rowsOf(slice.partition)
       slice ne null
@@ -224,7 +224,7 @@ private[source] final class RealTimeReader(
     def reached(isHalfRead: Boolean, waitMs: Long): Reached = {
       if (isHalfRead && (slice ne null) && (rows eq RealTimeReader.this.rows)) index -= 1
       finish()
-      val rest = if (isStarted) lane.rest(waitMs) else None
+      val rest = if (isStarted) poller.rest(waitMs) else None
       val current =
         Option(slice).filter(s => index < s.size).map(s => s.partition -> s.records.get(index).offset)
       val unread = rest.fold(Map.empty[TopicPartition, Long]) { case (slices, _) =>
@@ -274,10 +274,10 @@ private[realtime] object RealTimeReader {
  *
  * @param isRetried whether the task is a retry, which gets a new consumer
  * @param skipUnreachable whether to try again if no consumer can be opened
- * @param arrived called when there is something to take, or when the lane has failed
+ * @param arrived called when there is something to take, or when the poller has failed
  * @param closed called when a range is complete while the batch runs: its end is reached, or its log is gone
  */
-private[realtime] final class ClusterLane(
+private[realtime] final class ClusterPoller(
     bundle: RangeBundle,
     pool: ConsumerPool,
     metrics: ReaderMetrics,
@@ -286,29 +286,25 @@ private[realtime] final class ClusterLane(
     arrived: () => Unit,
     closed: () => Unit
 ) {
-  import ClusterLane._
+  import ClusterPoller._
 
   private val handed = new ArrayBlockingQueue[Slice](Handed)
   private val ended = new CountDownLatch(1)
   @volatile private var stopped = false
 
-  /** The consumer while the lane reads with it: afterwards it may be that of another task. */
+  /** The consumer while the poller reads with it: afterwards it may be that of another task. */
   private var polling: Option[RangeConsumer] = None
   @volatile private var error: Option[Throwable] = None
   // Written before `ended`, read after it.
   private var left = Seq.empty[Slice]
   private var positions = Map.empty[TopicPartition, Long]
 
-  // Finds the classes in the properties of the user.
-  private val loader = Thread.currentThread.getContextClassLoader
+  // The thread inherits the context class loader of the task, which finds the classes in the properties of the user.
   private val thread = new DaemonThreads(s"dynamic-kafka-poll-${bundle.cluster}").newThread(() => run())
-  thread.setContextClassLoader(loader)
-
-  def cluster: String = bundle.cluster
 
   def start(): Unit = thread.start()
 
-  /** The next records, if some have arrived. Throws if the lane has failed. */
+  /** The next records, if some have arrived. Throws if the poller has failed. */
   def take(): Option[Slice] = {
     val slice = Option(handed.poll())
     if (slice.isEmpty) error.foreach(throw _)
@@ -322,7 +318,7 @@ private[realtime] final class ClusterLane(
   }
 
   /**
-   * What a lane that was stopped has fetched and not handed over, and the positions of the consumer behind all of it; None if its
+   * What a poller that was stopped has fetched and not handed over, and the positions of the consumer behind all of it; None if its
    * thread does not end in time, or has failed.
    */
   def rest(waitMs: Long): Option[(Seq[Slice], Map[TopicPartition, Long])] =
@@ -344,7 +340,7 @@ private[realtime] final class ClusterLane(
         arrived()
     } finally ended.countDown()
 
-  /** None: the lane was stopped before. */
+  /** None: the poller was stopped before. */
   @annotation.tailrec
   private def open(): Option[RangeConsumer] =
     if (stopped) None
@@ -415,8 +411,8 @@ private[realtime] final class ClusterLane(
   }
 }
 
-private[realtime] object ClusterLane {
-  private val log = LoggerFactory.getLogger(classOf[ClusterLane])
+private[realtime] object ClusterPoller {
+  private val log = LoggerFactory.getLogger(classOf[ClusterPoller])
 
   /** The number of polls whose records are queued for the task, so that it does not wait for the next one. */
   private val Handed = 4

@@ -21,7 +21,7 @@ trait AnswerMatrix extends WatcherTest {
   private val LateMs = 1500L
 
   private val subscriptions =
-    Seq(Subscription.Ids(Seq("orders", "payments")), Subscription.Pattern("orders|payments".r))
+    Seq(Subscription.Ids(Seq("orders", "payments")), Subscription.Pattern("orders|payments"))
 
   /** Runs the answers that the door has, and compares what queries make of them with the table. */
   protected def assertMatrix(door: Door): Assertion = {

@@ -253,7 +253,7 @@ class MetadataWatcherSuite extends WatcherTest {
 
   test("a subscription by pattern follows streams that are added and removed") {
     val service = new ScriptedService(() => Seq(stream("orders-a", "blue" -> cluster("a"))))
-    watching(service, subscription = Subscription.Pattern("orders-.*".r)) { watcher =>
+    watching(service, subscription = Subscription.Pattern("orders-.*")) { watcher =>
       assert(ids(watcher.awaitFirst()) == Seq("blue"))
       service.answers(stream("orders-b", "green" -> cluster("a")), stream("x", "red" -> cluster("a")))
       eventually(assert(current(watcher) == Seq("green")))

@@ -178,7 +178,7 @@ class ResolutionSuite extends AnyFunSuite with TimeLimit {
       stream("orders", "red" -> cluster("a")),
       stream("old-orders-us", "red" -> cluster("a"))
     )
-    assert(names(resolve(Subscription.Pattern("orders-.*".r), streams)) == Seq("blue" -> Seq("a")))
+    assert(names(resolve(Subscription.Pattern("orders-.*"), streams)) == Seq("blue" -> Seq("a")))
   }
 
   test("a missing subscribed stream is a failure, with allowMissingStreams a removal") {
@@ -189,10 +189,10 @@ class ResolutionSuite extends AnyFunSuite with TimeLimit {
 
   test("an empty answer is a failure, with allowMissingStreams a removal of everything") {
     failure(orders, Map.empty, "stream 'orders'")
-    val any = Subscription.Pattern(".*".r)
+    val any = Subscription.Pattern(".*")
     failure(any, Map.empty, "streamPattern '.*'", "returned no stream")
     failure(
-      Subscription.Pattern("x".r),
+      Subscription.Pattern("x"),
       byId(stream("y", "blue" -> cluster("a"))),
       "matches no whole stream id"
     )

@@ -55,7 +55,7 @@ class WriteResolutionSuite extends AnyFunSuite with TimeLimit {
     assert(refused(resolve(Seq("x"), stream("orders", "a" -> on("a:1", "t")))()).contains("stream 'x'"))
     assert(refused(resolve(Seq("x"), stream("x"))()).contains("stream 'x'"))
     assert(refused(Resolution.forWriting(
-      Subscription.Pattern(".*".r),
+      Subscription.Pattern(".*"),
       Map.empty,
       _ => true
     )).contains("returned no stream"))
@@ -64,13 +64,13 @@ class WriteResolutionSuite extends AnyFunSuite with TimeLimit {
   test("all streams if rows name theirs; a cluster must have the same properties in each") {
     val one = stream("one", "a" -> on("a:1", "t"))
     val all = Resolution.forWriting(
-      Subscription.Pattern(".*".r),
+      Subscription.Pattern(".*"),
       Map(one, stream("two", "a" -> on("a:1", "u"), "b" -> on("b:1", "u"))),
       _ => true
     )
     assert(all.streams.keySet == Set("one", "two") && all.clusters.keySet == Set("a", "b"))
     assert(refused(Resolution.forWriting(
-      Subscription.Pattern(".*".r),
+      Subscription.Pattern(".*"),
       Map(one, stream("two", "a" -> on("other:1", "u"))),
       _ => true
     )).contains("different properties for it: bootstrap.servers"))

@@ -232,7 +232,7 @@ class LatestAnswersSuite extends AnyFunSuite with TimeLimit with ScalaCheckPrope
     forAll(Gen.choose(0L, 2000L), Gen.choose(0L, 2000L), Gen.oneOf(true, false), Gen.choose(1L, 1000L)) {
       (tookMs, laterMs, isUsed, maxAgeMs) =>
         val ageMs = tookMs + laterMs
-        val usable = Agent.isUsable(ageMs, tookMs, isUsed, maxAgeMs)
+        val usable = AskedCluster.isUsable(ageMs, tookMs, isUsed, maxAgeMs)
         if (ageMs <= maxAgeMs) assert(usable)
         // One that was in time and is old now was sent before a long batch.
         else if (tookMs <= maxAgeMs) assert(!usable)

@@ -236,11 +236,9 @@ class GaugesSuite extends Queries {
   test("names of gauges consist of letters, digits and underscores, and are unique") {
     val id = "0b0c7a52-6a0f-4a43-9a33-6f5a3f6a1f11"
     def thread(name: String) = s"stream execution thread for $name[id = $id, runId = $id]"
-    def source(thread: String, at: String) = QueryName.ofSource(thread, "eu.orders+payments", at)
-    assert(
-      source(thread("my orders! "), "file:/c/sources/0") == QueryName("my orders!", "0", "my_orders_.0")
-    )
-    val unnamed = source(thread(""), "/c/sources/1")
+    def source(thread: String, number: String) = QueryName.of(thread, "eu.orders+payments", number)
+    assert(source(thread("my orders! "), "0") == QueryName("my orders!", "0", "my_orders_.0"))
+    val unnamed = source(thread(""), "1")
     assert(unnamed == QueryName("eu.orders+payments", "1", "eu_orders_payments_0b0c7a52.1"))
     assert(source("main", "").gauges == "eu_orders_payments._")
     val all = Subscription.Ids(Seq("a", "b", "c", "d", "e"))

@@ -2,7 +2,7 @@ package io.github.dynamickafka.format.table
 
 import scala.util.control.NonFatal
 
-import SideSource.{Column, Fields}
+import SideColumns.{Column, Fields}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.analysis.TableOutputResolver
 import org.apache.spark.sql.catalyst.expressions.{
@@ -109,7 +109,7 @@ private[table] final class Encodings(
   private val ofValue = if (options.exceptKey) fields.diff(ofKey) else fields
   private def shown = s"The columns are ${input.fieldNames.mkString("'", "', '", "'")}."
 
-  val key: Option[SideSource] = options.key.flatMap(key =>
+  val key: Option[SideColumns] = options.key.flatMap(key =>
     if (wholeKey.isDefined) whole(key.side, keyName)
     else Some(encoded(key.side, ofKey.map { case (field, e) => key.field(field) -> e }))
   )
@@ -117,7 +117,7 @@ private[table] final class Encodings(
   /** How rows are upserts, if they are. */
   val upserts: Option[UpsertRows] = Option.when(options.upsert)(UpsertRows(kind.map(_._2), key))
 
-  val value: SideSource =
+  val value: SideColumns =
     if (wholeValue.isDefined) {
       ofValue.headOption.foreach { case (field, _) =>
         val hint =
@@ -148,7 +148,7 @@ private[table] final class Encodings(
     }
 
   /** None: there is no such column. */
-  private def whole(side: SideFormat, name: String): Option[SideSource] =
+  private def whole(side: SideFormat, name: String): Option[SideColumns] =
     payload.find(p => same(p._1.name, name)).map { case (field, i) =>
       if (side.format.writer.exists(_.encodesWhole)) {
         val own = field.copy(dataType = side.format.wholeTypes.head)
@@ -156,7 +156,7 @@ private[table] final class Encodings(
       } else column(side, field, i)
     }
 
-  private def column(side: SideFormat, field: StructField, i: Int): SideSource = {
+  private def column(side: SideFormat, field: StructField, i: Int): SideColumns = {
     val isText = field.dataType.isInstanceOf[StringType]
     if (!isText && !side.format.wholeTypes.contains(field.dataType))
       throw Errors.invalidColumn(
@@ -174,10 +174,10 @@ private[table] final class Encodings(
     Fields(SideLayout.of(side, StructType(columns.map(_._1)).toNullable, avro), columns.map(_._2))
 }
 
-/** Where keys or values come from. Sent to executors. */
-private[dynamickafka] sealed trait SideSource extends Product with Serializable
+/** The columns of a row that become its key or its value. Sent to executors. */
+private[dynamickafka] sealed trait SideColumns extends Product with Serializable
 
-private[dynamickafka] object SideSource {
+private[dynamickafka] object SideColumns {
 
   /**
    * A column has the bytes.
@@ -185,7 +185,7 @@ private[dynamickafka] object SideSource {
    * @param index in the rows of the query
    * @param dataType STRING or BINARY
    */
-  final case class Column(index: Int, dataType: DataType) extends SideSource
+  final case class Column(index: Int, dataType: DataType) extends SideColumns
 
   /**
    * Columns are encoded.
@@ -194,7 +194,7 @@ private[dynamickafka] object SideSource {
    * @param change the kind of the change, in a format of changes; None: all rows are inserted
    */
   final case class Fields(side: SideLayout, columns: Seq[Expression], change: Option[Expression] = None)
-      extends SideSource {
+      extends SideColumns {
 
     /** What the encoder gets of a row: the fields, or, of a change, a struct of them and the kind. */
     def input: Seq[Expression] =
@@ -222,8 +222,8 @@ private[dynamickafka] object SideSource {
  * @param upserts None: each row is a record with a value
  */
 private[dynamickafka] final case class Encoding(
-    value: SideSource,
-    key: Option[SideSource],
+    value: SideColumns,
+    key: Option[SideColumns],
     frames: Seq[Frame] = Nil,
     upserts: Option[UpsertRows] = None
 )
@@ -264,12 +264,12 @@ private[table] object Encoders {
  * @param side `key` or `value`, for errors
  * @param record shows the records, one after the other
  */
-private[dynamickafka] final class RowEncoder(source: SideSource, side: String, record: TargetRecord = null) {
+private[dynamickafka] final class RowEncoder(source: SideColumns, side: String, record: TargetRecord = null) {
 
   private val encode: InternalRow => Array[Byte] = source match {
-    case SideSource.Column(i, BinaryType) => row => if (row.isNullAt(i)) null else row.getBinary(i)
-    case SideSource.Column(i, _) => row => if (row.isNullAt(i)) null else row.getUTF8String(i).getBytes
-    case fields: SideSource.Fields =>
+    case SideColumns.Column(i, BinaryType) => row => if (row.isNullAt(i)) null else row.getBinary(i)
+    case SideColumns.Column(i, _) => row => if (row.isNullAt(i)) null else row.getUTF8String(i).getBytes
+    case fields: SideColumns.Fields =>
       val project = UnsafeProjection.create(fields.input)
       val format = fields.side.format.format
       val encoder = format.writer.get.encoder(fields.side)
@@ -299,7 +299,7 @@ private[dynamickafka] final class RowEncoder(source: SideSource, side: String, r
  *
  * @param kind the index of the column with the kind of the change; None: all rows have values
  */
-private[dynamickafka] final case class UpsertRows(kind: Option[Int], key: Option[SideSource]) {
+private[dynamickafka] final case class UpsertRows(kind: Option[Int], key: Option[SideColumns]) {
   import ChangeKind._
   import UpsertRows._
 
@@ -321,8 +321,8 @@ private[dynamickafka] final case class UpsertRows(kind: Option[Int], key: Option
 
   /** Why the row has no key, if it has none. */
   def problem(row: InternalRow): Option[String] = key match {
-    case Some(SideSource.Column(i, _)) => Option.when(row.isNullAt(i))(NoKey)
-    case Some(fields: SideSource.Fields) => Option.when(fields.columns.forall(_.eval(row) == null))(NoKey)
+    case Some(SideColumns.Column(i, _)) => Option.when(row.isNullAt(i))(NoKey)
+    case Some(fields: SideColumns.Fields) => Option.when(fields.columns.forall(_.eval(row) == null))(NoKey)
     case None => Some(NoKey)
   }
 }

@@ -55,7 +55,7 @@ private[dynamickafka] final case class FormatTable(
    * @param includeHeaders whether `headers` is added to the default metadata columns
    */
   def layout(user: Option[StructType], includeHeaders: Boolean): Layout =
-    new Layouts(this, user, includeHeaders).layout
+    new TableColumns(this, user, includeHeaders).layout
 
   /**
    * How the rows of a query become keys and values.
@@ -69,7 +69,7 @@ private[dynamickafka] final case class FormatTable(
     val made = new Encodings(this, input, routing, caseSensitive)
     val frames = Seq(Some(made.value) -> false, made.key -> true).collect {
       // The columns of `schema=registry` are not known yet when only the options are checked.
-      case (Some(fields: SideSource.Fields), ofKeys) if !schemaFromRegistry =>
+      case (Some(fields: SideColumns.Fields), ofKeys) if !schemaFromRegistry =>
         Encoders.check(fields.side, schema.isDefined)
         fields.frame(ofKeys)
     }
@@ -104,7 +104,7 @@ private[dynamickafka] final case class MetadataSelection(
 private[dynamickafka] final case class DeadLetterOptions(topic: String, cluster: Option[String])
 
 /** Makes the columns of a table by the options, or by the schema that the user gave to Spark. */
-private final class Layouts(options: FormatTable, user: Option[StructType], includeHeaders: Boolean) {
+private final class TableColumns(options: FormatTable, user: Option[StructType], includeHeaders: Boolean) {
   import ColumnOrigin._
 
   /** A decoded column, or one about the record. */

@@ -34,7 +34,7 @@ class EncodersSuite extends AnyFunSuite with TimeLimit {
       val fields = schema.zipWithIndex.map { case (f, i) => BoundReference(i, f.dataType, nullable = true) }
       val side = written.copy(options = written.options + ("timeZone" -> "UTC"))
       val encoder =
-        new RowEncoder(SideSource.Fields(SideLayout(side, schema, schema.indices), fields), "value")
+        new RowEncoder(SideColumns.Fields(SideLayout(side, schema, schema.indices), fields), "value")
       rows.foreach { row =>
         val by = expression(BoundReference(0, schema, nullable = false), schema, side.options) match {
           case replaced: RuntimeReplaceable => replaced.replacement

@@ -32,7 +32,7 @@ class RoundTripSuite extends AnyFunSuite with TimeLimit {
       val written = ParsedFormats.write((options :+ ("format" -> format)): _*)
       val fields = schema.zipWithIndex.map { case (f, i) => BoundReference(i, f.dataType, nullable = true) }
       val encoder = new RowEncoder(
-        SideSource.Fields(SideLayout(utc(written.value), schema, schema.indices), fields),
+        SideColumns.Fields(SideLayout(utc(written.value), schema, schema.indices), fields),
         "value"
       )
       val side = ParsedFormats.read(options :+ ("format" -> format) :+ ("schema" -> schema.json): _*).layout(

@@ -19,7 +19,7 @@ import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Error
 import io.github.dynamickafka.metadata.document.{DocumentParts, Names}
 import io.github.dynamickafka.metadata.service.ServiceArguments
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
-import io.github.dynamickafka.option.Suggestions
+import io.github.dynamickafka.option.{ClusterKeys, Suggestions}
 
 /**
  * Reads the streams from the resources of Strimzi, the operator of Kafka on Kubernetes: a `KafkaTopic` with a label belongs to the stream that
@@ -198,7 +198,7 @@ private final class StrimziResource(kind: String, resource: GenericKubernetesRes
   /** The id of the cluster of a `Kafka`. */
   lazy val clusterId: String = {
     val id = annotations.getOrElse(ClusterId, name)
-    if (!Names.isClusterId(id)) fail(ClusterId, s"'$id' is invalid: ${Names.ClusterIdRule}")
+    if (!ClusterKeys.isClusterId(id)) fail(ClusterId, s"'$id' is invalid: ${ClusterKeys.Rule}")
     id
   }
 
