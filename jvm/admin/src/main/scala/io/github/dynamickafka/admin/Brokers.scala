@@ -209,7 +209,9 @@ private[admin] final class Brokers(config: ClusterConfig) extends AutoCloseable 
 
   /** @param wanted `transaction.timeout.ms` of the metadata */
   def transactionTimeout(wanted: Option[String]): Finding =
-    inTime(ClusterClients.maxTransactionTimeoutMs(admin.get, timeoutMs).get) match {
+    inTime(ClusterClients.maxTransactionTimeoutMs(admin.get, timeoutMs).getOrElse(
+      throw new NoSuchElementException("the broker does not have it")
+    )) match {
       case Failure(e) => Finding.warning(
           s"transaction.max.timeout.ms is not known: ${text(e)}",
           "grant DescribeConfigs on the cluster; only exactly-once needs it"
