@@ -49,7 +49,7 @@ def call(session: SparkSession, text: str) -> list[dict[str, Any]]:
 
 
 def command(*arguments: object) -> Any:
-    """What the command prints with --json. It starts its own JVM, for which a busy machine needs longer than the default limit."""
+    """What the command prints with --json. Its limit counts from the start of its JVM, which a busy machine delays."""
     reply = line.command(*arguments, "--timeout", 60, "--json")
     assert reply.stdout, reply.stderr
     return reply.json
