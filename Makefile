@@ -65,22 +65,20 @@ demo: $(JARS) ## The main job on two local clusters, with the verdict at the end
 
 # Runs while sbt downloads and compiles, which leaves half of two cores idle.
 BESIDE_SBT := environments
-# `test-e2e` starts as soon as the jars are there, beside the suites: neither of them keeps two cores busy. The suites go first,
-# because they take longer.
+# sbt makes it when the jars are there.
 BUILT := target/built
 # What ran side by side is mixed in what is printed, so that the failed tests are named once more at the end.
 LOGS := target/lint.log target/scalatest.log target/python.log target/pytest.log
 FAILED_LINES = echo "== failed:"; grep -hE -A 2 '\*\*\* (FAILED|ABORTED) \*\*\*|took longer than .* minutes|^\[error\]|^(FAILED|ERROR) |would be reformatted|: error: |^[A-Z]+[0-9]+ ' $(LOGS) 2>/dev/null | cut -c 1-160 | tail -n 24
-# $(IVY) first, because both of what runs side by side require it.
+# $(IVY) first, because both of what runs side by side require it. The end-to-end tests come last: beside the suites, they take four
+# times as long, and the suites longer.
 test: $(IVY) ## The tests
-	@rm -f $(BUILT) $(BUILT).failed $(LOGS)
-	@$(MAKE) --no-print-directory -j2 test-scala beside-sbt BESIDE_SBT="$(BESIDE_SBT)" || { $(FAILED_LINES); exit 1; }
+	@rm -f $(LOGS)
+	@status=0; $(MAKE) --no-print-directory -j2 test-scala beside-sbt BESIDE_SBT="$(BESIDE_SBT)" || status=1; \
+	  test ! -e $(BUILT) || $(MAKE) --no-print-directory test-e2e || status=1; test $$status = 0 || { $(FAILED_LINES); exit 1; }
 
 beside-sbt:
-	@nice -n 5 $(MAKE) --no-print-directory $(BESIDE_SBT) test-python
-	@until test -e $(BUILT); do test ! -e $(BUILT).failed || exit 1; sleep 1; done
-	@touch $(JARS) $(PUBLISHED)
-	@nice -n 5 $(MAKE) --no-print-directory test-e2e
+	@nice -n 5 $(MAKE) --no-print-directory -k $(BESIDE_SBT) test-python
 
 test-fast: $(VENV)/ready ## The tests that need no brokers
 	$(call TIMED,suites without brokers) ./sbt -Dtests=fast "all $(MODULES:=/test) testkit/test"
@@ -96,13 +94,13 @@ test-all: lint-python ## Everything, on each Spark line, with new seeds: hours. 
 # The other lines are built in the same session, because each start of sbt takes half a minute, and read and write once.
 # Formatting is checked beside the compiler, which leaves one of two cores idle. What the end-to-end tests need comes first.
 test-scala: $(IVY) ## Suites, on real brokers, and Scala's formatting; warnings are errors
-	@mkdir -p target
-	@status=0; trap 'touch $(BUILT).failed' EXIT; $(call TIMED,sbt) ./sbt $(TO_HOME_OF_TESTS) $(SBT_TESTS) $(API_DOCS) "all scalafmtCheckAll scalafmtSbtCheck $(BUILD_JARS) connector/publishM2" "touch $(BUILT)" \
+	@mkdir -p target; rm -f $(BUILT)
+	@status=0; $(call TIMED,sbt) ./sbt $(TO_HOME_OF_TESTS) $(SBT_TESTS) $(API_DOCS) "all scalafmtCheckAll scalafmtSbtCheck $(BUILD_JARS) connector/publishM2" "touch $(BUILT)" \
 	  Test/compile $(foreach line,$(SMOKE_LINES),"sparkLine $(line)" connector/localJars smoke/runWithOtherClients) $(SMOKE) test \
 	  2>&1 | tee target/scalatest.log || status=$$?; \
 	  awk '/Suites: completed/ { bad += $$NF } /Tests: succeeded/ { gsub(",", ""); for (i = 1; i < NF; i++) { if ($$i == "succeeded") ok += $$(i + 1); if ($$i == "failed") bad += $$(i + 1) } } \
-	    END { printf "%d passed, %d failed\n", ok, bad }' target/scalatest.log; exit $$status
-	@touch $(JARS) $(PUBLISHED) $(foreach line,$(SMOKE_LINES),$(call ready_jars,$(line)))
+	    END { printf "%d passed, %d failed\n", ok, bad }' target/scalatest.log; \
+	  test ! -e $(BUILT) || touch $(JARS) $(PUBLISHED) $(foreach line,$(SMOKE_LINES),$(call ready_jars,$(line))); exit $$status
 
 test-python: $(VENV)/ready $(CLASS_DATA) ## The tests of the Python package, without brokers
 	@mkdir -p target; cd python; $(call TIMED,python) ../$(RUN) -m pytest -q -n $(WORKERS) | tee ../target/python.log
