@@ -2,7 +2,7 @@ package io.github.dynamickafka.offset
 
 import scala.collection.immutable.SortedMap
 
-import io.github.dynamickafka.metadata.{OffsetsPolicy, Topology, TopologyTopic}
+import io.github.dynamickafka.metadata.{OffsetsPolicy, Topology, TopologyCluster, TopologyTopic}
 
 /** Computes the [[Transition]] from a composite offset to a topology. Pure: uses neither Spark nor a Kafka client. */
 private[dynamickafka] object Reconcile {
@@ -30,7 +30,19 @@ private[dynamickafka] object Reconcile {
   /** @param now epoch milliseconds */
   def apply(start: CompositeOffset, topology: Topology, now: Long, rules: Rules): Transition = {
     val ids = start.clusters.keySet ++ start.retained.keySet ++ topology.clusters.keySet
-    val parts = ids.toSeq.map(id => id -> cluster(id, start, topology, now, rules, alone = ids.size == 1))
+    // Looked up, because there may be thousands of clusters.
+    val replacing = topology.clusters.values.toSeq.groupBy(_.replaces)
+    val parts = ids.toSeq.map(id =>
+      id -> cluster(
+        id,
+        start,
+        topology,
+        replacing.getOrElse(Some(id), Nil),
+        now,
+        rules,
+        alone = ids.size == 1
+      )
+    )
     Transition(
       clusters = SortedMap.from(parts.collect { case (id, (work, _)) if work.topics.nonEmpty => id -> work }),
       retained = SortedMap.from(parts.collect { case (id, (_, Some(kept))) => id -> kept }),
@@ -39,10 +51,12 @@ private[dynamickafka] object Reconcile {
     )
   }
 
+  /** @param replacing the clusters that are to take, or have taken, the place of this one */
   private def cluster(
       id: String,
       start: CompositeOffset,
       topology: Topology,
+      replacing: Seq[TopologyCluster],
       now: Long,
       rules: Rules,
       alone: Boolean
@@ -56,9 +70,7 @@ private[dynamickafka] object Reconcile {
     val oldTargets = start.draining.getOrElse(id, Positions.empty)
     val (topicIds, epochs) = (start.identity(id).topics, start.identity(id).epochs)
     // Another cluster takes over these positions when it enters, however long it waits for this one.
-    val isAwaited = topology.clusters.valuesIterator.exists(by =>
-      by.replaces.contains(id) && start.position(by.id).isEmpty
-    )
+    val isAwaited = replacing.exists(by => start.position(by.id).isEmpty)
     def startingOnce(topics: Set[String]) = topics.filter(rules.startsOnce(id, _))
     def isKept(of: RetainedTopic) = isAwaited || !expired(of.since, now, rules.retentionMs)
     // What a cluster has still to continue of the one that it replaced is kept as long as its own positions.
@@ -93,8 +105,7 @@ private[dynamickafka] object Reconcile {
       start.retained.get(by).exists(_.topics.valuesIterator.exists(of =>
         of.former.fold(kept.exists(_.topics.nonEmpty) && of.since > start.lastRead(id))(_.id == id)
       ))
-    val copied = topology.clusters.valuesIterator
-      .filter(by => by.replaces.contains(id) && hasReplaced(by.id))
+    val copied = replacing.iterator.filter(by => hasReplaced(by.id))
       .flatMap(_.topics.keySet).filter(t => !kept.exists(_.topics.contains(t))).toSet
     val away = absent.filter(t => isDraining(t) && (copied(t) || kept.exists(_.drained(t))))
     // Positions of an earlier topic of the same name do not return.
