@@ -235,7 +235,11 @@ class TriggerPlannerSuite extends AnyFunSuite with TimeLimit with Eventually {
       q.service.streams = Map("orders" -> Seq(Entry.at("blue", "b:1", "t").draining, green))
       val start = at(10L)
       val lines = Logs.during(classOf[TriggerPlanner]) {
-        eventually(assert(q.next(start).views.get("blue").contains(ClusterView.Unreachable)))
+        eventually {
+          val next = q.next(start)
+          assert(next.topology.clusters.contains("green"))
+          assert(next.views.get("blue").contains(ClusterView.Unreachable))
+        }
         (1 to 3).foreach(_ => assert(q.next(start).topology.clusters("green").topics.isEmpty))
       }.filter(_.contains("'blue' does not respond"))
       assert(lines.size == 1 && lines.head.contains("'state' in the metadata to 'removed'"), lines)
