@@ -88,12 +88,13 @@ final class DynamicKafkaCatalog extends TableCatalog with ProcedureCatalog {
     )
   }
 
+  /** `toTable` calls it for a stream that does not exist, whose name may be misspelt. */
   override def createTable(
       ident: Identifier,
       columns: Array[Column],
       partitions: Array[Transform],
       properties: ju.Map[String, String]
-  ): Table = throw refused("create", ident)
+  ): Table = throw refused("create", ident, streams.nearest(idOf(ident)))
 
   override def alterTable(ident: Identifier, changes: TableChange*): Table = throw refused("alter", ident)
 
@@ -129,6 +130,6 @@ final class DynamicKafkaCatalog extends TableCatalog with ProcedureCatalog {
     }
   }
 
-  private def refused(what: String, ident: Identifier) =
-    Errors.unsupportedDdl(catalogName, what, idOf(ident))
+  private def refused(what: String, ident: Identifier, meant: Option[String] = None) =
+    Errors.unsupportedDdl(catalogName, what, idOf(ident), meant)
 }

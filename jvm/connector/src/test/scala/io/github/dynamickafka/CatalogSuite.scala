@@ -127,7 +127,10 @@ class CatalogSuite extends Queries {
       ) {
         val text = message(rows(sql))
         assert(text.contains("UNSUPPORTED_DDL") && text.contains(s"cannot $what stream"), text)
+        assert(!text.contains("Did you mean"), text)
       }
+      val misspelt = message(spark.readStream.format("rate").load().writeStream.toTable(s"$k.outt"))
+      assert(misspelt.contains("UNSUPPORTED_DDL") && misspelt.contains("Did you mean 'out'?"), misspelt)
       val e = intercept[AnalysisException](spark.sql(s"INSERT OVERWRITE $k.out SELECT 'v' AS value"))
       assert(e.getMessage.contains("does not support truncate"), e.getMessage)
       assert(committed(blue, topic).size == 1)

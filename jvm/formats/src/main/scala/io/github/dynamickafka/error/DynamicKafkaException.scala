@@ -1,5 +1,6 @@
 package io.github.dynamickafka.error
 
+import java.io.FileNotFoundException
 import java.{util => ju}
 
 import scala.jdk.CollectionConverters._
@@ -69,8 +70,11 @@ private[dynamickafka] object FailureText {
   def causes(e: Throwable): Seq[Throwable] =
     Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(50).toSeq
 
-  private def named(e: Throwable): String =
-    e.getClass.getSimpleName + Option(e.getMessage).fold("")(m => s": $m")
+  /** A missing file is named by its message. */
+  private def named(e: Throwable): String = e match {
+    case missing: FileNotFoundException if missing.getMessage != null => missing.getMessage
+    case _ => e.getClass.getSimpleName + Option(e.getMessage).fold("")(m => s": $m")
+  }
 }
 
 /** A metadata service or a function written in Python raised; the message is the exception as Python prints it. */

@@ -93,15 +93,41 @@ private[dynamickafka] object Errors {
   def metadataInvalid(where: String, reason: String, cause: Throwable = null): IllegalArgument =
     illegal("METADATA_INVALID", cause)("where" -> where, "reason" -> reason)
 
-  def metadataUnavailable(service: String, failures: Int, reason: String, cause: Throwable): Runtime =
+  /** @param hasStarted whether it is a query that has used the metadata before */
+  def metadataUnavailable(
+      service: String,
+      failures: Int,
+      reason: String,
+      cause: Throwable,
+      hasStarted: Boolean
+  ): Runtime =
     runtime("METADATA_UNAVAILABLE", cause)(
       "service" -> service,
       "failures" -> failures.toString,
-      "reason" -> reason
+      "reason" -> reason,
+      "remedy" -> (
+        if (hasStarted)
+          "Correct the metadata, or restore the service; a running query tolerates 'streamMetadataDiscoveryFailureThreshold' " +
+            "consecutive failures. No offset was changed: a streaming query can be restarted from its checkpoint."
+        else
+          "Correct the options that name the service and the streams, or the metadata, or restore the service. " +
+            "Nothing was read or written."
+      )
     )
 
-  def unsupportedDdl(catalog: String, operation: String, stream: String): IllegalArgument =
-    illegal("UNSUPPORTED_DDL")("catalog" -> catalog, "operation" -> operation, "stream" -> stream)
+  /** @param suggestion a stream that may be meant, where there is none of this name */
+  def unsupportedDdl(
+      catalog: String,
+      operation: String,
+      stream: String,
+      suggestion: Option[String]
+  ): IllegalArgument =
+    illegal("UNSUPPORTED_DDL")(
+      "catalog" -> catalog,
+      "operation" -> operation,
+      "stream" -> stream,
+      "suggestion" -> suggestion.fold("")(meant)
+    )
 
   def unknownProcedure(catalog: String, procedure: String, suggestion: Option[String], known: Seq[String])
       : IllegalArgument =

@@ -41,7 +41,7 @@ class ErrorConditionsSuite extends AnyFunSuite with TimeLimit {
     Errors.journalConflict("/checkpoint", "another run has started.", cause),
     Errors.metadataInvalid("line 3", "no clusters."),
     Errors.metadataReadOnly("drain", "http", Seq("file")),
-    Errors.metadataUnavailable("file", 3, "no answer.", cause),
+    Errors.metadataUnavailable("file", 3, "no answer.", cause, hasStarted = true),
     Errors.migrationMismatch(Seq("cluster 'gren'"), Seq("gren"), Seq("blue", "green"), Some("green")),
     Errors.missingOption("streamIds", "name one."),
     Errors.partialCommit(3, "cluster 'blue', transaction 'x'", "Set an option."),
@@ -61,7 +61,7 @@ class ErrorConditionsSuite extends AnyFunSuite with TimeLimit {
     Errors.unknownOption("x", Some("y")),
     Errors.unknownProcedure("streams", "system.lags", Some("lag"), Seq("lag", "streams")),
     Errors.unreachableReplay("blue", "orders-0 5..7", "no answer.", cause),
-    Errors.unsupportedDdl("streams", "drop", "orders"),
+    Errors.unsupportedDdl("streams", "create", "odrers", Some("orders")),
     Errors.unroutableRow(Some("orders"), None, Some("t"), "the metadata has no stream 'orders'"),
     Errors.writeFailed("blue", "blue:9092", "topic orders", "TimeoutException: no answer.", cause),
     Errors.wrongJar("Spark 4.2 with Scala 2.13", "Spark 4.0.0 with Scala 2.13.16")

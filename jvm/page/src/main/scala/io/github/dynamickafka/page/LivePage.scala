@@ -216,6 +216,9 @@ private[page] final class PageServer(
       .dropWhile(_.failed.toOption.exists(_.isInstanceOf[BindException])).nextOption()
       .getOrElse(throw new BindException(s"the ports ${ports.head} to ${ports.last} are in use"))
       .get
+    val port = bound.getAddress.getPort
+    if (settings.port != 0 && port != settings.port)
+      log.warn(s"Port ${settings.port} is in use: the page of this driver is on port $port")
     bound.createContext("/", (exchange: HttpExchange) => answer(exchange))
     bound.setExecutor(threads)
     // The server's own thread is a daemon if the one that starts it is.

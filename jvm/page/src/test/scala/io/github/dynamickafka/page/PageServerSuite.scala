@@ -11,6 +11,7 @@ import scala.util.{Random, Success, Try, Using}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.TestSeed
+import io.github.dynamickafka.source.Logs
 import io.github.dynamickafka.testkit.TimeLimit
 
 class PageServerSuite extends AnyFunSuite with TimeLimit {
@@ -38,6 +39,18 @@ class PageServerSuite extends AnyFunSuite with TimeLimit {
         }
         for (_ <- 1 to 3) assert(status() == 401, request)
       }
+    }.get
+  }
+
+  test("the next port serves the page if its own one is in use, and the log says so") {
+    Using.Manager { use =>
+      val first = use(new PageServer(PageSettings("127.0.0.1", 0, None), _ => Array.emptyByteArray))
+      val port = URI.create(first.address).getPort
+      val lines = Logs.during(classOf[PageServer]) {
+        val second = use(new PageServer(PageSettings("127.0.0.1", port, None), _ => Array.emptyByteArray))
+        assert(URI.create(second.address).getPort != port)
+      }
+      assert(lines.exists(_.contains(s"Port $port is in use")), lines)
     }.get
   }
 

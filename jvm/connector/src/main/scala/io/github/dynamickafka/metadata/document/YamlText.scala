@@ -34,7 +34,10 @@ private[document] object YamlText {
       // Without what could be a part of a value: in `password: !hunter2!x` snakeyaml sees a tag handle.
       case e: MarkedYAMLException => broken(
           e.getProblemMark.getLine + 1,
-          e.getProblem.replaceFirst("(undefined tag handle)\\b.*", "$1")
+          e.getProblem.replaceFirst(
+            "(undefined tag handle)\\b.*",
+            "$1"
+          ).replaceFirst("but got (\\S+)$", "but got '$1'")
         )
       case e: ReaderException =>
         broken(text.take(e.getPosition).count(_ == '\n') + 1, "a character that is not allowed")

@@ -113,7 +113,7 @@ private[metadata] final class SettledFile(location: String, conf: => Configurati
       case Some(l) if settles(l, sameNow) => l.content
       case Some(l) if replaced && replacements + 1 >= Replacements => l.content
       case None if believed.isEmpty || left == 0 =>
-        throw new FileNotFoundException(s"file $path does not exist")
+        throw new FileNotFoundException(s"file ${local.getOrElse(path)} does not exist")
       case _ if left == 0 => throw new IOException(s"file $path is modified continuously")
       case _ =>
         clock.pauseMs(BetweenAttemptsMs)

@@ -171,7 +171,7 @@ private[dynamickafka] final class MetadataWatcher private (
       case e: Throwable =>
         // Nothing polls any more: a class is missing, or a thread could not be started.
         val failures = known.consecutiveFailures + 1
-        val error = Errors.metadataUnavailable(s"'$name'", failures, FailureText.of(e), e)
+        val error = unavailable(failures, FailureText.of(e), e)
         known = known.copy(fatal = Some(error))
         Seq(firstAnswer, firstAttempt).foreach(_.completeExceptionally(error))
     }
@@ -276,7 +276,7 @@ private[dynamickafka] final class MetadataWatcher private (
     val now = timing.clock.nanoTime()
     // One record that is invalid is one failure of a poll, however often changes of other records cause a look at it.
     val isInvalid = notices.isDefined && isInvalidAnswer(cause)
-    val repeated = isInvalid && pollsOn && (known.topology.isDefined || !firstStart) && invalid.exists {
+    val repeated = isInvalid && pollsOn && hasStarted && invalid.exists {
       case (before, countedAt) => before == reason && now - countedAt < discovery.intervalMs * 1000000L
     }
     val failures = known.consecutiveFailures + (if (repeated) 0 else 1)
@@ -288,20 +288,24 @@ private[dynamickafka] final class MetadataWatcher private (
       log.warn(s"Metadata service '$name' failed, consecutive failures: $failures ($tolerated): $reason")
     }
     val last = if (pollsOn) failures > discovery.failureThreshold else failures >= timing.triesWithoutPolling
-    def unavailable = Errors.metadataUnavailable(s"'$name'", failures, reason, cause)
     // Without polling, no later success would reset the error, and a restarted query has the topology of its
     // checkpoint.
     known = known.copy(
       consecutiveFailures = failures,
-      fatal = if (pollsOn && last) Some(unavailable) else None
+      fatal = if (pollsOn && last) Some(unavailable(failures, reason, cause)) else None
     )
     if (last || firstStart && guard.isNew && isMistake(cause)) {
-      val _ = firstAnswer.completeExceptionally(unavailable)
+      val _ = firstAnswer.completeExceptionally(unavailable(failures, reason, cause))
     }
     if (pollsOn || last) {
       val _ = firstAttempt.complete(())
     }
   }
+
+  private def hasStarted = known.topology.isDefined || !firstStart
+
+  private def unavailable(failures: Int, reason: String, cause: Throwable) =
+    Errors.metadataUnavailable(s"'$name'", failures, reason, cause, hasStarted)
 
   private def await[A](future: CompletableFuture[A]): A =
     try future.get()

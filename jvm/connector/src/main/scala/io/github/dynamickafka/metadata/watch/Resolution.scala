@@ -132,7 +132,7 @@ private[dynamickafka] object Resolution {
     )
     if (!allowMissingStreams) {
       wanted.sorted.find(!streams.contains(_)).foreach(id =>
-        refuse(s"stream '$id'", s"the answer does not contain it.${suggestion(id, others())}")
+        refuse(s"stream '$id'", s"the metadata do not have it.${suggestion(id, others())}")
       )
       empty.headOption.foreach(stream => refuse(s"stream '${stream.streamId}'", "it has no cluster."))
       if (found.isEmpty) refuse(
