@@ -256,10 +256,12 @@ private[source] final class ClusterStreams(
     if (isLate && !loggedLate(id)) {
       loggedLate += id
       log.warn(
-        "Kafka cluster '{}' ({}) has not responded for {} ms; the query continues with the other clusters",
+        "Kafka cluster '{}' ({}) has not responded for {} ms; the query continues with the other clusters{}",
         id,
         streams(id).config.bootstrapServers,
-        maxAgeMs
+        maxAgeMs,
+        if (skipUnreachable) ""
+        else s", and fails if the cluster does not respond within ${streams(id).config.requestTimeoutMs} ms"
       )
     } else if (!isLate && loggedLate(id)) {
       loggedLate -= id
