@@ -36,8 +36,10 @@ def _topic(bench: Context, codec: str) -> Member:
     cluster = bench.near[0]
     member = bench.member(cluster, "cluster-compressed", f"compressed-{codec}", 0)
     rows = frame_of(bench, SMALL)
+    # A bare consumer expects as many records in each partition. A producer chooses a partition by batches.
+    partition = (F.col("id") % bench.sizes.partitions).cast("int")
     (
-        rows.select(F.to_json(F.struct(*rows.columns)).alias("value"))
+        rows.select(F.to_json(F.struct(*rows.columns)).alias("value"), partition.alias("partition"))
         .write.format("kafka")
         .option("kafka.bootstrap.servers", cluster.bootstrap_servers)
         .option("kafka.compression.type", codec)

@@ -75,8 +75,10 @@ object BareConsumer {
       consumer.seekToBeginning(assigned)
       var (count, first) = (0L, 0L)
       while (count < expected) {
-        val found = consumer.poll(Duration.ofSeconds(1)).count
-        if (count == 0 && found > 0) first = System.nanoTime()
+        val found = consumer.poll(Duration.ofSeconds(30)).count
+        if (found == 0)
+          throw new IllegalStateException(s"$source has $count of $expected records in $partitions")
+        if (count == 0) first = System.nanoTime()
         count += found
       }
       Seen(first, System.nanoTime())
