@@ -233,5 +233,5 @@ private[dynamickafka] final class StreamLookup(service: KafkaMetadataService, na
   }
 
   private def unavailable(reason: String, cause: Throwable) =
-    Errors.metadataUnavailable(name, failures = 1, reason, cause, hasStarted = false)
+    Errors.metadataUnavailable(name, failures = 1, reason, cause)
 }

@@ -93,26 +93,11 @@ private[dynamickafka] object Errors {
   def metadataInvalid(where: String, reason: String, cause: Throwable = null): IllegalArgument =
     illegal("METADATA_INVALID", cause)("where" -> where, "reason" -> reason)
 
-  /** @param hasStarted whether it is a query that has used the metadata before */
-  def metadataUnavailable(
-      service: String,
-      failures: Int,
-      reason: String,
-      cause: Throwable,
-      hasStarted: Boolean
-  ): Runtime =
+  def metadataUnavailable(service: String, failures: Int, reason: String, cause: Throwable): Runtime =
     runtime("METADATA_UNAVAILABLE", cause)(
       "service" -> service,
       "failures" -> failures.toString,
-      "reason" -> reason,
-      "remedy" -> (
-        if (hasStarted)
-          "Correct the metadata, or restore the service; a running query tolerates 'streamMetadataDiscoveryFailureThreshold' " +
-            "consecutive failures. No offset was changed: a streaming query can be restarted from its checkpoint."
-        else
-          "Correct the options that name the service and the streams, or the metadata, or restore the service. " +
-            "Nothing was read or written."
-      )
+      "reason" -> reason
     )
 
   /** @param suggestion a stream that may be meant, where there is none of this name */

@@ -41,7 +41,7 @@ class ErrorConditionsSuite extends AnyFunSuite with TimeLimit {
     Errors.journalConflict("/checkpoint", "another run has started.", cause),
     Errors.metadataInvalid("line 3", "no clusters."),
     Errors.metadataReadOnly("drain", "http", Seq("file")),
-    Errors.metadataUnavailable("file", 3, "no answer.", cause, hasStarted = true),
+    Errors.metadataUnavailable("file", 3, "no answer.", cause),
     Errors.migrationMismatch(Seq("cluster 'gren'"), Seq("gren"), Seq("blue", "green"), Some("green")),
     Errors.missingOption("streamIds", "name one."),
     Errors.partialCommit(3, "cluster 'blue', transaction 'x'", "Set an option."),

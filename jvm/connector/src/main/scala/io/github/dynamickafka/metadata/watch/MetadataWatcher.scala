@@ -241,7 +241,6 @@ private[dynamickafka] final class MetadataWatcher private (
       if (open && notices.isDefined) Some(confirmMs) else Option.when(pollsOn)(discovery.intervalMs)
     case Failure(cause) =>
       failed(cause)
-      val waitsForFirst = firstStart && known.topology.isEmpty
       if (pollsOn)
         Some(if (waitsForFirst) math.min(discovery.intervalMs, timing.retryCapMs) else discovery.intervalMs)
       else Option.when(known.consecutiveFailures < timing.triesWithoutPolling)(timing.spacingWithoutPollingMs)
@@ -276,7 +275,7 @@ private[dynamickafka] final class MetadataWatcher private (
     val now = timing.clock.nanoTime()
     // One record that is invalid is one failure of a poll, however often changes of other records cause a look at it.
     val isInvalid = notices.isDefined && isInvalidAnswer(cause)
-    val repeated = isInvalid && pollsOn && hasStarted && invalid.exists {
+    val repeated = isInvalid && pollsOn && !waitsForFirst && invalid.exists {
       case (before, countedAt) => before == reason && now - countedAt < discovery.intervalMs * 1000000L
     }
     val failures = known.consecutiveFailures + (if (repeated) 0 else 1)
@@ -302,10 +301,10 @@ private[dynamickafka] final class MetadataWatcher private (
     }
   }
 
-  private def hasStarted = known.topology.isDefined || !firstStart
+  private def waitsForFirst = firstStart && known.topology.isEmpty
 
   private def unavailable(failures: Int, reason: String, cause: Throwable) =
-    Errors.metadataUnavailable(s"'$name'", failures, reason, cause, hasStarted)
+    Errors.metadataUnavailable(s"'$name'", failures, reason, cause)
 
   private def await[A](future: CompletableFuture[A]): A =
     try future.get()
