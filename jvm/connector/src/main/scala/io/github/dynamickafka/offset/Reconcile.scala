@@ -2,7 +2,7 @@ package io.github.dynamickafka.offset
 
 import scala.collection.immutable.SortedMap
 
-import io.github.dynamickafka.metadata.{OffsetsPolicy, Topology, TopologyCluster, TopologyTopic}
+import io.github.dynamickafka.metadata.{OffsetsPolicy, Topology, TopologyTopic}
 
 /** Computes the [[Transition]] from a composite offset to a topology. Pure: uses neither Spark nor a Kafka client. */
 private[dynamickafka] object Reconcile {
@@ -28,21 +28,18 @@ private[dynamickafka] object Reconcile {
   )
 
   /** @param now epoch milliseconds */
-  def apply(start: CompositeOffset, topology: Topology, now: Long, rules: Rules): Transition = {
-    val ids = start.clusters.keySet ++ start.retained.keySet ++ topology.clusters.keySet
-    // Looked up, because there may be thousands of clusters.
-    val replacing = topology.clusters.values.toSeq.groupBy(_.replaces)
-    val parts = ids.toSeq.map(id =>
-      id -> cluster(
-        id,
-        start,
-        topology,
-        replacing.getOrElse(Some(id), Nil),
-        now,
-        rules,
-        alone = ids.size == 1
-      )
-    )
+  def apply(start: CompositeOffset, topology: Topology, now: Long, rules: Rules): Transition =
+    new Reconcile(start, topology, now, rules).transition
+}
+
+private final class Reconcile(start: CompositeOffset, topology: Topology, now: Long, rules: Reconcile.Rules) {
+  private val ids = start.clusters.keySet ++ start.retained.keySet ++ topology.clusters.keySet
+
+  /** The clusters that are to take, or have taken, the place of another one. Looked up, because there may be thousands. */
+  private val byReplaced = topology.clusters.values.toSeq.groupBy(_.replaces)
+
+  private def transition: Transition = {
+    val parts = ids.toSeq.map(id => id -> cluster(id))
     Transition(
       clusters = SortedMap.from(parts.collect { case (id, (work, _)) if work.topics.nonEmpty => id -> work }),
       retained = SortedMap.from(parts.collect { case (id, (_, Some(kept))) => id -> kept }),
@@ -51,16 +48,8 @@ private[dynamickafka] object Reconcile {
     )
   }
 
-  /** @param replacing the clusters that are to take, or have taken, the place of this one */
-  private def cluster(
-      id: String,
-      start: CompositeOffset,
-      topology: Topology,
-      replacing: Seq[TopologyCluster],
-      now: Long,
-      rules: Rules,
-      alone: Boolean
-  ): (ClusterTransition, Option[Retained]) = {
+  private def cluster(id: String): (ClusterTransition, Option[Retained]) = {
+    val replacing = byReplaced.getOrElse(Some(id), Nil)
     val named = topology.clusters.get(id).fold(SortedMap.empty[String, TopologyTopic])(_.topics)
     def isDraining(topic: String) = named.get(topic).exists(_.draining)
     // Partitions that the metadata no longer selects leave in the same way as topics.
@@ -72,7 +61,7 @@ private[dynamickafka] object Reconcile {
     // Another cluster takes over these positions when it enters, however long it waits for this one.
     val isAwaited = replacing.exists(by => start.position(by.id).isEmpty)
     def startingOnce(topics: Set[String]) = topics.filter(rules.startsOnce(id, _))
-    def isKept(of: RetainedTopic) = isAwaited || !expired(of.since, now, rules.retentionMs)
+    def isKept(of: RetainedTopic) = isAwaited || !isExpired(of.since)
     // What a cluster has still to continue of the one that it replaced is kept as long as its own positions.
     val isOwing = named.nonEmpty || start.position(id).nonEmpty ||
       start.retained.get(id).exists(_.topics.valuesIterator.exists(of => of.former.isEmpty && isKept(of)))
@@ -127,7 +116,7 @@ private[dynamickafka] object Reconcile {
     val ending = reading.iterator.flatMap { t =>
       val before = start.endsOf(id).get(t)
       val of = topicIds.get(t).orElse(kept.flatMap(_.topics.get(t)).flatMap(_.id))
-      val found = StoppingOffsets.of(id, t, rules.ending(id, named.get(t)), before, of, alone)
+      val found = StoppingOffsets.of(id, t, rules.ending(id, named.get(t)), before, of, alone = ids.size == 1)
       val left = before.filter(e => !named.contains(t) && !found.exists(_.by == e.by))
       left.map(StoppingOffsets.kept(_, of)).orElse(found).map(t -> _)
     }
@@ -155,8 +144,7 @@ private[dynamickafka] object Reconcile {
     (work, Some(retained.copy(drained = drained, past = past)).filterNot(_.isEmpty))
   }
 
-  private def expired(since: Long, now: Long, retentionMs: Long): Boolean =
-    retentionMs >= 0 && now - since >= retentionMs
+  private def isExpired(since: Long): Boolean = rules.retentionMs >= 0 && now - since >= rules.retentionMs
 }
 
 /**
