@@ -14,6 +14,7 @@ import io.github.dynamickafka.config.Options
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.metadata.OffsetsPolicy
 import io.github.dynamickafka.offset.{ClusterView, Ending, Positions, TopicOffsets}
+import io.github.dynamickafka.source.Logs
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** Clusters that are asked ahead of the triggers. `blue` is the one that does not respond. */
@@ -72,6 +73,12 @@ class AskAheadSuite extends AnyFunSuite with TimeLimit with Eventually {
   private def endsAt(o: Long) = Map(("t", 0) -> o)
   private def msSince(nanos: Long) = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - nanos)
 
+  /** What is logged about the silence of blue. */
+  private def warnings(body: => Any): Seq[String] =
+    Logs.during(classOf[ClusterStreams])(
+      body
+    ).filter(_.startsWith("Kafka cluster 'blue' (h:1) has not responded"))
+
   test("fail: a frozen cluster ends the query after its limit, and until then the other cluster is read") {
     world(limitMs = 6000, skip = false) { w =>
       assert(w.trigger().values.forall(end(_).contains(10L)))
@@ -80,20 +87,24 @@ class AskAheadSuite extends AnyFunSuite with TimeLimit with Eventually {
       var slowest = 0L
       var without = 0
       var ofGreen = from
-      val error = intercept[Errors.Runtime] {
-        while (true) {
-          val one = System.nanoTime()
-          w.green.ends = endsAt(10L + msSince(from))
-          val views = w.trigger()
-          slowest = math.max(slowest, msSince(one))
-          // On a busy machine its response may be late for a trigger.
-          if (end(views("green")).isDefined) ofGreen = System.nanoTime()
-          assert(msSince(ofGreen) < 3000, "the other cluster is read")
-          if (views("blue") == ClusterView.Pending) without += 1
-          Thread.sleep(10)
+      val warned = warnings {
+        val error = intercept[Errors.Runtime] {
+          while (true) {
+            val one = System.nanoTime()
+            w.green.ends = endsAt(10L + msSince(from))
+            val views = w.trigger()
+            slowest = math.max(slowest, msSince(one))
+            // On a busy machine its response may be late for a trigger.
+            if (end(views("green")).isDefined) ofGreen = System.nanoTime()
+            assert(msSince(ofGreen) < 3000, "the other cluster is read")
+            if (views("blue") == ClusterView.Pending) without += 1
+            Thread.sleep(10)
+          }
         }
+        assert(error.getMessage.contains("blue") && error.getMessage.contains("6000"), error.getMessage)
       }
-      assert(error.getMessage.contains("blue") && error.getMessage.contains("6000"), error.getMessage)
+      val ending = "other clusters, and fails if the cluster does not respond within 6000 ms"
+      assert(warned.size == 1 && warned.head.endsWith(ending), warned)
       assert(msSince(from) >= 5000 && without > 10, s"$without")
       assert(slowest < 3000, s"no trigger waits for it: $slowest ms")
     }
@@ -103,12 +114,15 @@ class AskAheadSuite extends AnyFunSuite with TimeLimit with Eventually {
     world(limitMs = 2000, skip = true) { w =>
       assert(w.trigger().values.forall(end(_).contains(10L)))
       w.freeze()
-      eventually(assert(w.trigger()("blue") == ClusterView.Pending))
-      assert(w.streams.unreachable.isEmpty)
-      eventually {
-        val views = w.trigger()
-        assert(views("blue") == ClusterView.Unreachable && end(views("green")).isDefined)
+      val warned = warnings {
+        eventually(assert(w.trigger()("blue") == ClusterView.Pending))
+        assert(w.streams.unreachable.isEmpty)
+        eventually {
+          val views = w.trigger()
+          assert(views("blue") == ClusterView.Unreachable && end(views("green")).isDefined)
+        }
       }
+      assert(warned.size == 1 && warned.head.endsWith("other clusters"), warned)
       assert(w.streams.unreachable == Set("blue"))
       w.thaw()
       w.blue.ends = endsAt(30L)
