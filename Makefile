@@ -84,12 +84,13 @@ test-fast: $(VENV)/ready ## The tests that need no brokers
 	$(call TIMED,suites without brokers) ./sbt -Dtests=fast "all $(MODULES:=/test) testkit/test"
 	cd python && $(call TIMED,python) ../$(RUN) -m pytest -q
 
+# The short parts come first, so that their failures are known early.
 test-all: lint-python ## Everything, on each Spark line, with new seeds: hours. SEED=n repeats a run
 	@seed=$(or $(SEED),$$RANDOM); echo "test-all: seed $$seed"; TIMEFORMAT="== test-all, seed $$seed, $$(git rev-parse --short HEAD): %lR"; \
-	  time { $(MAKE) --no-print-directory test extra-lines TESTS=all SEED=$$seed && \
+	  time { $(MAKE) --no-print-directory $(addprefix extra-,kubernetes notebook flink lineage recipe iceberg page metrics registry stores) release-check \
+	    $(addprefix extra-,simulation soak soak-sink soak-real-time) SEED=$$seed && \
 	  $(foreach clients,$(ALL_CLIENTS),$(MAKE) --no-print-directory extra-clients CLIENTS=$(clients) SEED=$$seed &&) \
-	  $(MAKE) --no-print-directory $(addprefix extra-,stores registry recipe iceberg lineage flink kubernetes notebook page metrics simulation soak soak-sink soak-real-time) \
-	    release-check SEED=$$seed; }
+	  $(MAKE) --no-print-directory test extra-lines TESTS=all SEED=$$seed; }
 
 # The other lines are built in the same session, because each start of sbt takes half a minute, and read and write once.
 # Formatting is checked beside the compiler, which leaves one of two cores idle. What the end-to-end tests need comes first.
