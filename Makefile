@@ -236,19 +236,19 @@ $(CURDIR)/target/prometheus/usr/bin/promtool:
 # MINUTES=60 instead of a number of events.
 MINUTES ?=
 SOAK = $(RUN) -m tests.soak $(if $(MINUTES),--minutes $(MINUTES),--events $(1)) $(if $(SEED),--seed $(SEED))
-extra-soak: $(JARS) ## Random events under load, one cluster of three brokers: 200, or MINUTES=60; SEED=n repeats a run
-	$(call SOAK,200)
+extra-soak: $(JARS) ## Random events under load, one cluster of three brokers: 100, or MINUTES=60; SEED=n repeats a run
+	$(call SOAK,100)
 
-extra-soak-sink: $(JARS) ## The same with a query that writes, exactly once, without deletions: 100 events, or MINUTES=60
-	$(call SOAK,100) --sink
+extra-soak-sink: $(JARS) ## The same with a query that writes, exactly once, without deletions: 50 events, or MINUTES=60
+	$(call SOAK,50) --sink
 
-extra-soak-real-time: $(JARS) ## The same with a query in real-time mode, which writes at least once: 100 events, or MINUTES=60
-	$(call SOAK,100) --real-time
+extra-soak-real-time: $(JARS) ## The same with a query in real-time mode, which writes at least once: 50 events, or MINUTES=60
+	$(call SOAK,50) --real-time
 
-HISTORIES := 1000000
+HISTORIES := 100000
 COPIES_HISTORIES := 20000
 SINK_HISTORIES := 20000
-extra-simulation: $(VENV)/ready ## Random histories without Kafka, from SEED: HISTORIES=1000000 of the trigger loop, COPIES_HISTORIES=20000, SINK_HISTORIES=20000 of commits
+extra-simulation: $(VENV)/ready ## Random histories without Kafka, from SEED: HISTORIES=100000 of the trigger loop, COPIES_HISTORIES=20000, SINK_HISTORIES=20000 of commits
 	./sbt "connector/Test/runMain io.github.dynamickafka.source.simulation.RunHistories $(HISTORIES) $(or $(SEED),1)" \
 	  "connector/Test/runMain io.github.dynamickafka.source.simulation.RunCopiesHistories $(COPIES_HISTORIES) $(or $(SEED),1)" \
 	  "connector/Test/runMain io.github.dynamickafka.sink.simulation.RunHistories $(SINK_HISTORIES) $(or $(SEED),1)"
