@@ -15,7 +15,6 @@ from pyspark.sql import DataFrame, SparkSession
 STREAM = "bench"
 
 SAME_SETTINGS: Mapping[str, str] = {
-    "max.poll.records": "20000",
     "receive.buffer.bytes": "-1",
     "max.partition.fetch.bytes": str(8 * 1024 * 1024),
     "fetch.max.wait.ms": "10",

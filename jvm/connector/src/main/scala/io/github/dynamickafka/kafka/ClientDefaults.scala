@@ -33,13 +33,12 @@ private[dynamickafka] object ClientDefaults {
   val consumerFetch: Seq[(String, String)] = Seq(
     "fetch.max.wait.ms" -> "10",
     "max.partition.fetch.bytes" -> (8 * 1024 * 1024).toString,
-    "max.poll.records" -> "20000",
     // Spark's default is 64 KiB, which limits the throughput of a distant cluster.
     "receive.buffer.bytes" -> "-1"
   )
 
-  /** Instead of these in real-time mode, where an empty fetch that returns often costs only CPU. */
-  val realTimeFetch: Seq[(String, String)] = Seq("fetch.max.wait.ms" -> "250", "max.poll.records" -> "500")
+  /** Instead of the other one in real-time mode, where an empty fetch that returns often costs only CPU. */
+  val realTimeWait: (String, String) = "fetch.max.wait.ms" -> "250"
 
   val batchSize: Int = 256 * 1024
 

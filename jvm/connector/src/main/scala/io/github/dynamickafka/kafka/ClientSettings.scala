@@ -70,16 +70,12 @@ private[dynamickafka] final class ConsumerSettings(cluster: String, properties: 
   def readingUncommitted: ConsumerSettings =
     new ConsumerSettings(cluster, properties + (ConsumerConfig.ISOLATION_LEVEL_CONFIG -> "read_uncommitted"))
 
-  /**
-   * Settings for a consumer that waits for records: brokers reply as soon as there are any, and a poll returns few of them, so that
-   * other clusters have their turn. What the user has set remains.
-   */
+  /** Settings for a consumer that waits for records: brokers reply as soon as there are any. What the user has set remains. */
   def forRealTime: ConsumerSettings = {
-    val replaced = ClientDefaults.consumerFetch.toMap
-    val waiting = ClientDefaults.realTimeFetch.filter { case (name, _) =>
-      properties.get(name) == replaced.get(name)
-    }
-    new ConsumerSettings(cluster, properties ++ waiting)
+    val (name, waiting) = ClientDefaults.realTimeWait
+    if (properties.get(name) == ClientDefaults.consumerFetch.toMap.get(name))
+      new ConsumerSettings(cluster, properties + (name -> waiting))
+    else this
   }
 
   /** The settings with Spark's delegation token for the cluster, if this process has one. A renewed token makes other settings. */

@@ -74,7 +74,6 @@ class ClusterPropertiesSuite extends AnyFunSuite with TimeLimit with ScalaCheckP
 
   test("defaults are the documented ones, and a value of the user takes precedence") {
     val defaults = client()
-    assert(defaults("max.poll.records") == "20000")
     assert(defaults("receive.buffer.bytes") == "-1")
     assert(defaults("max.partition.fetch.bytes") == "8388608")
     assert(defaults("fetch.max.wait.ms") == "10")
