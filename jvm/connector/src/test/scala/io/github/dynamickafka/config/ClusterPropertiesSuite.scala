@@ -30,14 +30,19 @@ class ClusterPropertiesSuite extends AnyFunSuite with TimeLimit with ScalaCheckP
 
   test("precedence: cluster option, metadata, shared option, default") {
     val sources = Seq(
-      "cluster.blue.kafka.max.poll.records" -> "1",
-      "max.poll.records" -> "2",
-      "kafka.max.poll.records" -> "3"
+      "cluster.blue.kafka.max.partition.fetch.bytes" -> "1",
+      "max.partition.fetch.bytes" -> "2",
+      "kafka.max.partition.fetch.bytes" -> "3"
     )
     forAll(Gen.someOf(sources)) { chosen =>
-      val (options, ofMetadata) = chosen.toSeq.partition { case (name, _) => name != "max.poll.records" }
-      val expected = sources.find(chosen.contains(_)).fold("20000")(_._2)
-      assert(resolve(options, properties = metadata ++ ofMetadata).client("max.poll.records") == expected)
+      val (options, ofMetadata) = chosen.toSeq.partition { case (name, _) =>
+        name != "max.partition.fetch.bytes"
+      }
+      val expected = sources.find(chosen.contains(_)).fold("8388608")(_._2)
+      assert(resolve(
+        options,
+        properties = metadata ++ ofMetadata
+      ).client("max.partition.fetch.bytes") == expected)
     }
   }
 

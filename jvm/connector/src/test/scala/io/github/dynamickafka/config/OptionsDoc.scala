@@ -166,7 +166,8 @@ private[dynamickafka] object OptionsDoc {
     """### Memory of consumers
       |
       |A task buffers, for each of its partitions, up to `max.partition.fetch.bytes` of fetched data, compressed as in Kafka, and
-      |at most `fetch.max.bytes` (50 MiB by Kafka's default) per fetch; and up to `max.poll.records` records. An executor keeps at most 64 idle consumers (`spark.kafka.consumer.cache.capacity`) for five minutes
+      |at most `fetch.max.bytes` (50 MiB by Kafka's default) per fetch; and up to `max.poll.records` records. An executor
+      |keeps at most 64 idle consumers (`spark.kafka.consumer.cache.capacity`) for five minutes
       |(`spark.kafka.consumer.cache.timeout`), with buffers of about a tenth of the heap. Beyond four tasks per core, partitions
       |with few records share tasks, with up to eight consumers open at a time.
       |
