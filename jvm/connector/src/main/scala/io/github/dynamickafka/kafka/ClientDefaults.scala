@@ -37,6 +37,9 @@ private[dynamickafka] object ClientDefaults {
     "receive.buffer.bytes" -> "-1"
   )
 
+  /** Reading a topic that was deleted must not recreate it. */
+  val autoCreate: (String, String) = "allow.auto.create.topics" -> "false"
+
   /** Instead of the other one in real-time mode, where an empty fetch that returns often costs only CPU. */
   val realTimeWait: (String, String) = "fetch.max.wait.ms" -> "250"
 
@@ -61,7 +64,7 @@ private[dynamickafka] object ClientDefaults {
    * `clusterRequestTimeoutMs` limits how long a trigger waits on the driver.
    */
   def consumer(chosen: Map[String, String]): Map[String, String] =
-    reconnects(chosen) ++ consumerFetch ++ providers(chosen) ++ chosen.filter { case (name, _) =>
+    reconnects(chosen) ++ providers(chosen) ++ chosen.filter { case (name, _) =>
       KafkaProperties.suitsConsumer(name)
     }
 
@@ -73,7 +76,7 @@ private[dynamickafka] object ClientDefaults {
 
   /** Uses Kafka's timeouts, for the same reason as [[consumer]]. */
   def producer(chosen: Map[String, String]): Map[String, String] =
-    reconnects(chosen) ++ producerBatches ++ providers(chosen) ++ chosen.filter { case (name, _) =>
+    reconnects(chosen) ++ providers(chosen) ++ chosen.filter { case (name, _) =>
       KafkaProperties.suitsProducer(name)
     }
 

@@ -17,30 +17,37 @@ import io.github.dynamickafka.base.Redaction
  *
  * @param cluster id of the cluster
  * @param properties with Kafka's names
+ * @param defaults for properties that are not set, where they differ from Kafka's
  */
-private[dynamickafka] abstract class ClientSettings(val cluster: String, val properties: Map[String, String])
-    extends Serializable {
+private[dynamickafka] abstract class ClientSettings(
+    val cluster: String,
+    val properties: Map[String, String],
+    private val defaults: Map[String, String]
+) extends Serializable {
 
-  override val hashCode: Int = (getClass.getName, cluster, properties).hashCode
+  override val hashCode: Int = (getClass.getName, cluster, properties, defaults).hashCode
 
   override def equals(other: Any): Boolean = other match {
     case that: ClientSettings =>
       hashCode == that.hashCode && getClass == that.getClass && cluster == that.cluster &&
-      properties == that.properties
+      properties == that.properties && defaults == that.defaults
     case _ => false
   }
 
   def bootstrapServers: String = properties.getOrElse(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, "")
 
+  /** The value of a property that clients get; None: Kafka's default. */
+  def value(property: String): Option[String] = properties.get(property).orElse(defaults.get(property))
+
+  def number(property: String): Option[Long] = value(property).flatMap(_.trim.toLongOption)
+
   /**
    * What the constructor of a client takes.
    *
-   * @param defaults for properties that are not set
    * @param fixed properties that cannot be set
    */
   protected def clientProperties(
       clientIdPrefix: String,
-      defaults: Map[String, String],
       fixed: Map[String, String]
   ): ju.Map[String, AnyRef] = {
     val all = new ju.HashMap[String, AnyRef]
@@ -60,32 +67,31 @@ private object ClientSettings {
   private val count = new AtomicLong
 }
 
-private[dynamickafka] final class ConsumerSettings(cluster: String, properties: Map[String, String])
-    extends ClientSettings(cluster, properties) {
+private[dynamickafka] final class ConsumerSettings(
+    cluster: String,
+    properties: Map[String, String],
+    defaults: Map[String, String] = ClientDefaults.consumerFetch.toMap + ClientDefaults.autoCreate
+) extends ClientSettings(cluster, properties, defaults) {
 
   /** Whether the latest offset of a partition is its last stable offset, instead of the end of the log. */
   def readsCommitted: Boolean =
     properties.get(ConsumerConfig.ISOLATION_LEVEL_CONFIG).exists(_.trim.equalsIgnoreCase("read_committed"))
 
   def readingUncommitted: ConsumerSettings =
-    new ConsumerSettings(cluster, properties + (ConsumerConfig.ISOLATION_LEVEL_CONFIG -> "read_uncommitted"))
+    of(properties + (ConsumerConfig.ISOLATION_LEVEL_CONFIG -> "read_uncommitted"))
 
-  /** Settings for a consumer that waits for records: brokers reply as soon as there are any. What the user has set remains. */
-  def forRealTime: ConsumerSettings = {
-    val (name, waiting) = ClientDefaults.realTimeWait
-    if (properties.get(name) == ClientDefaults.consumerFetch.toMap.get(name))
-      new ConsumerSettings(cluster, properties + (name -> waiting))
-    else this
-  }
+  /** Settings for a consumer that waits for records: brokers reply as soon as there are any. */
+  def forRealTime: ConsumerSettings =
+    new ConsumerSettings(cluster, properties, defaults + ClientDefaults.realTimeWait)
 
   /** The settings with Spark's delegation token for the cluster, if this process has one. A renewed token makes other settings. */
-  def withToken: ConsumerSettings = new ConsumerSettings(cluster, DynamicKafkaTokens.in(properties))
+  def withToken: ConsumerSettings = of(DynamicKafkaTokens.in(properties))
+
+  private def of(properties: Map[String, String]) = new ConsumerSettings(cluster, properties, defaults)
 
   /** The properties of a consumer that is assigned partitions and offsets, and keeps no positions of its own. */
   def forConsumer: ju.Map[String, AnyRef] = clientProperties(
     "dynamic-kafka",
-    // Reading a topic that was deleted must not recreate it.
-    defaults = Map(ConsumerConfig.ALLOW_AUTO_CREATE_TOPICS_CONFIG -> "false"),
     fixed = Map(
       ConsumerConfig.KEY_DESERIALIZER_CLASS_CONFIG -> classOf[ByteArrayDeserializer].getName,
       ConsumerConfig.VALUE_DESERIALIZER_CLASS_CONFIG -> classOf[ByteArrayDeserializer].getName,
@@ -95,36 +101,25 @@ private[dynamickafka] final class ConsumerSettings(cluster: String, properties: 
   )
 }
 
-/**
- * How the producers of one cluster are created.
- *
- * @param limits the properties that are time limits of the connector's, and none of the user's
- */
+/** How the producers of one cluster are created. */
 private[dynamickafka] final class ProducerSettings(
     cluster: String,
     properties: Map[String, String],
-    limits: Set[String] = Set.empty
-) extends ClientSettings(cluster, properties) {
+    defaults: Map[String, String] = ClientDefaults.producerBatches.toMap
+) extends ClientSettings(cluster, properties, defaults) {
 
   def and(more: (String, String)*): ProducerSettings =
-    new ProducerSettings(cluster, properties ++ more, limits -- more.map(_._1))
+    new ProducerSettings(cluster, properties ++ more, defaults)
 
-  /** The settings with these time limits, except for those that the user has set. */
-  def limitedTo(more: (String, String)*): ProducerSettings = {
-    val unset = more.filter { case (name, _) => limits(name) || !properties.contains(name) }
-    new ProducerSettings(cluster, properties ++ unset, limits ++ unset.map(_._1))
-  }
+  /** The settings with other defaults. */
+  def or(more: (String, String)*): ProducerSettings =
+    new ProducerSettings(cluster, properties, defaults ++ more)
 
-  /** The settings without the delay that collects records, unless the user has set one. */
-  def forRealTime: ProducerSettings = {
-    val linger = ProducerConfig.LINGER_MS_CONFIG
-    if (properties.get(linger) == ClientDefaults.producerBatches.toMap.get(linger)) and(linger -> "0")
-    else this
-  }
+  /** The settings without the delay that collects records. */
+  def forRealTime: ProducerSettings = or(ProducerConfig.LINGER_MS_CONFIG -> "0")
 
   /** Kafka's limit for what a producer does before it sends a record. */
-  def maxBlockMs: Long =
-    properties.get(ProducerConfig.MAX_BLOCK_MS_CONFIG).flatMap(_.trim.toLongOption).getOrElse(60000L)
+  def maxBlockMs: Long = number(ProducerConfig.MAX_BLOCK_MS_CONFIG).getOrElse(60000L)
 
   /** Whether the size of a batch differs from the sizes of its records. */
   def compresses: Boolean =
@@ -132,7 +127,6 @@ private[dynamickafka] final class ProducerSettings(
 
   def forProducer: ju.Map[String, AnyRef] = clientProperties(
     "dynamic-kafka-sink",
-    defaults = Map.empty,
     fixed = Map(
       ProducerConfig.KEY_SERIALIZER_CLASS_CONFIG -> classOf[ByteArraySerializer].getName,
       ProducerConfig.VALUE_SERIALIZER_CLASS_CONFIG -> classOf[ByteArraySerializer].getName

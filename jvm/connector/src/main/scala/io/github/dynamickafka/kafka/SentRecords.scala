@@ -69,7 +69,7 @@ private[dynamickafka] final class SentRecords(
   }
 
   private def longestMs: Long =
-    settings.properties.get(DeliveryTimeout).flatMap(_.trim.toLongOption).getOrElse(KafkaDefaultMs) + GraceMs
+    settings.number(DeliveryTimeout).getOrElse(KafkaDefaultMs) + GraceMs
 }
 
 private[dynamickafka] object SentRecords {
@@ -135,7 +135,7 @@ private[dynamickafka] object SendFailures {
     case _: TimeoutException if String.valueOf(e.getMessage).startsWith("Expiring ") =>
       ". The broker that leads the partition has not answered in time ('delivery.timeout.ms'): check whether it is frozen or " +
         "unreachable. If other records reach it, and 'max.message.bytes' of the topic is lower than 'batch.size' of the producer, " +
-        s"${settings.properties.getOrElse("batch.size", "16384")} bytes, lower 'kafka.batch.size'"
+        s"${settings.value("batch.size").mkString} bytes, lower 'kafka.batch.size'"
     case _ => ""
   }
 

@@ -105,9 +105,8 @@ private[dynamickafka] object TransactionTimeLimits {
 
   /** Within the user's `delivery.timeout.ms`, which Kafka requires to be at least as long as a request and `linger.ms`. */
   private def limited(settings: ProducerSettings, requestMs: Long): ProducerSettings = {
-    def chosen(name: String) = settings.properties.get(name).flatMap(_.trim.toLongOption)
-    val most = chosen(DeliveryTimeout).map(_ - chosen(Linger).getOrElse(0L)).filter(_ > 0L)
-    settings.limitedTo(RequestTimeout -> math.min(requestMs, most.getOrElse(requestMs)).toString)
+    val most = settings.number(DeliveryTimeout).map(_ - settings.number(Linger).getOrElse(0L)).filter(_ > 0L)
+    settings.or(RequestTimeout -> math.min(requestMs, most.getOrElse(requestMs)).toString)
   }
 
   /**

@@ -6,6 +6,7 @@ import java.util.concurrent.atomic.AtomicBoolean
 import scala.collection.mutable
 import scala.util.control.NonFatal
 
+import org.apache.kafka.clients.producer.ProducerConfig
 import org.apache.spark.scheduler._
 import org.apache.spark.sql.SparkSession
 import org.slf4j.LoggerFactory
@@ -294,11 +295,10 @@ private[sink] final class SinkRun(
       case _ => Nil
     }
     val producers = properties.map { case (id, p) =>
-      val batchSize =
-        WrittenTopics.batchSize(p.client.get(WrittenTopics.BatchSize), limits.get(id).toSeq.flatMap(_.values))
-      val more = timeouts.get(id).map(ms => TransactionTimeouts.Property -> ms.toString) ++
-        batchSize.map(WrittenTopics.BatchSize -> _.toString) ++ partitioner
+      val batchSize = WrittenTopics.batchSize(limits.get(id).toSeq.flatMap(_.values))
+      val more = timeouts.get(id).map(ms => TransactionTimeouts.Property -> ms.toString) ++ partitioner
       val settings = new ProducerSettings(id, p.client).and(more.toSeq: _*)
+        .or(batchSize.map(ProducerConfig.BATCH_SIZE_CONFIG -> _.toString).toSeq: _*)
       id -> commits.fold(settings)(_ => TransactionTimeLimits.ofTasks(settings))
     }
     val rules = WriterFactory.Rules(
@@ -498,7 +498,6 @@ private[sink] object TransactionTimeouts {
 
 /** What is known of the settings of topics that a query writes to. */
 private[sink] object WrittenTopics {
-  val BatchSize = "batch.size"
   private val log = LoggerFactory.getLogger(WrittenTopics.getClass)
 
   private val Margin = 512
@@ -523,12 +522,11 @@ private[sink] object WrittenTopics {
     }.toMap
 
   /**
-   * `batch.size` for these topics, if it has to be lower than the connector's default, which is `now`; a value of the user stays.
+   * The default of `batch.size` for these topics, if it has to be lower than the connector's.
    * Kafka's client before 4.1 splits a batch that is too large into parts of `batch.size`, until the records time out.
    */
-  def batchSize(now: Option[String], topics: Iterable[TopicLimits]): Option[Int] =
-    topics.flatMap(_.maxBytes).minOption
-      .filter(most => most < ClientDefaults.batchSize && now.contains(ClientDefaults.batchSize.toString))
+  def batchSize(topics: Iterable[TopicLimits]): Option[Int] =
+    topics.flatMap(_.maxBytes).minOption.filter(_ < ClientDefaults.batchSize)
       .map(most => math.max(1, most - Margin))
 }
 

@@ -10,7 +10,12 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.dynamickafka.config.Options._
-import io.github.dynamickafka.kafka.KafkaProperties
+import io.github.dynamickafka.kafka.{
+  ConsumerSettings,
+  KafkaProperties,
+  ProducerSettings,
+  TransactionTimeLimits
+}
 import io.github.dynamickafka.metadata.OffsetsPolicy._
 import io.github.dynamickafka.option.OptionName
 import io.github.dynamickafka.testkit.TimeLimit
@@ -28,6 +33,14 @@ class ClusterPropertiesSuite extends AnyFunSuite with TimeLimit with ScalaCheckP
 
   private def client(options: (String, String)*) = resolve(options).client
 
+  private def consumer(of: ClusterProperties) = new ConsumerSettings(of.clusterId, of.client)
+
+  private def producer(options: Seq[(String, String)]) =
+    new ProducerSettings(
+      "blue",
+      new ClusterScope(parse(options: _*).clusters, Set("blue")).producer("blue", metadata).client
+    )
+
   test("precedence: cluster option, metadata, shared option, default") {
     val sources = Seq(
       "cluster.blue.kafka.max.partition.fetch.bytes" -> "1",
@@ -39,10 +52,8 @@ class ClusterPropertiesSuite extends AnyFunSuite with TimeLimit with ScalaCheckP
         name != "max.partition.fetch.bytes"
       }
       val expected = sources.find(chosen.contains(_)).fold("8388608")(_._2)
-      assert(resolve(
-        options,
-        properties = metadata ++ ofMetadata
-      ).client("max.partition.fetch.bytes") == expected)
+      val resolved = resolve(options, properties = metadata ++ ofMetadata)
+      assert(consumer(resolved).forConsumer.get("max.partition.fetch.bytes") == expected)
     }
   }
 
@@ -77,12 +88,53 @@ class ClusterPropertiesSuite extends AnyFunSuite with TimeLimit with ScalaCheckP
     assert(error.getMessage.contains("Did you mean 'cluster.blue.startingOffsets'?"))
   }
 
-  test("defaults are the documented ones, and a value of the user takes precedence") {
-    val defaults = client()
-    assert(defaults("receive.buffer.bytes") == "-1")
-    assert(defaults("max.partition.fetch.bytes") == "8388608")
-    assert(defaults("fetch.max.wait.ms") == "10")
-    assert(client("kafka.fetch.max.wait.ms" -> "500")("fetch.max.wait.ms") == "500")
+  test("clients have these defaults and no other ones, some of them others in real-time mode") {
+    val ofAll = metadata ++ Map("reconnect.backoff.ms" -> "500", "reconnect.backoff.max.ms" -> "1000")
+    val ofConsumers = ofAll ++ Map(
+      "max.partition.fetch.bytes" -> "8388608",
+      "receive.buffer.bytes" -> "-1",
+      "allow.auto.create.topics" -> "false",
+      "enable.auto.commit" -> "false",
+      "auto.offset.reset" -> "none"
+    )
+    def passed(properties: java.util.Map[String, AnyRef]) = properties.asScala.collect {
+      case (name, value) if name != "client.id" && !name.endsWith("serializer") => name -> value.toString
+    }.toMap
+    val reading = consumer(resolve(Nil))
+    assert(passed(reading.forConsumer) == ofConsumers + ("fetch.max.wait.ms" -> "10"))
+    assert(passed(reading.forRealTime.forConsumer) == ofConsumers + ("fetch.max.wait.ms" -> "250"))
+    val writing = producer(Nil)
+    assert(passed(writing.forProducer) == ofAll ++ Map("batch.size" -> "262144", "linger.ms" -> "5"))
+    assert(passed(writing.forRealTime.forProducer) == ofAll ++ Map(
+      "batch.size" -> "262144",
+      "linger.ms" -> "0"
+    ))
+  }
+
+  test("a value of the user takes precedence over each default of each mode, also if it is equal to one") {
+    val all = for {
+      (name, values) <- Seq(
+        "fetch.max.wait.ms" -> Seq("10", "250", "500"),
+        "max.partition.fetch.bytes" -> Seq("8388608", "1048576"),
+        "linger.ms" -> Seq("5", "0"),
+        "batch.size" -> Seq("262144", "16384"),
+        "request.timeout.ms" -> Seq("6000", "30000")
+      )
+      value <- values
+    } yield name -> value
+    forAll(Gen.someOf(all)) { some =>
+      val chosen = some.toMap
+      val options = chosen.map { case (name, value) => s"kafka.$name" -> value }.toSeq
+      val reading = consumer(resolve(options))
+      val writing = producer(options).or("batch.size" -> "512")
+      val limited = TransactionTimeLimits.ofRetry(TransactionTimeLimits.ofTasks(writing))
+      def check(made: java.util.Map[String, AnyRef], foreign: Set[String]): Unit =
+        for ((name, value) <- chosen if !foreign(name)) assert(made.get(name) == value, name)
+      Seq(reading, reading.forRealTime).foreach(s => check(s.forConsumer, Set("linger.ms", "batch.size")))
+      Seq(writing, writing.forRealTime, limited, limited.forRealTime).foreach(s =>
+        check(s.forProducer, Set("fetch.max.wait.ms", "max.partition.fetch.bytes"))
+      )
+    }
   }
 
   test(

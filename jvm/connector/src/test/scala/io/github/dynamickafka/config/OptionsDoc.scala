@@ -191,6 +191,7 @@ private[dynamickafka] object OptionsDoc {
       "15 minutes, unless the brokers allow less ([time limits](sink.md#time-limits-of-transactions))",
     s"`${ClientDefaults.reconnect._1}` in tasks" ->
       s"${ClientDefaults.reconnect._2}, so that a client does not wait for a leader that has been replaced",
+    s"`${ClientDefaults.autoCreate._1}` of the source" -> s"`${ClientDefaults.autoCreate._2}`",
     "`group.id`" ->
       ("a prefix, to which consumers append the cluster id and a hash that changes with the properties of the cluster; " +
         "`committed` and `commitOffsets` use exactly this group"),

@@ -53,7 +53,7 @@ class SendFailuresSuite extends AnyFunSuite with TimeLimit {
     )
     for {
       e <- ofBrokers ++ ofClient
-      size <- Seq(None, Some("batch.size" -> "262144"))
+      size <- Seq(None, Some("batch.size" -> "16384"))
       text = SendFailures.error(settings.and(size.toSeq: _*), "orders", e).getMessage
     } {
       assert(text.contains("'blue'") && text.contains("topic orders"), text)
@@ -62,7 +62,7 @@ class SendFailuresSuite extends AnyFunSuite with TimeLimit {
         (text.indexOf("frozen"), text.indexOf("'max.message.bytes' of the topic is lower"))
       if (String.valueOf(e.getMessage).startsWith("Expiring")) {
         assert(frozen > 0 && frozen < large && text.contains("'delivery.timeout.ms'"), text)
-        assert(text.contains(size.fold("16384 bytes")(_._2 + " bytes")), text)
+        assert(text.contains(size.fold("262144 bytes")(_._2 + " bytes")), text)
       } else assert(frozen < 0 && large < 0, text)
     }
   }

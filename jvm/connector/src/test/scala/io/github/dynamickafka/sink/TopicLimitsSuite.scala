@@ -48,13 +48,10 @@ class TopicLimitsSuite extends AnyFunSuite with TimeLimit {
     assert(limits().tooLarge(new ProducerRecord("t", new Array[Byte](100), null)).isEmpty)
   }
 
-  test(
-    "the batches of a producer fit into the smallest of its topics, unless the user has chosen their size"
-  ) {
+  test("the batches of a producer fit into the smallest of its topics") {
     val some = Seq("1048588", "20000", "100000").map(n => limits("max.message.bytes" -> n))
-    assert(WrittenTopics.batchSize(Some("262144"), some).contains(19488))
-    assert(WrittenTopics.batchSize(Some("16384"), some).isEmpty)
-    assert(WrittenTopics.batchSize(Some("262144"), some.take(1)).isEmpty)
-    assert(WrittenTopics.batchSize(Some("262144"), Nil).isEmpty)
+    assert(WrittenTopics.batchSize(some).contains(19488))
+    assert(WrittenTopics.batchSize(some.take(1)).isEmpty)
+    assert(WrittenTopics.batchSize(Nil).isEmpty)
   }
 }

@@ -140,7 +140,7 @@ private[dynamickafka] final class KafkaTopicMetadataService(arguments: ServiceAr
     new IOException(s"$shown cannot be $what", Redaction.scrub(e, chosen - "bootstrap.servers"))
 
   private def reader(): Reader = {
-    val made = new KafkaConsumer(client(ClientDefaults.consumer(Idle ++ chosen) ++ Fixed), texts, texts)
+    val made = new KafkaConsumer(client(ClientDefaults.consumer(chosen) ++ Fixed), texts, texts)
     made.assign(partitions)
     made
   }
@@ -192,9 +192,6 @@ private object KafkaTopicMetadataService {
     "isolation.level" -> "read_committed",
     "allow.auto.create.topics" -> "false"
   )
-
-  /** Kafka's default: a fetch without records occupies neither the driver nor the broker. */
-  private val Idle = Map("fetch.max.wait.ms" -> "500")
 
   /** Records end the wait. */
   private val Wait = Duration.ofSeconds(60)

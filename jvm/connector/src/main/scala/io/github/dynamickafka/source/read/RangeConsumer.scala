@@ -90,11 +90,17 @@ private[source] final class RangeConsumer(
     val kept = rests.valuesIterator.map(_.records.asScala.iterator.map(sizeOf(_)).sum).sum
     val buffered = sizes.iterator.map { case (tp, size) =>
       math.min(
-        limit(ConsumerConfig.MAX_PARTITION_FETCH_BYTES_CONFIG),
+        limit(
+          ConsumerConfig.MAX_PARTITION_FETCH_BYTES_CONFIG,
+          ConsumerConfig.DEFAULT_MAX_PARTITION_FETCH_BYTES
+        ),
         size * consumer.currentLag(tp).orElse(0L)
       )
     }.sum
-    measured = kept + math.min(limit(ConsumerConfig.FETCH_MAX_BYTES_CONFIG), buffered)
+    measured = kept + math.min(
+      limit(ConsumerConfig.FETCH_MAX_BYTES_CONFIG, ConsumerConfig.DEFAULT_FETCH_MAX_BYTES),
+      buffered
+    )
     measured
   }
 
@@ -110,8 +116,8 @@ private[source] final class RangeConsumer(
     measured = 0L
   }
 
-  private def limit(property: String): Long =
-    settings.properties.get(property).flatMap(_.trim.toLongOption).getOrElse(FetchLimits(property))
+  private def limit(property: String, ofKafka: Int): Long =
+    settings.number(property).getOrElse(ofKafka.toLong)
 
   /**
    * Where a range has a leader epoch, its start is compared with the log before it is read (KIP-320): records that were fetched
@@ -371,12 +377,6 @@ private[source] object RangeConsumer {
 
   /** Records from offset `at` that were fetched beyond the end of a range. */
   private final case class Rest(at: Long, records: Records)
-
-  /** Kafka's defaults. */
-  private val FetchLimits = Map(
-    ConsumerConfig.MAX_PARTITION_FETCH_BYTES_CONFIG -> ConsumerConfig.DEFAULT_MAX_PARTITION_FETCH_BYTES.toLong,
-    ConsumerConfig.FETCH_MAX_BYTES_CONFIG -> ConsumerConfig.DEFAULT_FETCH_MAX_BYTES.toLong
-  )
 
   /** Bytes of a record object without key and value. */
   private val RecordOverhead = 150L
