@@ -106,7 +106,7 @@ test-scala: $(IVY) ## Suites, on real brokers, and Scala's formatting; warnings 
 test-python: $(VENV)/ready $(CLASS_DATA) ## The tests of the Python package, without brokers
 	@mkdir -p target; cd python; $(call TIMED,python) ../$(RUN) -m pytest -q -n $(WORKERS) | tee ../target/python.log
 
-test-e2e: $(JARS) $(PUBLISHED) $(CLASS_DATA) ## End-to-end tests, on real brokers
+test-e2e: $(JARS) $(PUBLISHED) $(CLASS_DATA) $(if $(filter all,$(TESTS)),target/flink/.ready) ## End-to-end tests, on real brokers
 	@mkdir -p target; $(call TIMED,end to end) $(RUN) $(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder \
 	  --junitxml target/pytest.xml tests | tee target/pytest.log
 
@@ -174,11 +174,12 @@ extra-iceberg: $(VENV)/ready ## A history in a table of Iceberg, on Spark 4.1 an
 extra-flink: $(JARS) target/flink/.ready ## A query starts at the offsets that a Flink job has committed
 	$(call TIMED,flink) $(RUN) -m pytest -q tests/flink/from_flink.py
 
-target/flink/.ready: tests/flink/ivy.xml tests/flink/CommittingJob.java $(VENV)/spark
+FLINK_JOBS := tests/flink/CommittingJob.java benchmark/ReadingJob.java
+target/flink/.ready: tests/flink/ivy.xml $(FLINK_JOBS) $(VENV)/spark
 	rm -rf $(@D) && mkdir -p $(@D)/classes
 	java -cp "$$(echo $(VENV)/lib/python3*/site-packages/pyspark/jars/ivy-*.jar)" org.apache.ivy.Main -warn -ivy $< \
 	  -retrieve "$(@D)/jars/[artifact]-[revision].[ext]" -types jar bundle
-	javac -Xlint:all,-processing,-classfile,-try -Werror --release 17 -cp "$(@D)/jars/*" -d $(@D)/classes tests/flink/CommittingJob.java
+	javac -Xlint:all,-processing,-classfile,-try -Werror --release 17 -cp "$(@D)/jars/*" -d $(@D)/classes $(FLINK_JOBS)
 	touch $@
 
 # The schemas of Kubernetes are 108 MB, so not in `make test`.
@@ -253,7 +254,7 @@ extra-simulation: $(VENV)/ready ## Random histories without Kafka, from SEED: HI
 	  "connector/Test/runMain io.github.dynamickafka.source.simulation.RunCopiesHistories $(COPIES_HISTORIES) $(or $(SEED),1)" \
 	  "connector/Test/runMain io.github.dynamickafka.sink.simulation.RunHistories $(SINK_HISTORIES) $(or $(SEED),1)"
 
-bench: $(JARS) ## Ratios against Spark's built-in source; prints a table, writes JSON; BENCH="--steps scale" for a part
+bench: $(JARS) target/flink/.ready ## Ratios against Spark's built-in source; prints a table, writes JSON; BENCH="--steps scale" for a part
 	$(RUN) -m benchmark $(BENCH)
 
 # All suites, or some: SUITES="*offset.*".

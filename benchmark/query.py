@@ -34,17 +34,18 @@ class Timing:
         return asdict(self)
 
 
-def available_now(spark: SparkSession, source: Callable[[], DataFrame], expected: int) -> Timing:
+def available_now(
+    spark: SparkSession, source: Callable[[], DataFrame], expected: int, output_mode: str = "append"
+) -> Timing:
     """Read all records to noop, and measure from building the frame to the end of the query.
 
     Raises:
         RuntimeError: if the number of records is not `expected`, since the figures would be wrong.
     """
-    collect_garbage(spark)
     jvm = jvm_pid(spark)
     with checkpoint() as folder:
         cpu, begin = cpu_seconds(jvm), time.monotonic()
-        query = noop(source(), folder).trigger(availableNow=True).start()
+        query = noop(source(), folder).outputMode(output_mode).trigger(availableNow=True).start()
         query.awaitTermination()
         total = time.monotonic() - begin
         cpu = cpu_seconds(jvm) - cpu
@@ -58,7 +59,6 @@ def available_now(spark: SparkSession, source: Callable[[], DataFrame], expected
 
 def available_now_in(spark: SparkSession, frame: Callable[[], DataFrame], folder: str) -> list[dict[str, Any]]:
     """Read all new records since this checkpoint to noop; return the progress of the batches with records."""
-    collect_garbage(spark)
     query = noop(frame(), folder).trigger(availableNow=True).start()
     query.awaitTermination()
     return [p for p in progress(query) if p["numInputRows"] > 0]

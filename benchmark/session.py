@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pyspark
 from dynamic_kafka import DynamicKafka
 from pyspark.sql import SparkSession
 
@@ -14,8 +15,8 @@ def start() -> SparkSession:
         SparkSession.builder.master("local[2]")
         .appName("dynamic-kafka-benchmark")
         .config("spark.driver.memory", "3g")
-        # Constant: otherwise the collection before each run shrinks the heap, which the run has to grow again.
-        .config("spark.driver.extraJavaOptions", "-Xms3g")
+        # Spark's from_avro, to compare with.
+        .config("spark.jars.packages", f"org.apache.spark:spark-avro_2.13:{pyspark.__version__}")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.ui.enabled", "false")

@@ -4,22 +4,37 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.request import urlopen
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.avro.functions import from_avro
 from pyspark.sql.types import StructField, StructType
 
 from benchmark.context import Context
 from benchmark.query import Timing
-from benchmark.sources import STREAM, Member, StreamsFile, product
+from benchmark.sources import SAME_SETTINGS, STREAM, Member, StreamsFile, builtin, product
 from benchmark.stats import Spread, ratios
+from benchmark.steps.compressed import PRODUCT, others, row
 from benchmark.steps.decode import SMALL, WIDE, Records, alternating, frame_of, record_count
 
 STEP = "avro"
 GIVEN = "avro"
 REGISTRY = "avro-confluent"
+GROUPED = Records(
+    "grouped",
+    "500 bytes, grouped",
+    {
+        "branch": "id % 1000",
+        "customer": "concat('customer-', sha2(cast(id as string), 256))",
+        "amount": "id * 0.25D",
+        "note": "repeat(sha2(concat(id, '-'), 256), 6)",
+    },
+    "branch BIGINT, amount DOUBLE",
+)
 
 
 def run(bench: Context) -> None:
@@ -32,6 +47,48 @@ def run(bench: Context) -> None:
         ["records", "format", "M rec/s reading", "CPU s per M", "time of avro / time"],
         rows,
     )
+    bench.results.table(
+        f"Avro with a registry, grouped, {record_count(bench):,} records, one cluster, to noop",
+        ["records", "reader", "M rec/s reading", "CPU s per M", "product: reading"],
+        _measure_grouped(bench),
+    )
+
+
+def _measure_grouped(bench: Context) -> list[list[str]]:
+    """Each reader has 1,000 groups; the bare consumer has only the bytes."""
+    records = GROUPED
+    schema = StructType([StructField(f.name, f.dataType) for f in frame_of(bench, records).schema])
+    with _registry() as url:
+        options = {"format": REGISTRY, "registry.url": url}
+        member, file = _topic(bench, records, REGISTRY, options)
+        with urlopen(f"{url}/schemas/ids/1") as answer:
+            text = json.load(answer)["schema"]
+
+        def by_spark(properties: Mapping[str, str]) -> DataFrame:
+            # Confluent's header has five bytes.
+            avro = F.expr("substring(value, 6, length(value) - 5)")
+            value = from_avro(avro, text, {"mode": "FAILFAST"}).alias("v")
+            return _grouped(builtin(bench.spark, [member], properties).select(value).select("v.*"))
+
+        readers: dict[str, Callable[[], DataFrame]] = {
+            PRODUCT: lambda: _grouped(
+                product(bench.spark, file.path, options={**options, "schema": schema.json()})
+            ),
+            "built-in, its defaults, from_avro": lambda: by_spark({}),
+            "built-in, same settings, from_avro": lambda: by_spark(SAME_SETTINGS),
+        }
+        partitions = bench.spark.conf.get("spark.sql.shuffle.partitions")
+        bench.spark.conf.set("spark.sql.shuffle.partitions", "2")
+        try:
+            kept = alternating(bench, STEP, records, readers, "update")
+        finally:
+            bench.spark.conf.set("spark.sql.shuffle.partitions", str(partitions))
+        kept |= others(bench, STEP, records.name, member, text)
+    return [row(records.text, name, timings, kept[PRODUCT]) for name, timings in kept.items()]
+
+
+def _grouped(frame: DataFrame) -> DataFrame:
+    return frame.groupBy("branch").agg(F.count("*").alias("records"), F.sum("amount").alias("amount"))
 
 
 def _measure(bench: Context, records: Records) -> list[list[str]]:
@@ -43,7 +100,7 @@ def _measure(bench: Context, records: Records) -> list[list[str]]:
             options = {"format": name}
             if name == REGISTRY:
                 options["registry.url"] = url
-            file = _topic(bench, records, name, options)
+            _, file = _topic(bench, records, name, options)
             reading = {**options, "schema": schema.json()}
 
             def read(file: StreamsFile = file, reading: dict[str, str] = reading) -> DataFrame:
@@ -65,13 +122,14 @@ def _row(records: Records, name: str, timings: list[Timing], given: list[Timing]
     return [records.text, name, rate.show(), cpu.show(), "" if name == GIVEN else ratio.show()]
 
 
-def _topic(bench: Context, records: Records, name: str, options: dict[str, str]) -> StreamsFile:
+def _topic(bench: Context, records: Records, name: str, options: dict[str, str]) -> tuple[Member, StreamsFile]:
     cluster = bench.near[0]
     topic = f"{name}-{records.name}"
     member: Member = bench.member(cluster, "cluster-avro", topic, 0)
     file = StreamsFile(bench.folder / f"{topic}.yaml", [member])
     (
         frame_of(bench, records)
+        .withColumn("partition", F.spark_partition_id())
         .write.format("dynamic-kafka")
         .option("metadataService", "file")
         .option("metadataService.path", str(file.path))
@@ -80,7 +138,7 @@ def _topic(bench: Context, records: Records, name: str, options: dict[str, str])
         .mode("append")
         .save()
     )
-    return file
+    return member, file
 
 
 class _Schemas(BaseHTTPRequestHandler):

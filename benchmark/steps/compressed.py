@@ -1,4 +1,4 @@
-"""Reads compressed records, beside Spark's own source and a consumer without Spark."""
+"""Reads compressed records, beside Spark's own source, Flink and a consumer without Spark."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from benchmark.bare import read_bare
+from benchmark.bare import read_bare, read_flink
 from benchmark.context import Context
 from benchmark.query import Timing
 from benchmark.sources import SAME_SETTINGS, Member, StreamsFile, builtin, product
@@ -18,6 +18,7 @@ STEP = "compressed"
 CODECS = ("none", "lz4", "zstd")
 PRODUCT = "product"
 BARE = "bare consumer, same settings"
+FLINK = "Flink, same settings"
 
 
 def run(bench: Context) -> None:
@@ -58,21 +59,42 @@ def _measure(bench: Context, codec: str, member: Member) -> list[list[str]]:
     }
     kind = Records(codec, codec, SMALL.fields, SMALL.schema)
     kept = alternating(bench, STEP, kind, readers)
-    kept[BARE] = [_bare(bench, codec, member) for _ in range(bench.sizes.rounds)]
-    return [_row(codec, name, timings, kept[PRODUCT]) for name, timings in kept.items()]
+    kept |= others(bench, STEP, codec, member)
+    return [row(codec, name, timings, kept[PRODUCT]) for name, timings in kept.items()]
 
 
-def _bare(bench: Context, codec: str, member: Member) -> Timing:
-    """One consumer process, of which the last round counts."""
-    records = record_count(bench)
-    found = read_bare([member], bench.sizes.partitions, records, rounds=bench.sizes.bare_cold_rounds)
-    bench.results.add(STEP, records_kind=codec, reader=BARE, cold=False, **found)
-    return Timing(
-        records, 1, found["reading_nanos"] / 1e9, found["total_nanos"] / 1e9, found["cpu_nanos"] / 1e9, {}
-    )
+def others(bench: Context, step: str, kind: str, member: Member, *schema: str) -> dict[str, list[Timing]]:
+    """The timings of the readers without Spark. A consumer has only the bytes, also if Flink has a schema.
+
+    Raises:
+        RuntimeError: if the number of records is wrong.
+    """
+    expected = record_count(bench)
+    sizes = bench.sizes
+    found = {
+        # One process each, of which the last round counts.
+        BARE: [
+            read_bare([member], sizes.partitions, expected, rounds=sizes.bare_cold_rounds)
+            for _ in range(sizes.rounds)
+        ],
+        FLINK: read_flink(member, sizes.cold_rounds + sizes.rounds, *schema)[sizes.cold_rounds :],
+    }
+    for reader, rounds in found.items():
+        for figures in rounds:
+            if figures["records"] != expected:
+                raise RuntimeError(f"{reader} has read {figures['records']} records, not {expected}")
+            bench.results.add(step, records_kind=kind, reader=reader, cold=False, **figures)
+    return {
+        reader: [
+            Timing(expected, 1, f["reading_nanos"] / 1e9, f["total_nanos"] / 1e9, f["cpu_nanos"] / 1e9, {})
+            for f in rounds
+        ]
+        for reader, rounds in found.items()
+    }
 
 
-def _row(codec: str, name: str, timings: list[Timing], ours: list[Timing]) -> list[str]:
+def row(kind: str, name: str, timings: list[Timing], ours: list[Timing]) -> list[str]:
+    """A reader in a table."""
     rate = Spread.of([t.records / t.reading_s / 1e6 for t in timings])
     cpu = Spread.of([t.cpu_s / t.records * 1e6 for t in timings])
     ratio = (
@@ -80,4 +102,4 @@ def _row(codec: str, name: str, timings: list[Timing], ours: list[Timing]) -> li
         if timings is ours
         else f"{ratios([t.reading_s for t in timings], [t.reading_s for t in ours]).show()} x"
     )
-    return [codec, name, rate.show(), cpu.show(), ratio]
+    return [kind, name, rate.show(), cpu.show(), ratio]

@@ -74,8 +74,9 @@ def run(bench: Context) -> None:
 
 
 def record_count(bench: Context) -> int:
-    """How many records each topic has."""
-    return max(1, bench.sizes.records // SHARE)
+    """How many records each topic has, as many in each partition."""
+    partitions = bench.sizes.partitions
+    return max(1, bench.sizes.records // SHARE // partitions) * partitions
 
 
 def frame_of(bench: Context, records: Records) -> DataFrame:
@@ -102,13 +103,17 @@ def _topic(bench: Context, records: Records) -> Member:
 
 
 def alternating(
-    bench: Context, step: str, records: Records, readers: Mapping[str, Callable[[], DataFrame]]
+    bench: Context,
+    step: str,
+    records: Records,
+    readers: Mapping[str, Callable[[], DataFrame]],
+    output_mode: str = "append",
 ) -> dict[str, list[Timing]]:
     """The timings of the warm rounds, by reader. The order alternates: the first run may affect the next one."""
     kept: dict[str, list[Timing]] = {name: [] for name in readers}
     for round_ in bench.sizes.all_rounds():
         for name in list(readers) if round_ % 2 == 0 else list(readers)[::-1]:
-            timing = available_now(bench.spark, readers[name], record_count(bench))
+            timing = available_now(bench.spark, readers[name], record_count(bench), output_mode)
             cold = round_ < bench.sizes.cold_rounds
             bench.results.add(
                 step, records_kind=records.name, reader=name, round=round_, cold=cold, **timing.figures()

@@ -18,12 +18,12 @@ _SPARK = Path(pyspark.__file__).parent
 
 def run_program(name: str, *arguments: object) -> list[dict[str, Any]]:
     """Run a program and return the lines of JSON that it prints."""
-    return _lines([*_java(name), *map(str, arguments)])
+    return run_command([*_java(name), *map(str, arguments)])
 
 
 def run_driver(name: str, master: str, *arguments: object) -> list[dict[str, Any]]:
     """Run a program that is a driver and return the lines of JSON that it prints."""
-    return _lines([*_submit(name, master), *map(str, arguments)])
+    return run_command([*_submit(name, master), *map(str, arguments)])
 
 
 class Conversation:
@@ -78,8 +78,6 @@ def _java(name: str) -> list[str]:
 
 def _submit(name: str, master: str) -> list[str]:
     submit = [str(_SPARK / "bin" / "spark-submit"), "--master", master, "--driver-memory", "2g"]
-    # Constant, as in the session of the other steps.
-    submit += ["--driver-java-options", "-Xms2g"]
     path = os.pathsep.join(map(str, [*program_jars(), *connector_jars()]))
     settings = (
         "spark.driver.host=127.0.0.1",
@@ -91,6 +89,7 @@ def _submit(name: str, master: str) -> list[str]:
     return [*submit, "--driver-class-path", path, "--class", f"{PACKAGE}.{name}", str(program_jars()[0])]
 
 
-def _lines(command: list[str]) -> list[dict[str, Any]]:
+def run_command(command: list[str]) -> list[dict[str, Any]]:
+    """Run a command and return the lines of JSON that it prints."""
     process = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     return [json.loads(line) for line in process.stdout.splitlines()]
