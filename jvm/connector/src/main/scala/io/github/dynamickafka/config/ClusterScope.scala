@@ -173,7 +173,7 @@ private[dynamickafka] object ClusterScope {
  *  1. the option `cluster.<id>.kafka.<property>`, or `cluster.<id>.<property>`
  *  1. the entry of the cluster in the metadata
  *  1. the option `kafka.<property>`
- *  1. the option `clientIdPrefix`, and the defaults of [[io.github.dynamickafka.kafka.ClientDefaults]]
+ *  1. the option `clientIdPrefix`, and [[io.github.dynamickafka.kafka.ClientDefaults]], some of which apply where a client is made
  *
  * Contains secrets, which `toString` omits. Equal values result in equal clients.
  *

@@ -40,7 +40,7 @@ private[dynamickafka] object ClientDefaults {
   /** Reading a topic that was deleted must not recreate it. */
   val autoCreate: (String, String) = "allow.auto.create.topics" -> "false"
 
-  /** Instead of the other one in real-time mode, where an empty fetch that returns often costs only CPU. */
+  /** Instead of the other one for consumers that wait for records: an empty fetch that returns often costs only CPU. */
   val realTimeWait: (String, String) = "fetch.max.wait.ms" -> "250"
 
   val batchSize: Int = 256 * 1024

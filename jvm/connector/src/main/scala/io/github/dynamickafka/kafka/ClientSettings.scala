@@ -22,22 +22,24 @@ import io.github.dynamickafka.base.Redaction
 private[dynamickafka] abstract class ClientSettings(
     val cluster: String,
     val properties: Map[String, String],
-    private val defaults: Map[String, String]
+    defaults: Map[String, String]
 ) extends Serializable {
 
-  override val hashCode: Int = (getClass.getName, cluster, properties, defaults).hashCode
+  /** With the defaults, which make no difference where a property is set. */
+  @transient private lazy val all = defaults ++ properties
+
+  override val hashCode: Int = (getClass.getName, cluster, all).hashCode
 
   override def equals(other: Any): Boolean = other match {
     case that: ClientSettings =>
-      hashCode == that.hashCode && getClass == that.getClass && cluster == that.cluster &&
-      properties == that.properties && defaults == that.defaults
+      hashCode == that.hashCode && getClass == that.getClass && cluster == that.cluster && all == that.all
     case _ => false
   }
 
   def bootstrapServers: String = properties.getOrElse(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, "")
 
-  /** The value of a property that clients get; None: Kafka's default. */
-  def value(property: String): Option[String] = properties.get(property).orElse(defaults.get(property))
+  /** The value of a property that is set, or that differs from Kafka's default. */
+  def value(property: String): Option[String] = all.get(property)
 
   def number(property: String): Option[Long] = value(property).flatMap(_.trim.toLongOption)
 
@@ -50,17 +52,17 @@ private[dynamickafka] abstract class ClientSettings(
       clientIdPrefix: String,
       fixed: Map[String, String]
   ): ju.Map[String, AnyRef] = {
-    val all = new ju.HashMap[String, AnyRef]
+    val made = new ju.HashMap[String, AnyRef]
     // Each client gets a name of its own: two clients of one name in a JVM share their JMX beans.
-    all.put(
+    made.put(
       CommonClientConfigs.CLIENT_ID_CONFIG,
       s"$clientIdPrefix-$cluster-${ClientSettings.count.incrementAndGet()}"
     )
-    (defaults ++ properties ++ fixed).foreach { case (name, value) => all.put(name, value) }
-    all
+    (all ++ fixed).foreach { case (name, value) => made.put(name, value) }
+    made
   }
 
-  override def toString: String = s"${getClass.getSimpleName}($cluster: ${Redaction.show(properties)})"
+  override def toString: String = s"${getClass.getSimpleName}($cluster: ${Redaction.show(all)})"
 }
 
 private object ClientSettings {

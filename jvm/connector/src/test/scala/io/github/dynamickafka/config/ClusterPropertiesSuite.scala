@@ -4,7 +4,6 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.kafka.clients.admin.{Admin, AdminClientConfig}
 import org.apache.kafka.clients.consumer.{ConsumerConfig, KafkaConsumer}
-import org.apache.kafka.common.serialization.ByteArrayDeserializer
 import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
@@ -111,7 +110,7 @@ class ClusterPropertiesSuite extends AnyFunSuite with TimeLimit with ScalaCheckP
     ))
   }
 
-  test("a value of the user takes precedence over each default of each mode, also if it is equal to one") {
+  test("a value of the user takes precedence over the defaults of each mode, also if it is equal to one") {
     val all = for {
       (name, values) <- Seq(
         "fetch.max.wait.ms" -> Seq("10", "250", "500"),
@@ -131,6 +130,9 @@ class ClusterPropertiesSuite extends AnyFunSuite with TimeLimit with ScalaCheckP
       def check(made: java.util.Map[String, AnyRef], foreign: Set[String]): Unit =
         for ((name, value) <- chosen if !foreign(name)) assert(made.get(name) == value, name)
       Seq(reading, reading.forRealTime).foreach(s => check(s.forConsumer, Set("linger.ms", "batch.size")))
+      // A default that makes no difference is no reason for other clients.
+      assert((reading == reading.forRealTime) == chosen.contains("fetch.max.wait.ms"))
+      assert((writing == writing.or("batch.size" -> "1024")) == chosen.contains("batch.size"))
       Seq(writing, writing.forRealTime, limited, limited.forRealTime).foreach(s =>
         check(s.forProducer, Set("fetch.max.wait.ms", "max.partition.fetch.bytes"))
       )
@@ -185,9 +187,7 @@ class ClusterPropertiesSuite extends AnyFunSuite with TimeLimit with ScalaCheckP
       properties = Map("bootstrap.servers" -> "localhost:1")
     )
     Admin.create(resolved.admin.asJava.asInstanceOf[java.util.Map[String, AnyRef]]).close()
-    val bytes = new ByteArrayDeserializer
-    val properties = resolved.client.asJava.asInstanceOf[java.util.Map[String, AnyRef]]
-    new KafkaConsumer(properties, bytes, bytes).close()
+    new KafkaConsumer[Array[Byte], Array[Byte]](consumer(resolved).forConsumer).close()
     val config = new AdminClientConfig(resolved.admin.asJava)
     assert(config.getString("client.id") == sys.env("PATH"))
   }
@@ -200,10 +200,8 @@ class ClusterPropertiesSuite extends AnyFunSuite with TimeLimit with ScalaCheckP
         Seq("kafka.client.rack" -> reference(s"env:$variable")),
         properties = Map("bootstrap.servers" -> "localhost:1")
       )
-    val bytes = classOf[ByteArrayDeserializer].getName
-    val deserializers = Map("key.deserializer" -> bytes, "value.deserializer" -> bytes)
     def rack(of: ClusterProperties) = {
-      val properties = (of.client ++ deserializers).asJava.asInstanceOf[java.util.Map[String, AnyRef]]
+      val properties = consumer(of).forConsumer
       new KafkaConsumer[Array[Byte], Array[Byte]](properties).close()
       new ConsumerConfig(properties).getString("client.rack")
     }

@@ -25,7 +25,7 @@ class TransactionTimeLimitsSuite extends AnyFunSuite with TimeLimit {
 
   test("another attempt of a task has Kafka's time limit, unless the user has set one") {
     def limit(chosen: (String, String)*): Option[String] =
-      ofRetry(ofTasks(settings(chosen: _*)).and("linger.ms" -> "5")).value("request.timeout.ms")
+      ofRetry(ofTasks(settings(chosen: _*))).value("request.timeout.ms")
     assert(limit().contains("30000"))
     // Also if it is the one of first attempts.
     Seq("20000", "6000").foreach(mine => assert(limit("request.timeout.ms" -> mine).contains(mine)))
@@ -35,7 +35,7 @@ class TransactionTimeLimitsSuite extends AnyFunSuite with TimeLimit {
     "a request is not longer than the delivery.timeout.ms of the user, in any attempt, or Kafka would refuse both"
   ) {
     Seq("3000", "6000", "20000", "30000").foreach { delivery =>
-      val mine = settings("delivery.timeout.ms" -> delivery, "linger.ms" -> "5")
+      val mine = settings("delivery.timeout.ms" -> delivery)
       Seq(ofTasks(mine), ofRetry(ofTasks(mine))).foreach(attempt =>
         new KafkaProducer(attempt.forProducer).close(Duration.ZERO)
       )

@@ -140,7 +140,8 @@ private[dynamickafka] final class KafkaTopicMetadataService(arguments: ServiceAr
     new IOException(s"$shown cannot be $what", Redaction.scrub(e, chosen - "bootstrap.servers"))
 
   private def reader(): Reader = {
-    val made = new KafkaConsumer(client(ClientDefaults.consumer(chosen) ++ Fixed), texts, texts)
+    val waiting = ClientDefaults.consumerFetch.toMap + ClientDefaults.realTimeWait
+    val made = new KafkaConsumer(client(waiting ++ ClientDefaults.consumer(chosen) ++ Fixed), texts, texts)
     made.assign(partitions)
     made
   }

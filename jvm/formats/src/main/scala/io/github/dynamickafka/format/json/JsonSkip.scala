@@ -3,6 +3,8 @@ package io.github.dynamickafka.format.json
 import java.nio.ByteOrder
 import java.{util => ju}
 
+import scala.annotation.tailrec
+
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -31,7 +33,7 @@ private[format] object JsonSkip {
     else {
       val begin = afterSpace(bytes, from + 1)
       val colon = begin + name.length
-      if (end - colon < 2 || !ju.Arrays.equals(bytes, begin, colon, name, 0, name.length)) -1
+      if (end - colon < 2 || !isAt(bytes, begin, name)) -1
       else afterSpace(bytes, colon)
     }
 
@@ -54,35 +56,55 @@ private[format] object JsonSkip {
   }
 
   /** Up to the quotation mark; no escapes and no control characters, which are errors, or allowed by an option. */
-  def string(bytes: Array[Byte], from: Int, end: Int): Int = {
-    var at = from
-    var special = 0L
-    while (special == 0L && end - at >= 8) {
-      special = specialsOf(word(bytes, at))
-      at += (if (special == 0L) 8 else java.lang.Long.numberOfTrailingZeros(special) >>> 3)
-    }
-    while (at < end && isPlain(bytes(at))) at += 1
-    if (at < end && bytes(at) == '"') at + 1 else -1
-  }
+  @tailrec
+  def string(bytes: Array[Byte], at: Int, end: Int): Int =
+    if (end - at >= 8) {
+      val special = specialsOf(word(bytes, at))
+      if (special == 0L) string(bytes, at + 8, end)
+      else {
+        val first = at + (java.lang.Long.numberOfTrailingZeros(special) >>> 3)
+        if (bytes(first) == '"') first + 1 else -1
+      }
+    } else if (at < end && isPlain(bytes(at))) string(bytes, at + 1, end)
+    else if (at < end && bytes(at) == '"') at + 1
+    else -1
 
   /** The highest bit of each byte that is a quotation mark, a backslash or a control character; exact up to the first one. */
   private def specialsOf(word: Long): Long =
-    (zeros(word ^ Quotes) | zeros(word ^ Backslashes) | (word - Spaces)) & ~word & HighBits
-
-  private def zeros(word: Long): Long = (word - Ones) & ~word
+    (((word ^ Quotes) - Ones) | ((word ^ Backslashes) - Ones) | (word - Spaces)) & ~word & HighBits
 
   private def isPlain(b: Byte) = b != '"' && b != '\\' && (b >= ' ' || b < 0)
 
   private def word(bytes: Array[Byte], at: Int): Long = {
-    val found = Platform.getLong(bytes, Platform.BYTE_ARRAY_OFFSET.toLong + at)
+    val found = long(bytes, at)
     if (IsLittleEndian) found else java.lang.Long.reverseBytes(found)
   }
 
   def literal(bytes: Array[Byte], at: Int, end: Int, text: Array[Byte]): Int = {
     // What follows is Jackson's: a comma, or an error.
     val after = at + text.length
-    if (after <= end && ju.Arrays.equals(bytes, at, after, text, 0, text.length)) after else -1
+    if (after <= end && isAt(bytes, at, text)) after else -1
   }
+
+  /** Whether the text is there. By words, the last of which overlap: most texts are too short for a call of `Arrays.equals`. */
+  private def isAt(bytes: Array[Byte], at: Int, text: Array[Byte]): Boolean = {
+    val length = text.length
+    if (length >= 8) {
+      val last = length - 8
+      var i = 0
+      while (i < last && long(bytes, at + i) == long(text, i)) i += 8
+      i >= last && long(bytes, at + last) == long(text, last)
+    } else if (length >= 4) {
+      val last = length - 4
+      int(bytes, at) == int(text, 0) && int(bytes, at + last) == int(text, last)
+    } else ju.Arrays.equals(bytes, at, at + length, text, 0, length)
+  }
+
+  def long(bytes: Array[Byte], at: Int) =
+    Platform.getLong(bytes, Platform.BYTE_ARRAY_OFFSET.toLong + at)
+
+  private def int(bytes: Array[Byte], at: Int) =
+    Platform.getInt(bytes, Platform.BYTE_ARRAY_OFFSET.toLong + at)
 
   /** Digits, with or without a fraction. */
   private def number(bytes: Array[Byte], from: Int, end: Int): Int = {
@@ -108,7 +130,7 @@ private[format] object JsonSkip {
   val Null: Array[Byte] = "null".getBytes
   private val IsLittleEndian = ByteOrder.nativeOrder eq ByteOrder.LITTLE_ENDIAN
   private final val Ones = 0x0101010101010101L
-  private final val HighBits = 0x8080808080808080L
+  final val HighBits = 0x8080808080808080L
   private final val Spaces = ' ' * Ones
   private final val Quotes = '"' * Ones
   private final val Backslashes = '\\' * Ones
@@ -120,17 +142,14 @@ private[format] object Utf8 {
   def isValid(bytes: Array[Byte]): Boolean = isAscii(bytes) || UTF8String.fromBytes(bytes).isValid
 
   private def isAscii(bytes: Array[Byte]): Boolean = {
-    val words = bytes.length & ~7
+    val last = bytes.length - 8
     var i = 0
-    var bits = 0L
-    while (i < words) {
-      bits |= Platform.getLong(bytes, Platform.BYTE_ARRAY_OFFSET.toLong + i)
+    var bits = if (last >= 0) JsonSkip.long(bytes, last) else 0L
+    while (i < last) {
+      bits |= JsonSkip.long(bytes, i)
       i += 8
     }
-    while (i < bytes.length) {
-      bits |= bytes(i).toLong
-      i += 1
-    }
-    (bits & 0x8080808080808080L) == 0L
+    if (last < 0) bytes.foreach(b => bits |= b.toLong)
+    (bits & JsonSkip.HighBits) == 0L
   }
 }

@@ -77,6 +77,36 @@ class PlainFieldsSuite extends AnyFunSuite with TimeLimit {
     assert(read("a INT, b INT", "{\"a\":1}") == ((1, true, Seq("1", null))))
   }
 
+  test("a name of each length is found, and none that differs from it in one byte") {
+    for (length <- 1 to 40) {
+      val name = ('a' to 'z').mkString * 2 take length
+      def found(other: String) = read(s"$name INT", s"""{"$other":7}""") == ((1, true, Seq("7")))
+      assert(found(name))
+      for (i <- 0 until length) assert(!found(name.updated(i, 'A')), s"$name, byte $i")
+    }
+  }
+
+  test("a string of each length ends at its quotation mark, and stops the reading at what may be an error") {
+    for (length <- 0 to 40; more <- 0 to 9) {
+      val (text, rest) = ("é" * (length % 2) + "x" * length, s""","b":"${"y" * more}"}""")
+      assert(read("a STRING, b STRING", s"""{"a":"$text"$rest""") == ((2, true, Seq(text, "y" * more))))
+      for (i <- 0 until length; other <- Seq('\\', '\n', '\u0000'))
+        assert(read("a STRING, b STRING", s"""{"a":"${text.updated(i, other)}"$rest""")._1 == 0)
+    }
+  }
+
+  test("each day of the years from 1000 to 9999, and no other one") {
+    val first = java.time.LocalDate.of(1000, 1, 1).toEpochDay
+    val last = java.time.LocalDate.of(9999, 12, 31).toEpochDay
+    def read(text: String) = PlainValue.epochDay(text.getBytes(UTF_8), 0)
+    for (day <- first to last) {
+      val date = java.time.LocalDate.ofEpochDay(day)
+      assert(read(date.toString) == day)
+      if (date.getDayOfMonth == date.lengthOfMonth)
+        assert(read(date.toString.take(8) + (date.getDayOfMonth + 1)) == PlainValue.NoDay)
+    }
+  }
+
   test("nothing is read where no object is allowed") {
     val constraints =
       com.fasterxml.jackson.core.StreamReadConstraints.builder().maxNestingDepth(0).build()
