@@ -170,7 +170,7 @@ ICEBERG_LINES := 4.1 4.0
 extra-iceberg: $(VENV)/ready ## A history in a table of Iceberg, on Spark 4.1 and 4.0
 	$(call TIMED,iceberg) ./sbt $(SBT_TESTS) $(foreach line,$(ICEBERG_LINES),"sparkLine $(line)" iceberg/test)
 
-# Flink and its connector for Kafka are 83 MB, so not in `make test`.
+# Flink and its connector for Kafka are 83 MB, so not in `make test`. `make bench` reads with it.
 extra-flink: $(JARS) target/flink/.ready ## A query starts at the offsets that a Flink job has committed
 	$(call TIMED,flink) $(RUN) -m pytest -q tests/flink/from_flink.py
 

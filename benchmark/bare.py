@@ -41,6 +41,8 @@ def read_flink(member: Member, rounds: int, *schema: str) -> list[dict[str, floa
     Returns:
         the figures of each round, as `ReadingJob` prints them.
     """
+    if not _FLINK.exists():
+        raise RuntimeError(f"no Flink in {_FLINK}: run 'make target/flink/.ready' first")
     quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
     command = ["java", "-Xmx3g", quiet, "-cp", f"{_FLINK / 'classes'}:{_FLINK / 'jars'}/*", "ReadingJob"]
     return run_command([*command, str(rounds), _SETTINGS, member.bootstrap_servers, member.topic, *schema])

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.request import urlopen
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -18,7 +17,7 @@ from benchmark.context import Context
 from benchmark.query import Timing
 from benchmark.sources import SAME_SETTINGS, STREAM, Member, StreamsFile, builtin, product
 from benchmark.stats import Spread, ratios
-from benchmark.steps.compressed import PRODUCT, others, row
+from benchmark.steps.compressed import FIGURES, PRODUCT, others, row
 from benchmark.steps.decode import SMALL, WIDE, Records, alternating, frame_of, record_count
 
 STEP = "avro"
@@ -49,7 +48,7 @@ def run(bench: Context) -> None:
     )
     bench.results.table(
         f"Avro with a registry, grouped, {record_count(bench):,} records, one cluster, to noop",
-        ["records", "reader", "M rec/s reading", "CPU s per M", "product: reading"],
+        ["records", "reader", *FIGURES],
         _measure_grouped(bench),
     )
 
@@ -58,11 +57,10 @@ def _measure_grouped(bench: Context) -> list[list[str]]:
     """Each reader has 1,000 groups; the bare consumer has only the bytes."""
     records = GROUPED
     schema = StructType([StructField(f.name, f.dataType) for f in frame_of(bench, records).schema])
-    with _registry() as url:
+    with _registry() as (url, registered):
         options = {"format": REGISTRY, "registry.url": url}
         member, file = _topic(bench, records, REGISTRY, options)
-        with urlopen(f"{url}/schemas/ids/1") as answer:
-            text = json.load(answer)["schema"]
+        (text,) = registered
 
         def by_spark(properties: Mapping[str, str]) -> DataFrame:
             # Confluent's header has five bytes.
@@ -94,7 +92,7 @@ def _grouped(frame: DataFrame) -> DataFrame:
 def _measure(bench: Context, records: Records) -> list[list[str]]:
     # Records that are written without a schema have nullable fields only.
     schema = StructType([StructField(f.name, f.dataType) for f in frame_of(bench, records).schema])
-    with _registry() as url:
+    with _registry() as (url, _):
         readers: dict[str, Callable[[], DataFrame]] = {}
         for name in (GIVEN, REGISTRY):
             options = {"format": name}
@@ -171,14 +169,15 @@ class _Schemas(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def _registry() -> Iterator[str]:
+def _registry() -> Iterator[tuple[str, list[str]]]:
     """A registry of schemas that answers what reading and writing ask for. Schemas are fetched once for each query."""
-    handler = type("Handler", (_Schemas,), {"kept": []})
+    kept: list[str] = []
+    handler = type("Handler", (_Schemas,), {"kept": kept})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
+        yield f"http://127.0.0.1:{server.server_address[1]}", kept
     finally:
         server.shutdown()
         server.server_close()
