@@ -60,7 +60,8 @@ def test_the_default_session_in_another_thread(spark: SparkSession) -> None:
 def test_no_jar(spark: SparkSession) -> None:
     error = refused(over(spark))
     assert error.getCondition() == "DYNAMIC_KAFKA.JAR_MISSING"
-    assert f"--packages {_artifact.coordinate(_artifact.spark_line())}." in str(error)
+    assert f"--packages {_artifact.coordinate(_artifact.spark_line())}" in str(error)
+    assert (_artifact.PUBLISH in str(error)) == JAR_VERSION.endswith("-SNAPSHOT")
     assert "JavaPackage" not in str(error)
     with pytest.raises(DynamicKafkaError, match="JAR_MISSING"):
         over(spark).load_batch()

@@ -65,6 +65,8 @@ def test_history_of_a_stream_is_in_the_document() -> None:
 def test_invalid_history() -> None:
     with pytest.raises(ValueError, match="path of a history must not be blank"):
         History("json", " ")
+    with pytest.raises(ValueError, match="must be one of parquet, orc, avro, json, iceberg, not 'parquett'"):
+        History("parquett", "/archive")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="history must be a History, not dict"):
         KafkaStream("orders", {}, history={"format": "json"})  # type: ignore[arg-type]
 

@@ -184,7 +184,7 @@ def _fetched(home: Path) -> list[str]:
         said = [line.strip() for line in done.stderr.splitlines() if line.strip()][-_LINES:]
         raise _Missing(
             f"The connector's jar was not found. Pass it with --jars or {VARIABLE}: {_NEEDED}; or publish "
-            f"{coordinate} where spark-submit finds it, as DynamicKafka.configure does. spark-submit says: "
+            f"{coordinate} where spark-submit finds it: {_artifact.PUBLISH}. spark-submit says: "
             f"{' / '.join(said)}"
         )
     try:

@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dynamic_kafka._artifact import PUBLISH
+
 if TYPE_CHECKING:
     from pyspark.errors import PySparkRuntimeError
 else:
@@ -138,11 +140,12 @@ def connect_unsupported(what: str) -> DynamicKafkaError:
 
 def jar_missing(coordinate: str) -> DynamicKafkaError:
     """The session does not have the connector's jar."""
+    first = f", after {PUBLISH}" if coordinate.endswith("-SNAPSHOT") else ""
     return _error(
         "JAR_MISSING",
         "The connector's jar is not in this Spark session. Start the session with "
         "DynamicKafka.configure(SparkSession.builder).getOrCreate(), or pass the jar to spark-submit or "
-        f"pyspark: --packages {coordinate}. Note that --packages in PYSPARK_SUBMIT_ARGS replaces the packages "
+        f"pyspark: --packages {coordinate}{first}. Note that --packages in PYSPARK_SUBMIT_ARGS replaces the packages "
         "of the session builder.",
         coordinate=coordinate,
     )
@@ -154,7 +157,7 @@ def repository_incomplete(
     """Spark would find the POM of a module, and not its jar."""
     found = " and ".join(map(str, folders))
     remedy = (
-        "Publish the connector again, in the root of its repository: ./sbt connector/publishM2"
+        f"Publish the connector again: {PUBLISH}"
         if is_connector
         else f"Delete {found}: Spark downloads the module again"
     )

@@ -140,7 +140,7 @@ class History:
             stream has one cluster.
 
     Raises:
-        ValueError: if ``format`` or ``path`` is blank.
+        ValueError: if ``format`` is another one, or ``path`` is blank.
     """
 
     format: HistoryFormat
@@ -150,9 +150,11 @@ class History:
 
     def __post_init__(self) -> None:
         """Copies the mapping."""
-        for name in ("format", "path"):
-            if not getattr(self, name).strip():
-                raise ValueError(f"{name} of a history must not be blank")
+        if self.format not in get_args(HistoryFormat):
+            known = ", ".join(get_args(HistoryFormat))
+            raise ValueError(f"format of a history must be one of {known}, not {self.format!r}")
+        if not self.path.strip():
+            raise ValueError("path of a history must not be blank")
         object.__setattr__(self, "options", _options(self.options))
 
     def __hash__(self) -> int:

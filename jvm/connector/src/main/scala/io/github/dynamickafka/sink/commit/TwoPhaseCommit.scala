@@ -218,7 +218,8 @@ private[sink] final class TwoPhaseCommit(
       // Must not drop the decision of a later run, which decides only after it has claimed the journal.
       journal.checkClaim(claim)
       log.warn(
-        s"Run '${stale.claim.run}' of the query decided batch ${stale.batch} after this run had started: dropping its decision"
+        s"Run '${stale.claim.run}' of the query with journal ${journal.path} decided batch ${stale.batch} after this run " +
+          "had started: dropping its decision"
       )
       clusters.remember(stale)
       // The transactions of another instance of the journal belong to a copy of the query.
