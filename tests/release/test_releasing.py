@@ -86,16 +86,21 @@ def test_the_commands_set_the_version_everywhere(tmp_path: Path) -> None:
     for name in FILES:
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy(ROOT / name, tmp_path / name)
+    changelog = tmp_path / "CHANGELOG.md"
+    # On another day.
+    changelog.write_text(re.sub(r"(## \[.+\] - )\S+", r"\g<1>2000-01-01", changelog.read_text()))
     setup = "git init --quiet; git config user.name a; git config user.email a@b; git add -A; git commit -qm first"
     before, _, after = PAGE.partition("## The next version")
     run(setup, tmp_path)
     run(edits(before), tmp_path, VERSION=becomes)
+    show = ["git", "show", "--shortstat", "--format="]
+    assert subprocess.run(show, cwd=tmp_path, check=True, capture_output=True, text=True).stdout in before
     assert faults(tmp_path) == []
     assert version(tmp_path) == becomes
     for page in ("docs/index.md", "docs/installing.md", "python/README.md"):
         assert "```bash\npip install 'dynamic-kafka[spark]'" in (tmp_path / page).read_text()
     assert ".dev0" not in (tmp_path / "python" / "README.md").read_text()
-    assert "candidate" not in notes((tmp_path / "CHANGELOG.md").read_text(), becomes)
+    assert "candidate" not in notes(changelog.read_text(), becomes)
 
     run(edits(after), tmp_path, VERSION=becomes, NEXT="9.0.0")
     assert faults(tmp_path) == []

@@ -145,8 +145,8 @@ def jar_missing(coordinate: str) -> DynamicKafkaError:
         "JAR_MISSING",
         "The connector's jar is not in this Spark session. Start the session with "
         "DynamicKafka.configure(SparkSession.builder).getOrCreate(), or pass the jar to spark-submit or "
-        f"pyspark: --packages {coordinate}{first}. Note that --packages in PYSPARK_SUBMIT_ARGS replaces the packages "
-        "of the session builder.",
+        f"pyspark: --packages {coordinate}{first}. Note that --packages in PYSPARK_SUBMIT_ARGS replaces the "
+        "packages of the session builder.",
         coordinate=coordinate,
     )
 
