@@ -7,8 +7,6 @@ import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 import scala.util.{Failure, Random, Try}
 
-import org.apache.kafka.common.compress.Compression
-import org.apache.kafka.common.record.{MemoryRecords, SimpleRecord}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.util.GenericArrayData
 import org.apache.spark.sql.connector.write.WriterCommitMessage
@@ -111,7 +109,12 @@ class RandomRowsSuite extends AnyFunSuite with TimeLimit {
       val where =
         s"DYNAMIC_KAFKA_SEED=$seed: ${wrong.flatMap(_ => slip)}, $of, $routing, $letters, $guarantee"
       sent.foreach { case (cluster, record) =>
-        assert(record.topic == Dead || compresses || size(record) <= limits.toMap.apply(record.topic), where)
+        assert(
+          record.topic == Dead || compresses || TopicLimitsSuite.sizeInBytes(
+            record
+          ) <= limits.toMap.apply(record.topic),
+          where
+        )
         assert(ids.contains(cluster), where)
       }
       if (wrong.isEmpty) sentRight(of, result, where)
@@ -177,7 +180,8 @@ class RandomRowsSuite extends AnyFunSuite with TimeLimit {
     private def topicOf(of: Row) = of.topic.getOrElse(streamOf(of).clusters.head.topics.head._1)
 
     private def sizes(of: Row, result: Try[Unit], where: String): Unit = {
-      val isTooLarge = !compresses && size(of.record(topicOf(of))) > limits.toMap.apply(topicOf(of))
+      val isTooLarge =
+        !compresses && TopicLimitsSuite.sizeInBytes(of.record(topicOf(of))) > limits.toMap.apply(topicOf(of))
       if (!isTooLarge) sentRight(of, result, where)
       else if (letters.isDefined) {
         assert(result.isSuccess, where)
@@ -283,10 +287,4 @@ private object RandomRowsSuite {
       made
     }
   }
-
-  /** The bytes of a batch of Kafka with this record alone. */
-  private def size(record: Record): Int = MemoryRecords.withRecords(
-    Compression.NONE,
-    new SimpleRecord(7L, record.key, record.value, record.headers.toArray)
-  ).sizeInBytes
 }

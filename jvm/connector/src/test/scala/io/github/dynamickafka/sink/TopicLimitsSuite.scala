@@ -1,13 +1,12 @@
 package io.github.dynamickafka.sink
 
 import scala.jdk.CollectionConverters._
-import scala.util.Random
+import scala.util.{Random, Try}
 
 import org.apache.kafka.clients.producer.ProducerRecord
 import org.apache.kafka.common.compress.Compression
 import org.apache.kafka.common.header.Header
 import org.apache.kafka.common.header.internals.RecordHeader
-import org.apache.kafka.common.record.{MemoryRecords, SimpleRecord}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.kafka.TopicLimits
@@ -38,10 +37,7 @@ class TopicLimitsSuite extends AnyFunSuite with TimeLimit {
       )
       val record =
         new ProducerRecord[Array[Byte], Array[Byte]]("t", null, bytes(300), bytes(30000), headers.asJava)
-      val kafka = MemoryRecords.withRecords(
-        Compression.NONE,
-        new SimpleRecord(7L, record.key, record.value, headers.toArray)
-      ).sizeInBytes
+      val kafka = TopicLimitsSuite.sizeInBytes(record)
       def of(most: Int) = limits("max.message.bytes" -> most.toString).tooLarge(record)
       assert(of(kafka).isEmpty && of(kafka - 1).exists(_.contains(kafka.toString)))
     }
@@ -53,5 +49,31 @@ class TopicLimitsSuite extends AnyFunSuite with TimeLimit {
     assert(WrittenTopics.batchSize(some).contains(19488))
     assert(WrittenTopics.batchSize(some.take(1)).isEmpty)
     assert(WrittenTopics.batchSize(Nil).isEmpty)
+  }
+}
+
+private[sink] object TopicLimitsSuite {
+
+  /** Kafka's classes of records, which are internal: client 4.3 has them in another package. */
+  private val (batch, single) = {
+    def of(name: String) = Seq("internal.", "").flatMap(folder =>
+      Try(Class.forName(s"org.apache.kafka.common.record.$folder$name")).toOption
+    ).head
+    (of("MemoryRecords"), of("SimpleRecord"))
+  }
+  private val bytes = classOf[Array[Byte]]
+  private val record = single.getConstructor(classOf[Long], bytes, bytes, classOf[Array[Header]])
+
+  /** The bytes of a batch of Kafka with this record alone. */
+  def sizeInBytes(of: ProducerRecord[Array[Byte], Array[Byte]]): Int = {
+    val one = java.lang.reflect.Array.newInstance(single, 1)
+    java.lang.reflect.Array.set(
+      one,
+      0,
+      record.newInstance(Long.box(7L), of.key, of.value, of.headers.toArray)
+    )
+    val made =
+      batch.getMethod("withRecords", classOf[Compression], one.getClass).invoke(null, Compression.NONE, one)
+    batch.getMethod("sizeInBytes").invoke(made).asInstanceOf[Int]
   }
 }
