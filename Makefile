@@ -127,9 +127,9 @@ extra-lines: ## Each other Spark line with all tests, and a smoke of PySpark 4.3
 	@for line in $(LINES); do $(MAKE) --no-print-directory extra-line LINE=$$line; done
 	$(MAKE) --no-print-directory extra-smoke-line LINE=4.2 PYSPARK=4.3.0
 
-# Side by side, as in `make test`.
+# One after the other, as in `make test`.
 extra-line: $(JARS) $(call ready_jars,$(LINE)) $(LINE_VENV)/ready ## One Spark line with all tests: LINE=4.1
-	@$(MAKE) --no-print-directory -j2 suites-of-line end-to-end-of-line
+	@$(MAKE) --no-print-directory suites-of-line end-to-end-of-line
 
 suites-of-line:
 	$(call TIMED,sbt on $(LINE)) ./sbt -DsparkLine=$(LINE) $(SBT_TESTS) "all $(MODULES:=/test)"

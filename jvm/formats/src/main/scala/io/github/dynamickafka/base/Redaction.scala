@@ -146,14 +146,17 @@ private[dynamickafka] object AddressText {
   /** The credentials in a JDBC URL, to redact them in messages of drivers. */
   def credentials(url: String): Map[String, String] = {
     val parameters = Parameter.findAllMatchIn(url).map(m => s"url.${m.group(1)}" -> m.group(2))
-    val user = UserInfo.findAllMatchIn(url).flatMap(_.group(1).split("[:/]", 2)).zipWithIndex
-      .map { case (part, i) => s"url.user.$i" -> part }
-    (parameters ++ user).toMap
+    // A driver shows a part of a log-in whose characters end something for it: as a host that is not known.
+    val user = UserInfo.findFirstMatchIn(url).map(_.group(1)).toSeq
+      .flatMap(info => info.split("[:/]", 2) ++ info.split("[^A-Za-z0-9_.-]+")).filter(_.nonEmpty).distinct
+    (parameters ++ user.zipWithIndex.map { case (part, i) => s"url.user.$i" -> part }).toMap
   }
 
   private val Driver = """(jdbc:[A-Za-z0-9_.+-]+:).*""".r
   private val Plain =
     """(jdbc:[A-Za-z0-9_.+-]+://[A-Za-z0-9_.,:\[\]-]*(?:/[A-Za-z0-9_.-]*+)*+)(?:[?;#].*)?""".r
   private val Parameter = """(?i)[?&;]([^=&;?]*(?:pass|pwd|secret|token|key)[^=&;?]*)=([^&;]*)""".r
-  private val UserInfo = """^jdbc:[^:]+:(?:\w+:)?/{0,2}([^@?;]*)@""".r
+
+  /** Up to the last `@`, which may be one of a parameter: what is not a log-in is then redacted too. */
+  private val UserInfo = """(?s)^jdbc:[^:]+:(?:\w+:)?/{0,2}(.*)@""".r
 }

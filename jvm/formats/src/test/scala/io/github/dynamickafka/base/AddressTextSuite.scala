@@ -23,7 +23,17 @@ class AddressTextSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
     ("jdbc:mysql://u:p1@h/d", "jdbc:mysql:(redacted)", Set("u", "p1")),
     ("jdbc:oracle:thin:u/p1@//h:1/s", "jdbc:oracle:(redacted)", Set("u", "p1")),
     ("jdbc:mysql://(host=h,password=p1)/d", "jdbc:mysql:(redacted)", Set.empty[String]),
-    ("jdbc:postgresql://h/d?options=a@b", "jdbc:postgresql:(redacted)", Set.empty[String]),
+    ("jdbc:postgresql://u:p1;p2@h/d", "jdbc:postgresql:(redacted)", Set("u", "p1;p2", "p1", "p2")),
+    (
+      "jdbc:postgresql://u:p1@p2?p3/p4@h/d",
+      "jdbc:postgresql:(redacted)",
+      Set("u", "p1@p2?p3/p4", "p1", "p2", "p3", "p4")
+    ),
+    (
+      "jdbc:postgresql://h/d?options=a@b",
+      "jdbc:postgresql:(redacted)",
+      Set("h", "d?options=a", "d", "options", "a")
+    ),
     ("u:p1@h", "(redacted)", Set.empty[String])
   )
 

@@ -15,7 +15,8 @@ import io.github.dynamickafka.format._
  *
  * The first records are decoded as a whole. The accesses to them tell which fields the records that follow need; an access to
  * another field starts this again. A record is bad if the fields that are accessed cannot be decoded, however many were tried: a
- * failure is only returned after it was repeated with no other fields. So the rows do not depend on where a task began.
+ * failure is only returned after it was repeated with no other fields. So the rows do not depend on where a task began, except for
+ * JSON with a line break or tab in a BINARY value: as with `from_json`, it is bad where the value is not read.
  *
  * @param values receives the fields
  * @param make makes the decoder of some fields

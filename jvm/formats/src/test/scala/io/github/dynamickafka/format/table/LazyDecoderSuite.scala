@@ -96,6 +96,10 @@ class LazyDecoderSuite extends AnyFunSuite with TimeLimit {
     assert(counting.access(2) == null)
   }
 
+  /** Jackson skips white space in a BINARY value that is read, and refuses it in a string that is skipped. So does `from_json`. */
+  private def isGoodIfRead(bytes: Array[Byte]) =
+    """"bin"\s*:\s*"[^"\\]*[\x00-\x1f]""".r.findFirstIn(new String(bytes, UTF_8)).isDefined
+
   /** The rows must not depend on where a task begins, nor on what other records needed. */
   private def check(options: (String, String)*): Unit = {
     val seed = TestSeed()
@@ -115,7 +119,7 @@ class LazyDecoderSuite extends AnyFunSuite with TimeLimit {
       if (fields.nonEmpty) {
         val decoder = decoders.getOrElseUpdate(fields.sorted, Decoders.of(side.copy(wanted = fields.sorted)))
         val failure = decoder.decode(bytes, exact)
-        if (side.format.parseErrors == ParseErrors.Fail)
+        if (side.format.parseErrors == ParseErrors.Fail && !isGoodIfRead(bytes))
           assert(failures.exists(_ != null) == (failure != null), where)
         if (failure == null || side.format.parseErrors != ParseErrors.Fail)
           fields.foreach { field =>
