@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from dynamic_kafka import DynamicKafka, DynamicKafkaError, _artifact
 from dynamic_kafka._version import JAR_VERSION
+from dynamic_kafka.errors import PUBLISH
 
 OURS = f"io.github.dynamickafka:dynamic-kafka-spark-{_artifact.spark_line()}_2.13:{JAR_VERSION}"
 
@@ -185,7 +186,7 @@ def test_a_pom_that_was_cut_off_is_left_to_spark(tmp_path: Path, monkeypatch: py
 def test_a_connector_without_its_jar_is_published_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_SUBMIT_OPTS", f"-Duser.home={tmp_path}")
     stored(tmp_path, OURS)
-    assert str(incomplete()).endswith("./sbt connector/publishM2.")
+    assert str(incomplete()).endswith(f"again: {PUBLISH}.")
 
 
 def test_connect_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

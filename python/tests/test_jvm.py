@@ -20,6 +20,7 @@ from dynamic_kafka import (
     _jvm,
 )
 from dynamic_kafka._version import JAR_VERSION
+from dynamic_kafka.errors import PUBLISH
 
 
 class Mine(KafkaMetadataService):
@@ -61,7 +62,7 @@ def test_no_jar(spark: SparkSession) -> None:
     error = refused(over(spark))
     assert error.getCondition() == "DYNAMIC_KAFKA.JAR_MISSING"
     assert f"--packages {_artifact.coordinate(_artifact.spark_line())}" in str(error)
-    assert (_artifact.PUBLISH in str(error)) == JAR_VERSION.endswith("-SNAPSHOT")
+    assert (PUBLISH in str(error)) == JAR_VERSION.endswith("-SNAPSHOT")
     assert "JavaPackage" not in str(error)
     with pytest.raises(DynamicKafkaError, match="JAR_MISSING"):
         over(spark).load_batch()

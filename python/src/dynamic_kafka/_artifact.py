@@ -16,9 +16,6 @@ SUPPORTED_LINES = ("4.2", "4.1", "4.0")
 _LINE_FOR = {"4.3": "4.2"}
 """Minor versions of Spark without an artifact of their own, and the version whose artifact works with them."""
 
-PUBLISH = "./sbt connector/publishM2 in the root of the connector's repository"
-"""What puts the connector where Spark finds it, until it is released."""
-
 _GROUP = "io.github.dynamickafka"
 _SCALA = "2.13"
 

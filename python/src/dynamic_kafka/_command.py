@@ -181,10 +181,12 @@ def _fetched(home: Path) -> list[str]:
     )
     jars = [unquote(urlsplit(jar).path) for jar in done.stdout.strip().split(",") if jar]
     if done.returncode != 0 or not jars:
+        from dynamic_kafka.errors import PUBLISH
+
         said = [line.strip() for line in done.stderr.splitlines() if line.strip()][-_LINES:]
         raise _Missing(
             f"The connector's jar was not found. Pass it with --jars or {VARIABLE}: {_NEEDED}; or publish "
-            f"{coordinate} where spark-submit finds it: {_artifact.PUBLISH}. spark-submit says: "
+            f"{coordinate} where spark-submit finds it: {PUBLISH}. spark-submit says: "
             f"{' / '.join(said)}"
         )
     try:

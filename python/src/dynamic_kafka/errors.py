@@ -11,8 +11,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dynamic_kafka._artifact import PUBLISH
-
 if TYPE_CHECKING:
     from pyspark.errors import PySparkRuntimeError
 else:
@@ -136,6 +134,10 @@ def connect_unsupported(what: str) -> DynamicKafkaError:
         "rest of the builder works without changes.",
         what=what,
     )
+
+
+PUBLISH = "./sbt connector/publishM2 in the root of the connector's repository"
+"""What puts the connector where Spark finds it, until it is released."""
 
 
 def jar_missing(coordinate: str) -> DynamicKafkaError:
