@@ -147,8 +147,14 @@ private[dynamickafka] object AddressText {
   def credentials(url: String): Map[String, String] = {
     val parameters = Parameter.findAllMatchIn(url).map(m => s"url.${m.group(1)}" -> m.group(2))
     // A driver shows a part of a log-in whose characters end something for it: as a host that is not known.
-    val user = UserInfo.findFirstMatchIn(url).map(_.group(1)).toSeq
-      .flatMap(info => info.split("[:/]", 2) ++ info.split("[^A-Za-z0-9_.-]+")).filter(_.nonEmpty).distinct
+    val user = url match {
+      case Plain(address) if NoPort.findFirstIn(address).isEmpty => Nil
+      case _ =>
+        UserInfo.findFirstMatchIn(url).map(_.group(1)).toSeq
+          .flatMap(info => info.split("[:/]", 2) ++ info.split("[^A-Za-z0-9_.-]+")).filter(
+            _.nonEmpty
+          ).distinct
+    }
     (parameters ++ user.zipWithIndex.map { case (part, i) => s"url.user.$i" -> part }).toMap
   }
 
@@ -157,6 +163,9 @@ private[dynamickafka] object AddressText {
     """(jdbc:[A-Za-z0-9_.+-]+://[A-Za-z0-9_.,:\[\]-]*(?:/[A-Za-z0-9_.-]*+)*+)(?:[?;#].*)?""".r
   private val Parameter = """(?i)[?&;]([^=&;?]*(?:pass|pwd|secret|token|key)[^=&;?]*)=([^&;]*)""".r
 
-  /** Up to the last `@`, which may be one of a parameter: what is not a log-in is then redacted too. */
+  /** What follows a host is no number: it is a password. */
+  private val NoPort = """://[^/]*:[0-9]*[^0-9,:/\]]""".r
+
+  /** Up to the last `@`: one in a password may be any. */
   private val UserInfo = """(?s)^jdbc:[^:]+:(?:\w+:)?/{0,2}(.*)@""".r
 }

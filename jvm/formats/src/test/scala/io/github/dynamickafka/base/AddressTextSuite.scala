@@ -29,11 +29,10 @@ class AddressTextSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
       "jdbc:postgresql:(redacted)",
       Set("u", "p1@p2?p3/p4", "p1", "p2", "p3", "p4")
     ),
-    (
-      "jdbc:postgresql://h/d?options=a@b",
-      "jdbc:postgresql:(redacted)",
-      Set("h", "d?options=a", "d", "options", "a")
-    ),
+    ("jdbc:postgresql://u:1p;p2@h/d", "jdbc:postgresql:(redacted)", Set("u", "1p;p2", "1p", "p2")),
+    ("jdbc:postgresql://h/d?options=a@b", "jdbc:postgresql:(redacted)", Set.empty[String]),
+    ("jdbc:postgresql://h:1,i:2/d?user=u@v&password=p1", "jdbc:postgresql:(redacted)", Set("p1")),
+    ("jdbc:sqlserver://[::1]:1433;user=u@v", "jdbc:sqlserver:(redacted)", Set.empty[String]),
     ("u:p1@h", "(redacted)", Set.empty[String])
   )
 
