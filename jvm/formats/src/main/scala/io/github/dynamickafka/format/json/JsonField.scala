@@ -1,5 +1,7 @@
 package io.github.dynamickafka.format.json
 
+import java.time.LocalDate
+
 import scala.annotation.unused
 
 import com.fasterxml.jackson.core.JsonToken.{
@@ -237,12 +239,7 @@ private object PlainValue {
     else {
       val whole = century * 100 + year
       if (day > 28 && day > java.time.YearMonth.of(whole, month).lengthOfMonth) NoDay
-      else {
-        // Years begin in March, so that a leap day is the last day of its year.
-        val y = if (month > 2) whole else whole - 1
-        val m = if (month > 2) month - 3 else month + 9
-        (y * 365 + y / 4 - y / 100 + y / 400 + (m * 153 + 2) / 5 + day - 719469).toLong
-      }
+      else LocalDate.of(whole, month, day).toEpochDay
     }
   }
 
