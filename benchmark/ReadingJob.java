@@ -15,14 +15,12 @@ import org.apache.flink.api.common.serialization.DeserializationSchema;
 import org.apache.flink.api.common.typeinfo.Types;
 import org.apache.flink.api.java.tuple.Tuple3;
 import org.apache.flink.configuration.Configuration;
-import org.apache.flink.configuration.RestOptions;
 import org.apache.flink.connector.kafka.source.KafkaSource;
 import org.apache.flink.connector.kafka.source.enumerator.initializer.OffsetsInitializer;
 import org.apache.flink.connector.kafka.source.reader.deserializer.KafkaRecordDeserializationSchema;
 import org.apache.flink.formats.avro.RegistryAvroDeserializationSchema;
 import org.apache.flink.formats.avro.SchemaCoder;
 import org.apache.flink.runtime.minicluster.MiniCluster;
-import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
 import org.apache.flink.streaming.api.datastream.DataStream;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.streaming.api.functions.sink.v2.DiscardingSink;
@@ -34,8 +32,6 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
  * each {@code branch} and sums their {@code amount}. It prints the same JSON for each round as {@code BareConsumer}.
  */
 public final class ReadingJob {
-
-    private static final int PARALLELISM = 2;
 
     private static final LongAccumulator FIRST = new LongAccumulator(Math::min, Long.MAX_VALUE);
     private static final LongAccumulator LAST = new LongAccumulator(Math::max, Long.MIN_VALUE);
@@ -51,16 +47,7 @@ public final class ReadingJob {
         }
         String schema = arguments.length > 4 ? arguments[4] : null;
         OperatingSystemMXBean system = ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
-        Configuration configuration = new Configuration();
-        configuration.set(RestOptions.BIND_PORT, "0");
-        try (MiniCluster cluster =
-                new MiniCluster(
-                        new MiniClusterConfiguration.Builder()
-                                .setConfiguration(configuration)
-                                .setNumTaskManagers(1)
-                                .setNumSlotsPerTaskManager(PARALLELISM)
-                                .build())) {
-            cluster.start();
+        try (MiniCluster cluster = CommittingJob.cluster()) {
             for (int round = 0; round < Integer.parseInt(arguments[0]); round++) {
                 FIRST.reset();
                 LAST.reset();
@@ -87,7 +74,7 @@ public final class ReadingJob {
     private static StreamExecutionEnvironment environment() {
         StreamExecutionEnvironment environment =
                 StreamExecutionEnvironment.getExecutionEnvironment(new Configuration());
-        environment.setParallelism(PARALLELISM);
+        environment.setParallelism(2);
         environment.getConfig().enableObjectReuse();
         return environment;
     }

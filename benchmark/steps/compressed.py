@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -96,18 +97,11 @@ def others(bench: Context, step: str, kind: str, member: Member, *schema: str) -
 
 def row(kind: str, name: str, timings: list[Timing], ours: list[Timing]) -> list[str]:
     """A reader in a table."""
-    rates = [Spread.of([t.records / seconds(t) / 1e6 for t in timings]).show() for seconds in (_reading, _total)]
+    both = (attrgetter("reading_s"), attrgetter("total_s"))
+    rates = [Spread.of([t.records / seconds(t) / 1e6 for t in timings]).show() for seconds in both]
     cpu = Spread.of([t.cpu_s / t.records * 1e6 for t in timings]).show()
     times = [
         "" if timings is ours else f"{ratios(list(map(seconds, timings)), list(map(seconds, ours))).show()} x"
-        for seconds in (_reading, _total)
+        for seconds in both
     ]
     return [kind, name, *rates, cpu, *times]
-
-
-def _reading(timing: Timing) -> float:
-    return timing.reading_s
-
-
-def _total(timing: Timing) -> float:
-    return timing.total_s

@@ -58,18 +58,24 @@ public final class CommittingJob {
                 .fromSource(source, WatermarkStrategy.noWatermarks(), "source")
                 .map(new Printed())
                 .sinkTo(new DiscardingSink<>());
+        try (MiniCluster cluster = cluster()) {
+            cluster.executeJobBlocking(environment.getStreamGraph().getJobGraph());
+        }
+    }
+
+    /** A running cluster with two slots, also for the benchmark's job. */
+    static MiniCluster cluster() throws Exception {
         Configuration configuration = new Configuration();
         configuration.set(RestOptions.BIND_PORT, "0");
-        try (MiniCluster cluster =
+        MiniCluster cluster =
                 new MiniCluster(
                         new MiniClusterConfiguration.Builder()
                                 .setConfiguration(configuration)
                                 .setNumTaskManagers(1)
                                 .setNumSlotsPerTaskManager(2)
-                                .build())) {
-            cluster.start();
-            cluster.executeJobBlocking(environment.getStreamGraph().getJobGraph());
-        }
+                                .build());
+        cluster.start();
+        return cluster;
     }
 
     /** Effects of this job, before the offsets of its records are committed. */
