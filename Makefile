@@ -84,13 +84,13 @@ test-fast: $(VENV)/ready ## The tests that need no brokers
 	$(call TIMED,suites without brokers) ./sbt -Dtests=fast "all $(MODULES:=/test) testkit/test"
 	cd python && $(call TIMED,python) ../$(RUN) -m pytest -q
 
-# The short parts come first, so that their failures are known early.
+# The short parts come first, so that their failures are known early. A failure of one Spark line does not hide those of the others.
 test-all: lint-python ## Everything, on each Spark line, with new seeds: hours. SEED=n repeats a run
 	@seed=$(or $(SEED),$$RANDOM); echo "test-all: seed $$seed"; TIMEFORMAT="== test-all, seed $$seed, $$(git rev-parse --short HEAD): %lR"; \
 	  time { $(MAKE) --no-print-directory $(addprefix extra-,kubernetes notebook flink lineage recipe iceberg page metrics registry stores) release-check \
 	    $(addprefix extra-,simulation soak soak-sink soak-real-time) SEED=$$seed && \
 	  $(foreach clients,$(ALL_CLIENTS),$(MAKE) --no-print-directory extra-clients CLIENTS=$(clients) SEED=$$seed &&) \
-	  $(MAKE) --no-print-directory test extra-lines TESTS=all SEED=$$seed; }
+	  $(MAKE) --no-print-directory -k test extra-lines TESTS=all SEED=$$seed; }
 
 # The other lines are built in the same session, because each start of sbt takes half a minute, and read and write once.
 # Formatting is checked beside the compiler, which leaves one of two cores idle. What the end-to-end tests need comes first.
@@ -124,7 +124,7 @@ extra-clients: $(VENV)/ready ## The sink and the reader with another Kafka clien
 	$(call TIMED,sbt with Kafka client $(CLIENTS)) ./sbt -DkafkaClients=$(CLIENTS) $(SBT_TESTS) 'connector/testOnly $(CLIENT_SUITES)' 'admin/testOnly *.sink.*'
 
 extra-lines: ## Each other Spark line with all tests, and a smoke of PySpark 4.3 with the jars of 4.2
-	@for line in $(LINES); do $(MAKE) --no-print-directory extra-line LINE=$$line; done
+	@status=0; for line in $(LINES); do $(MAKE) --no-print-directory extra-line LINE=$$line || status=1; done; exit $$status
 	$(MAKE) --no-print-directory extra-smoke-line LINE=4.2 PYSPARK=4.3.0
 
 # One after the other, as in `make test`.

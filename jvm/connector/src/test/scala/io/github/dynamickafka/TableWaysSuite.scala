@@ -18,7 +18,7 @@ class TableWaysSuite extends Queries {
 
   test("random columns, one by one in each table")(histories(0 until 2))
 
-  test("further random columns", TestAll)(histories(2 until 60))
+  test("further random columns", TestAll)(histories(2 until 40))
 
   private def histories(all: Range): Unit =
     all.foreach { i =>

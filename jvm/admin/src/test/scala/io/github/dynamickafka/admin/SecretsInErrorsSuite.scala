@@ -33,7 +33,7 @@ class SecretsInErrorsSuite extends Queries {
 
   test("random failures show no part of a secret")(failures(0 until 25))
 
-  test("further random failures", TestAll)(failures(25 until 1000))
+  test("further random failures", TestAll)(failures(25 until 400))
 
   private def failures(histories: Range): Unit = {
     val echo = new Echo
