@@ -248,10 +248,12 @@ extra-soak-real-time: $(JARS) ## The same with a query in real-time mode, which 
 
 HISTORIES := 100000
 COPIES_HISTORIES := 20000
+REAL_TIME_HISTORIES := 20000
 SINK_HISTORIES := 20000
-extra-simulation: $(VENV)/ready ## Random histories without Kafka, from SEED: HISTORIES=100000 of the trigger loop, COPIES_HISTORIES=20000, SINK_HISTORIES=20000 of commits
-	./sbt "connector/Test/runMain io.github.dynamickafka.source.simulation.RunHistories $(HISTORIES) $(or $(SEED),1)" \
-	  "connector/Test/runMain io.github.dynamickafka.source.simulation.RunCopiesHistories $(COPIES_HISTORIES) $(or $(SEED),1)" \
+extra-simulation: $(VENV)/ready ## Random histories without Kafka, from SEED: HISTORIES=100000 of the trigger loop, COPIES_HISTORIES=20000, REAL_TIME_HISTORIES=20000, SINK_HISTORIES=20000 of commits
+	./sbt "connector/Test/runMain io.github.dynamickafka.source.simulation.RunHistories triggers $(HISTORIES) $(or $(SEED),1)" \
+	  "connector/Test/runMain io.github.dynamickafka.source.simulation.RunHistories copies $(COPIES_HISTORIES) $(or $(SEED),1)" \
+	  "connector/Test/runMain io.github.dynamickafka.source.simulation.RunHistories real-time $(REAL_TIME_HISTORIES) $(or $(SEED),1)" \
 	  "connector/Test/runMain io.github.dynamickafka.sink.simulation.RunHistories $(SINK_HISTORIES) $(or $(SEED),1)"
 
 bench: $(JARS) target/flink/.ready ## Ratios against Spark's built-in source; prints a table, writes JSON; BENCH="--steps scale" for a part

@@ -32,8 +32,23 @@ private[dynamickafka] final case class DecidedEntries(
   /** The entries as an offset, to store them. */
   def offset: CompositeOffset = CompositeOffset(positions, identities = identities)
 
-  /** The first decision about a log stays. */
-  def add(end: CompositeOffset): DecidedEntries =
+  /**
+   * Adds where partitions enter. The first decision about a log stays. Without a response, what enters is what returns from the
+   * checkpoint: it does not replace a decision about the Kafka cluster or the topic that is there now.
+   *
+   * @param views the responses that `end` is from
+   */
+  def add(end: CompositeOffset, views: Map[String, ClusterView]): DecidedEntries = {
+    val (responded, silent) = end.entered.partition { case (id, _) =>
+      views.get(id).exists {
+        case view: ClusterView.Reachable => !ClusterIdentity.differ(end.identity(id).kafkaId, view.kafkaId)
+        case ClusterView.Unreachable | ClusterView.Pending => false
+      }
+    }
+    addOlder(end.copy(entered = silent)).added(end.copy(entered = responded))
+  }
+
+  private def added(end: CompositeOffset): DecidedEntries =
     end.entered.foldLeft(this) { case (all, (id, entered)) =>
       val identity = end.identity(id)
       val kept = all.of(id, identity)
@@ -57,7 +72,7 @@ private[dynamickafka] final case class DecidedEntries(
     val entered = end.entered.map { case (id, positions) =>
       id -> sameLogs(id, positions, end.identity(id))
     }.filter(_._2.nonEmpty)
-    add(end.copy(entered = entered, identities = identities))
+    added(end.copy(entered = entered, identities = identities))
   }
 
   /** The entries without the logs that this offset has. */

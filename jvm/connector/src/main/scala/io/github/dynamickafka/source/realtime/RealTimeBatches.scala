@@ -198,9 +198,9 @@ private[source] final class RealTimeBatches(
       reporter.ended(reached, s, latestOffsets.current)
     }
     // Without what was decided ahead and does not enter here. After a failure the decisions stay, as after a crash.
-    if (snapshot.isDefined) {
+    snapshot.foreach { s =>
       val before = ahead.fold(checkpoint.entries.current)(_.before)
-      checkpoint.entries.write(if (end ne batch.start) before.add(end) else before)
+      checkpoint.entries.write(if (end ne batch.start) before.add(end, s.views) else before)
     }
     ahead = None
     settled = snapshot.map(Settled(end, _))
@@ -283,7 +283,7 @@ private[source] final class RealTimeBatches(
           // From here on, the end of the batch withdraws what does not enter.
           ahead = Some(Ahead(snapshot, before))
           checkpoint.remember(snapshot.topology, named)
-          checkpoint.entries.write(before.add(end))
+          checkpoint.entries.write(before.add(end, snapshot.views))
         }
       } catch {
         case NonFatal(e) => log.info("The end of the batch is not prepared: {}", e.getMessage)

@@ -14,7 +14,7 @@ class EntryDecisionsSuite extends AnyFunSuite with TimeLimit {
 
   test("what Spark has deleted does not replace a decision about a newer log") {
     val newer =
-      DecidedEntries.none.add(entering("red", at(("t", 0, 4), ("u", 0, 2)), known("t-2", "kafka-2")))
+      add(DecidedEntries.none, entering("red", at(("t", 0, 4), ("u", 0, 2)), known("t-2", "kafka-2")))
     val older = entering("red", at(("t", 0, 7)), known("t-1", "kafka-1"))
     assert(newer.addOlder(older) == newer, "of another Kafka cluster")
     assert(newer.addOlder(entering("red", at(("t", 0, 7)), known("t-1", "kafka-2"))) == newer, "recreated")
@@ -25,6 +25,19 @@ class EntryDecisionsSuite extends AnyFunSuite with TimeLimit {
       at(("t", 0, 1)),
       known("t-3", "kafka-3")
     )).positions.contains("blue"))
+  }
+
+  test("what returns without a response does not replace a decision about a newer log") {
+    val newer = add(DecidedEntries.none, entering("red", at(("t", 0, 4)), known("t-2", "kafka-2")))
+    val former = entering("red", at(("t", 0, 7)), known("t-1", "kafka-1"))
+    val recreated = entering("red", at(("t", 0, 7)), known("t-1", "kafka-2"))
+    val partly = view(known("t-2", "kafka-2"))
+    for (silent <- Seq(ClusterView.Unreachable, ClusterView.Pending, partly))
+      assert(newer.add(former, Map("red" -> silent)) == newer, silent)
+    for (silent <- Seq(ClusterView.Unreachable, ClusterView.Pending))
+      assert(newer.add(recreated, Map("red" -> silent)) == newer, silent)
+    assert(DecidedEntries.none.add(former, Map("red" -> partly)) == add(DecidedEntries.none, former))
+    assert(add(newer, former) == add(DecidedEntries.none, former), "it has responded as the former one again")
   }
 
   private val query = Files.createTempDirectory("entries-")
@@ -42,7 +55,11 @@ class EntryDecisionsSuite extends AnyFunSuite with TimeLimit {
     SortedMap(cluster -> positions),
     identities = if (identity.isEmpty) SortedMap.empty else SortedMap(cluster -> identity)
   )
-  private def add(to: EntryDecisions, end: CompositeOffset): Unit = to.write(to.current.add(end))
+  private def view(identity: ClusterIdentity) =
+    ClusterView.Reachable(Positions.empty, Positions.empty, Positions.empty, identity = identity)
+  private def add(to: DecidedEntries, end: CompositeOffset): DecidedEntries =
+    to.add(end, end.clusters.keys.map(id => id -> view(end.identity(id))).toMap)
+  private def add(to: EntryDecisions, end: CompositeOffset): Unit = to.write(add(to.current, end))
   private val latest = at(("t", 0, 100), ("t", 1, 100))
   private def starts(
       at: SourceCheckpoint,

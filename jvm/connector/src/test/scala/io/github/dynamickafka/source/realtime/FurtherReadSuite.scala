@@ -62,7 +62,8 @@ class FurtherReadSuite extends AnyFunSuite with TimeLimit {
 
   test("a position that is decided applies") {
     val decided = DecidedEntries.none.add(
-      CompositeOffset(SortedMap("green" -> at(("t", 0, 5))), SortedMap("green" -> at(("t", 0, 5))))
+      CompositeOffset(SortedMap("green" -> at(("t", 0, 5))), SortedMap("green" -> at(("t", 0, 5)))),
+      views
     )
     assert(end(reached(6L), transition(6L), decided = decided).exists(_.position("green") == at(("t", 0, 5))))
   }

@@ -1,7 +1,14 @@
 package io.github.dynamickafka.source.simulation
 
 import io.github.dynamickafka.metadata.ReplacedClusterPolicy
-import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, NextOffset, OffsetRange, Transition}
+import io.github.dynamickafka.offset.{
+  ClusterView,
+  CompositeOffset,
+  NextOffset,
+  OffsetRange,
+  Positions,
+  Transition
+}
 import io.github.dynamickafka.source.checkpoint.DecidedEntries
 import io.github.dynamickafka.source.realtime.{FurtherRead, TaskPositions}
 
@@ -14,6 +21,9 @@ private[simulation] sealed abstract class RealTimeDefect(val name: String) {
   /** What a restart knows of the start positions of batches that are not logged. */
   def restored(decided: DecidedEntries): DecidedEntries = decided
   def purged(decided: DecidedEntries, end: CompositeOffset): DecidedEntries = decided.addOlder(end)
+
+  def added(decided: DecidedEntries, end: CompositeOffset, views: Map[String, ClusterView]): DecidedEntries =
+    decided.add(end, views)
   def range(range: OffsetRange): OffsetRange = range
 
   /** Where a batch starts that does not fit the topology; None: it ends before a record is read. */
@@ -107,6 +117,24 @@ private[simulation] object RealTimeDefect {
     override def isCertain(atStart: NextOffset): Boolean = true
   }
 
+  case object SilentReplaceDecisions
+      extends RealTimeDefect(
+        "what returns without a response replaces a decision about another Kafka cluster"
+      ) {
+    override def skipped = 2000
+    override def added(
+        decided: DecidedEntries,
+        end: CompositeOffset,
+        views: Map[String, ClusterView]
+    ): DecidedEntries =
+      decided.add(
+        end,
+        end.identities.map { case (id, identity) =>
+          id -> ClusterView.Reachable(Positions.empty, Positions.empty, Positions.empty, identity = identity)
+        }
+      )
+  }
+
   val all: Seq[RealTimeDefect] = Seq(
     DecisionsAreForgotten,
     PurgedAreForgotten,
@@ -116,6 +144,7 @@ private[simulation] object RealTimeDefect {
     OnlyStoredAhead,
     ResponsesAreOld,
     AllIsDecidedAhead,
+    SilentReplaceDecisions,
     OnlyReported
   )
 }

@@ -10,8 +10,15 @@ import java.util.stream.LongStream
 object RunHistories {
   private val ReportEvery = 1000L
 
-  /** @param args the number of histories, and the seed of the first one; the others follow */
-  def main(args: Array[String]): Unit = run(args, History.failure)
+  /** @param args of what the histories are, their number, and the seed of the first one; the others follow */
+  def main(args: Array[String]): Unit = run(
+    args.tail,
+    args.head match {
+      case "triggers" => History.failure
+      case "copies" => CopiesHistory.failure
+      case "real-time" => RealTimeHistory.failure
+    }
+  )
 
   /** @param failure what is wrong in the history with a seed */
   def run(args: Array[String], failure: Long => Option[String]): Unit = {

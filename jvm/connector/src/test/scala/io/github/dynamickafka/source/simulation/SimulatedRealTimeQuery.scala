@@ -133,7 +133,7 @@ private[simulation] final class SimulatedRealTimeQuery(
     if (defect.isCertain(planned.next) && !positionOf(planned).sameAs(start)) {
       val end = planned.next.offset(planned.next.spans.map(_ => 0L)).carrying(start, log.certain)
       prepared = Some(PreparedEnd(planned, former, decided))
-      decided = decided.add(end)
+      decided = defect.added(decided, end, planned.views)
       world.tell(s"prepared ${end.json}")
       if (!world.isSettled && world.chance(50)) world.change()
       followers.foreach(f => f.read(if (world.isSettled) Int.MaxValue else world.upTo(4)))
@@ -166,7 +166,10 @@ private[simulation] final class SimulatedRealTimeQuery(
     val end = if (computed.sameAs(start)) start else computed
     val _ = OffsetRange.beforeLogging(start, end)
     val before = prepared.fold(decided)(_.before)
-    decided = defect.decided(prepared.map(_ => decided), if (end ne start) before.add(end) else before)
+    decided = defect.decided(
+      prepared.map(_ => decided),
+      if (end ne start) defect.added(before, end, planned.views) else before
+    )
     if (end ne start) truth.note(end)
     prepared = None
     settled = Some(end -> planned)
