@@ -36,7 +36,8 @@ TO_HOME_OF_TESTS := -Dmaven.repo.local=$(CURDIR)/$(HOME_OF_TESTS)/.m2/repository
 FIRST_LINE := $(shell awk -F'"' '/minor = / { print $$2; exit }' project/SparkLines.scala)
 LINES := 4.1 4.0
 LINE ?= 4.1
-# `make test` builds the first line only; the hosted CI builds and tests each line for every change, and `make test-all` does.
+# `make test` builds the first line only; the hosted CI builds and tests each line for every change, and `make test-all` does. What
+# `make test` leaves out runs on the first line only.
 SMOKE_LINES = $(if $(filter all,$(TESTS)),$(LINES))
 SMOKE = $(if $(SMOKE_LINES),"sparkLine $(FIRST_LINE)" smoke/runWithOtherClients)
 # PySpark that runs the jars of a line: of the table, or PYSPARK=4.3.0.
@@ -84,13 +85,20 @@ test-fast: $(VENV)/ready ## The tests that need no brokers
 	$(call TIMED,suites without brokers) ./sbt -Dtests=fast "all $(MODULES:=/test) testkit/test"
 	cd python && $(call TIMED,python) ../$(RUN) -m pytest -q
 
-# The short parts come first, so that their failures are known early. A failure of one Spark line does not hide those of the others.
-test-all: lint-python ## Everything, on each Spark line, with new seeds: hours. SEED=n repeats a run
-	@seed=$(or $(SEED),$$RANDOM); echo "test-all: seed $$seed"; TIMEFORMAT="== test-all, seed $$seed, $$(git rev-parse --short HEAD): %lR"; \
-	  time { $(MAKE) --no-print-directory $(addprefix extra-,kubernetes notebook flink lineage recipe iceberg page metrics registry stores) release-check \
-	    $(addprefix extra-,simulation soak soak-sink soak-real-time) SEED=$$seed && \
-	  $(foreach clients,$(ALL_CLIENTS),$(MAKE) --no-print-directory extra-clients CLIENTS=$(clients) SEED=$$seed &&) \
-	  $(MAKE) --no-print-directory -k test extra-lines TESTS=all SEED=$$seed; }
+# The short parts come first, so that their failures are known early. A part that fails does not hide the later ones.
+PARTS := others random clients first-line lines
+test-all: lint-python ## Everything, on each Spark line, with new seeds: hours. SEED=n repeats a run, PARTS="clients lines" runs a part
+	@seed=$(or $(SEED),$$RANDOM); run="seed $$seed, $$(git rev-parse --short HEAD)"; echo "test-all: $$run"; status=0; \
+	  for part in $(PARTS); do TIMEFORMAT="== test-all $$part, $$run: %lR"; \
+	    if time $(MAKE) --no-print-directory -k test-all-$$part SEED=$$seed; then echo passed; else echo failed; status=1; fi; done; exit $$status
+
+test-all-others: $(addprefix extra-,kubernetes notebook flink lineage recipe iceberg page metrics registry stores) release-check
+test-all-random: $(addprefix extra-,simulation soak soak-sink soak-real-time)
+test-all-clients:
+	$(foreach clients,$(ALL_CLIENTS),$(MAKE) --no-print-directory extra-clients CLIENTS=$(clients) &&) true
+test-all-first-line:
+	$(MAKE) --no-print-directory test TESTS=all
+test-all-lines: extra-lines
 
 # The other lines are built in the same session, because each start of sbt takes half a minute, and read and write once.
 # Formatting is checked beside the compiler, which leaves one of two cores idle. What the end-to-end tests need comes first.
@@ -123,12 +131,12 @@ CLIENT_SUITES := *.sink.* *.kafka.* *ClusterPropertiesSuite *ClientNamesSuite *.
 extra-clients: $(VENV)/ready ## The sink and the reader with another Kafka client: CLIENTS=4.1.1
 	$(call TIMED,sbt with Kafka client $(CLIENTS)) ./sbt -DkafkaClients=$(CLIENTS) $(SBT_TESTS) 'connector/testOnly $(CLIENT_SUITES)' 'admin/testOnly *.sink.*'
 
-extra-lines: ## Each other Spark line with all tests, and a smoke of PySpark 4.3 with the jars of 4.2
+extra-lines: ## The tests on each other Spark line, and a smoke of PySpark 4.3 with the jars of 4.2
 	@status=0; for line in $(LINES); do $(MAKE) --no-print-directory extra-line LINE=$$line || status=1; done; exit $$status
 	$(MAKE) --no-print-directory extra-smoke-line LINE=4.2 PYSPARK=4.3.0
 
 # One after the other, as in `make test`.
-extra-line: $(JARS) $(call ready_jars,$(LINE)) $(LINE_VENV)/ready ## One Spark line with all tests: LINE=4.1
+extra-line: $(JARS) $(call ready_jars,$(LINE)) $(LINE_VENV)/ready ## The tests on another Spark line: LINE=4.1
 	@$(MAKE) --no-print-directory suites-of-line end-to-end-of-line
 
 suites-of-line:
