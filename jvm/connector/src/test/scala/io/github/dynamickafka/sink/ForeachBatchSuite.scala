@@ -1,6 +1,7 @@
 package io.github.dynamickafka.sink
 
 import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.functions.{col, udf}
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 
 import io.github.dynamickafka.source.report.SparkUi
@@ -8,6 +9,7 @@ import io.github.dynamickafka.source.{Entry, Queries, Target}
 
 /** Jobs in `foreachBatch`, which Spark runs again after a failure, and what to use in their place. */
 class ForeachBatchSuite extends Queries {
+  import ForeachBatchSuite._
 
   /** A query that writes batches by jobs, with its records. */
   private def saving(t: Target)(save: DataFrame => Unit): StreamingQuery = {
@@ -17,6 +19,7 @@ class ForeachBatchSuite extends Queries {
       s.orders(Entry("blue", blue, from))
       produce(blue, from, 2, (0 until 20).map(_.toString))
       val started = s.frame().select("key", "value").writeStream
+        .queryName("saving")
         .foreachBatch((batch: DataFrame, _: Long) => save(batch))
         .option("checkpointLocation", t.checkpoint.toString).trigger(Trigger.AvailableNow()).start()
       waitFor("the end of the query")(!started.isActive)
@@ -57,12 +60,23 @@ class ForeachBatchSuite extends Queries {
       val topic = newTopicOn(2, blue)
       t.out(Entry("blue", blue, topic))
       val ui = new SparkUi(spark)
-      val query = saving(t) { batch =>
-        t.save(batch)
-        assert(!ui.exported().keySet.exists(_.contains("_sink_")))
-      }
+      @volatile var seen = Set.empty[String]
+      inTask = () => seen = ui.exported().keySet.filter(_.contains("dynamicKafka_saving_"))
+      val query = saving(t)(batch => t.save(batch.withColumn("value", calling(col("value")))))
       assert(query.exception.isEmpty, query.exception)
       assert(values(blue, topic).map(_.toInt).sorted == (0 until 20))
+      assert(seen.nonEmpty && !seen.exists(_.contains("_sink_")))
     }
+  }
+}
+
+object ForeachBatchSuite {
+
+  /** Called in the tasks of jobs, for each record. */
+  @volatile private var inTask: () => Unit = () => ()
+
+  private val calling = udf { (value: Array[Byte]) =>
+    inTask()
+    value
   }
 }
