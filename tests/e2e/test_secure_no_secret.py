@@ -80,7 +80,7 @@ def test_no_secret_of_secure_clusters(tmp_path: Path, secure: dict[str, Cluster]
         "wrong-password": "CLUSTER_AUTHENTICATION_FAILED",
         "expired": "CLUSTER_AUTHENTICATION_FAILED",
         "locked-store": "CLUSTER_AUTHENTICATION_FAILED",
-        "odd-jaas": "CLUSTER_",
+        "odd-jaas": "METADATA_UNAVAILABLE",
         "no-acl": "CLUSTER_AUTHORIZATION_FAILED",
         "no-read": "CLUSTER_AUTHORIZATION_FAILED",
     }
