@@ -132,8 +132,8 @@ extra-clients: $(VENV)/ready ## The sink and the reader with another Kafka clien
 	$(call TIMED,sbt with Kafka client $(CLIENTS)) ./sbt -DkafkaClients=$(CLIENTS) $(SBT_TESTS) 'connector/testOnly $(CLIENT_SUITES)' 'admin/testOnly *.sink.*'
 
 extra-lines: ## The tests on each other Spark line, and a smoke of PySpark 4.3 with the jars of 4.2
-	@status=0; for line in $(LINES); do $(MAKE) --no-print-directory extra-line LINE=$$line || status=1; done; exit $$status
-	$(MAKE) --no-print-directory extra-smoke-line LINE=4.2 PYSPARK=4.3.0
+	@status=0; for line in $(LINES); do $(MAKE) --no-print-directory extra-line LINE=$$line || status=1; done; \
+	  $(MAKE) --no-print-directory extra-smoke-line LINE=4.2 PYSPARK=4.3.0 || status=1; exit $$status
 
 # One after the other, as in `make test`.
 extra-line: $(JARS) $(call ready_jars,$(LINE)) $(LINE_VENV)/ready ## The tests on another Spark line: LINE=4.1
