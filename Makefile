@@ -95,7 +95,7 @@ test-all: lint-python ## Everything, on each Spark line, with new seeds: hours. 
 test-all-others: $(addprefix extra-,kubernetes notebook flink lineage recipe iceberg page metrics registry stores) release-check
 test-all-random: $(addprefix extra-,simulation soak soak-sink soak-real-time)
 test-all-clients:
-	$(foreach clients,$(ALL_CLIENTS),$(MAKE) --no-print-directory extra-clients CLIENTS=$(clients) &&) true
+	@status=0; for clients in $(ALL_CLIENTS); do $(MAKE) --no-print-directory extra-clients CLIENTS=$$clients || status=1; done; exit $$status
 test-all-first-line:
 	$(MAKE) --no-print-directory test TESTS=all
 test-all-lines: extra-lines
